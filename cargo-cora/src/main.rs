@@ -1,0 +1,45 @@
+//! `cargo cora`: make a network function, run it, look at it.
+//!
+//! Results go to standard output, progress and complaints to standard error. The exit code is 0 when
+//! all is well, 1 when a check fails, 2 when the command itself makes no sense.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod compare;
+mod explain;
+mod failure;
+mod graph;
+mod new;
+mod package;
+mod run;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use arguments::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse_from(given()).command {
+        Command::Run(run) => run::run(&run),
+        Command::Graph(graph) => graph::run(&graph),
+        Command::Compare(compare) => compare::run(&compare),
+        Command::Explain(explain) => explain::run(&explain),
+        Command::New(new) => new::run(&new),
+    };
+    outcome.unwrap_or_else(|failure| {
+        eprintln!("error: {failure}");
+        failure.exit_code()
+    })
+}
+
+/// The arguments; Cargo puts the subcommand's name in front, a direct call doesn't.
+fn given() -> impl Iterator<Item = OsString> {
+    let mut arguments = std::env::args_os().peekable();
+    let program = arguments.next().unwrap_or_else(|| "cargo-cora".into());
+    if arguments.peek().is_some_and(|first| first == "cora") {
+        arguments.next();
+    }
+    std::iter::once(program).chain(arguments)
+}

@@ -1,0 +1,142 @@
+//! A handler's signature: an ordinary function of a packet and states, that returns a verdict.
+
+use syn::ext::IdentExt as _;
+use syn::{FnArg, ReturnType, Safety, Signature, Type};
+
+use super::{body, fields, parameter};
+use crate::diag::{Code, Diagnostics, Place, codes};
+use crate::syntax::HandlerDecl;
+use crate::syntax::handler::HandlerShape;
+
+/// Holds a handler against the rules; `None` after a fault.
+pub(crate) fn run(shape: HandlerShape, diagnostics: &mut Diagnostics) -> Option<HandlerDecl> {
+    let before = diagnostics.errors();
+    let signature = &shape.item.sig;
+    check_modifiers(signature, diagnostics);
+    check_generics(signature, diagnostics);
+    check_return(signature, diagnostics);
+    let packet = parameter::packet(signature, diagnostics);
+    let parameters = parameter::states(signature, packet.as_ref(), diagnostics);
+    body::run(&shape.item.block, diagnostics);
+    let ident = signature.ident.clone();
+    let decl = HandlerDecl {
+        name: ident.unraw().to_string(),
+        ident,
+        packet: packet?,
+        parameters,
+        item: shape.item,
+    };
+    (shape.sound && diagnostics.errors() == before).then_some(decl)
+}
+
+/// `async`, `unsafe`, `const`, `extern`: a handler is none of these.
+fn check_modifiers(signature: &Signature, diagnostics: &mut Diagnostics) {
+    let name = &signature.ident;
+    let mut refuse = |code: Code, place: Place, word: &str, why: &str, help: &str| {
+        let message = format!("the handler `{name}` is `{word}`, and {why}");
+        diagnostics.error(code, place, message).help(help);
+    };
+    if let Some(token) = &signature.asyncness {
+        refuse(
+            codes::HANDLER_ASYNC,
+            token.span.into(),
+            "async",
+            "a handler runs from start to end for one packet",
+            "take `async` away; keep what later packets need in a state",
+        );
+    }
+    if let Safety::Unsafe(token) = &signature.safety {
+        refuse(
+            codes::HANDLER_UNSAFE,
+            token.span.into(),
+            "unsafe",
+            "the runtime can't know what it asks of its caller",
+            "take `unsafe` away",
+        );
+    }
+    if let Some(token) = &signature.constness {
+        refuse(
+            codes::HANDLER_CONST,
+            token.span.into(),
+            "const",
+            "a handler runs per packet, never while compiling",
+            "take `const` away",
+        );
+    }
+    if let Some(abi) = &signature.abi {
+        refuse(
+            codes::HANDLER_EXTERN,
+            Place::of(abi),
+            "extern",
+            "only the runtime calls it",
+            "take `extern` and its ABI away",
+        );
+    }
+}
+
+/// A handler is one function, not a family of them.
+fn check_generics(signature: &Signature, diagnostics: &mut Diagnostics) {
+    let name = &signature.ident;
+    if !signature.generics.params.is_empty() {
+        diagnostics
+            .error(
+                codes::HANDLER_GENERIC,
+                Place::of(&signature.generics),
+                format!("the handler `{name}` is generic, and the plan knows one handler of each name"),
+            )
+            .help("name the types; lifetimes can be left out; what is generic goes to a helper function");
+    }
+    if let Some(clause) = &signature.generics.where_clause {
+        diagnostics
+            .error(
+                codes::HANDLER_WHERE,
+                Place::of(clause),
+                format!("the handler `{name}` has a `where` clause, and no types to bound"),
+            )
+            .help("take it away");
+    }
+    if let Some(variadic) = &signature.variadic {
+        diagnostics
+            .error(
+                codes::HANDLER_VARIADIC,
+                Place::of(variadic),
+                "a handler is passed its packet and its states, and nothing else",
+            )
+            .help("list the states as parameters");
+    }
+    if let Some(FnArg::Receiver(receiver)) = signature.inputs.first() {
+        diagnostics
+            .error(
+                codes::HANDLER_SELF,
+                Place::of(receiver),
+                format!(
+                    "the handler `{name}` is a method, and what it remembers must stand in states"
+                ),
+            )
+            .help("make it a free function, and what `self` held a `#[state]` that it takes");
+    }
+}
+
+/// The return type reads `Verdict`.
+fn check_return(signature: &Signature, diagnostics: &mut Diagnostics) {
+    let (place, found) = match &signature.output {
+        ReturnType::Default => {
+            (Place::from(signature.paren_token.span.close()), "nothing".to_owned())
+        }
+        ReturnType::Type(_, ty) if is_verdict(ty) => return,
+        ReturnType::Type(_, ty) => (Place::of(ty), format!("`{}`", fields::shown(ty))),
+    };
+    diagnostics
+        .error(
+            codes::HANDLER_RETURN,
+            place,
+            format!("a handler returns `Verdict`, and `{}` returns {found}", signature.ident),
+        )
+        .help(
+            "write `-> Verdict`, and end in `Transmit`, `Drop(reason)`, `Pass` or `Redirect(port)`",
+        );
+}
+
+fn is_verdict(ty: &Type) -> bool {
+    fields::last_segment(ty).is_some_and(|name| name == "Verdict")
+}

@@ -1,0 +1,268 @@
+//! A handler's parameters: the packet first, then the states it uses.
+
+use std::collections::BTreeMap;
+
+use proc_macro2::Ident;
+use syn::ext::IdentExt as _;
+use syn::{FnArg, GenericArgument, Pat, PatType, PathArguments, Signature, Type, TypeReference};
+
+use super::fields::{last_segment, shown};
+use crate::diag::{Diagnostics, Place, codes};
+use crate::syntax::{Parameter, ParameterAccess, is_attribute};
+
+/// Most states that a handler may take: as many as the runtime's tuples have places.
+const MOST_STATES: usize = 8;
+
+const STATE_HELP: &str = "take `&mut Table<S>` for a keyed state, `&mut S` for a singleton or \
+                          commutative one, `&S` for a read-mostly one";
+
+/// What the packet is called; `None` after a fault.
+pub(super) fn packet(signature: &Signature, diagnostics: &mut Diagnostics) -> Option<Ident> {
+    let first = match signature.inputs.first() {
+        Some(FnArg::Typed(first)) => first,
+        Some(FnArg::Receiver(_)) => return None,
+        None => {
+            diagnostics
+                .error(
+                    codes::HANDLER_NO_PACKET,
+                    signature.paren_token.span.join(),
+                    format!("the handler `{}` takes no packet", signature.ident),
+                )
+                .help("begin its parameters with `packet: &mut Packet`");
+            return None;
+        }
+    };
+    check_attributes(first, diagnostics);
+    let Type::Reference(reference) = &*first.ty else {
+        first_parameter(first, diagnostics);
+        return None;
+    };
+    if reference.mutability.is_none() || !is_packet(&reference.elem) {
+        first_parameter(first, diagnostics);
+        return None;
+    }
+    check_lifetime(reference, diagnostics);
+    name(first, diagnostics)
+}
+
+fn first_parameter(first: &PatType, diagnostics: &mut Diagnostics) {
+    diagnostics
+        .error(
+            codes::HANDLER_FIRST_PARAMETER,
+            Place::of(&first.ty),
+            format!(
+                "a handler's first parameter is the packet, and this one is `{}`",
+                shown(&first.ty)
+            ),
+        )
+        .help("begin the parameters with `packet: &mut Packet`");
+}
+
+/// The states, in order, without those at fault. A packet among them is told of only when there is
+/// one at its right place too.
+pub(super) fn states(
+    signature: &Signature,
+    packet: Option<&Ident>,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Parameter> {
+    let mut states = Vec::new();
+    let mut seen: BTreeMap<String, Ident> = BTreeMap::new();
+    // The packet is the first after `self`, which is refused elsewhere.
+    let before = 1 + usize::from(signature.receiver().is_some());
+    for input in signature.inputs.iter().skip(before) {
+        let FnArg::Typed(input) = input else { continue };
+        if packet.is_none() && is_packet(&input.ty) {
+            continue;
+        }
+        check_attributes(input, diagnostics);
+        let (Some(ident), Some(parameter)) = (name(input, diagnostics), state(input, diagnostics))
+        else {
+            continue;
+        };
+        if let Some(earlier) = seen.get(&parameter.state) {
+            diagnostics
+                .error(
+                    codes::TAKEN_TWICE,
+                    Place::of(&input.ty),
+                    format!("`{}` is the state that `{earlier}` is already", parameter.state),
+                )
+                .help("take it once, and pass it on where it is needed");
+            continue;
+        }
+        seen.insert(parameter.state.clone(), ident.clone());
+        states.push(Parameter { ident, ..parameter });
+    }
+    if let Some(ninth) = states.get(MOST_STATES) {
+        diagnostics
+            .error(
+                codes::TOO_MANY_STATES,
+                ninth.ident.span(),
+                format!("a handler takes {MOST_STATES} states at most, and this is one more"),
+            )
+            .help("split it into handlers that the app chains, or put what belongs together into one state");
+    }
+    states
+}
+
+/// The parameter's name; `None` for a pattern.
+fn name(input: &PatType, diagnostics: &mut Diagnostics) -> Option<Ident> {
+    if let Pat::Ident(pattern) = &*input.pat
+        && pattern.by_ref.is_none()
+        && pattern.subpat.is_none()
+    {
+        return Some(pattern.ident.clone());
+    }
+    diagnostics
+        .error(
+            codes::PARAMETER_PATTERN,
+            Place::of(&input.pat),
+            "a handler's parameter is a pattern, and a state is followed by its name",
+        )
+        .help("give it a name, and take it apart inside the body");
+    None
+}
+
+/// The state behind a parameter's type.
+fn state(input: &PatType, diagnostics: &mut Diagnostics) -> Option<Parameter> {
+    let Type::Reference(reference) = &*input.ty else {
+        by_value(input, diagnostics);
+        return None;
+    };
+    check_lifetime(reference, diagnostics);
+    let mutable = reference.mutability.is_some();
+    let Type::Path(path) = unwrapped(&reference.elem) else {
+        no_state(&reference.elem, diagnostics);
+        return None;
+    };
+    let last = path.path.segments.last()?;
+    let (state, access) = if last.ident == "Packet" {
+        diagnostics
+            .error(
+                codes::PACKET_TWICE,
+                Place::of(&input.ty),
+                "a handler runs for one packet, its first parameter",
+            )
+            .help("keep what later packets need in a state");
+        return None;
+    } else if last.ident == "Table" {
+        (
+            table_entry(&last.arguments, &reference.elem, diagnostics)?,
+            ParameterAccess::Table { mutable },
+        )
+    } else if path.qself.is_some() || !last.arguments.is_none() {
+        no_state(&reference.elem, diagnostics);
+        return None;
+    } else {
+        let access = if mutable { ParameterAccess::Unique } else { ParameterAccess::Shared };
+        (last.ident.unraw().to_string(), access)
+    };
+    let ident = last.ident.clone();
+    Some(Parameter { ident, access, state, referent: (*reference.elem).clone() })
+}
+
+/// Whether the type is a packet, or a reference to one.
+fn is_packet(ty: &Type) -> bool {
+    match ty {
+        Type::Reference(reference) => is_packet(&reference.elem),
+        other => last_segment(other).is_some_and(|name| name == "Packet"),
+    }
+}
+
+fn unwrapped(ty: &Type) -> &Type {
+    match ty {
+        Type::Paren(inner) => unwrapped(&inner.elem),
+        Type::Group(inner) => unwrapped(&inner.elem),
+        other => other,
+    }
+}
+
+/// The name of `S` in `Table<S>`.
+fn table_entry(
+    arguments: &PathArguments,
+    table: &Type,
+    diagnostics: &mut Diagnostics,
+) -> Option<String> {
+    if let PathArguments::AngleBracketed(list) = arguments
+        && let (1, Some(GenericArgument::Type(entry))) = (list.args.len(), list.args.first())
+    {
+        let name = last_segment(entry);
+        if name.is_none() {
+            no_state(entry, diagnostics);
+        }
+        return name;
+    }
+    diagnostics
+        .error(
+            codes::TABLE_ARGUMENT,
+            Place::of(table),
+            "a table holds the entries of one state, and this one doesn't say of which",
+        )
+        .help("write `&mut Table<S>`, where `S` is a `#[state(key = …)]`");
+    None
+}
+
+fn no_state(ty: &Type, diagnostics: &mut Diagnostics) {
+    if let Type::ImplTrait(_) = ty {
+        impl_trait(ty, diagnostics);
+        return;
+    }
+    diagnostics
+        .error(
+            codes::PARAMETER_TYPE,
+            Place::of(ty),
+            format!("`{}` is no state: a state is a type with `#[state]`", shown(ty)),
+        )
+        .help(STATE_HELP);
+}
+
+fn by_value(input: &PatType, diagnostics: &mut Diagnostics) {
+    if let Type::ImplTrait(_) = &*input.ty {
+        impl_trait(&input.ty, diagnostics);
+        return;
+    }
+    let pointer = matches!(&*input.ty, Type::Ptr(_));
+    let how = if pointer { "by raw pointer" } else { "by value" };
+    diagnostics
+        .error(
+            codes::PARAMETER_BY_VALUE,
+            Place::of(&input.ty),
+            format!("`{}` is taken {how}, and a state is lent for one packet", shown(&input.ty)),
+        )
+        .help(STATE_HELP);
+}
+
+fn impl_trait(ty: &Type, diagnostics: &mut Diagnostics) {
+    diagnostics
+        .error(
+            codes::HANDLER_IMPL_TRAIT,
+            Place::of(ty),
+            format!("`{}` may be any type, and the plan knows a state by its name", shown(ty)),
+        )
+        .help("name the state's type");
+}
+
+fn check_lifetime(reference: &TypeReference, diagnostics: &mut Diagnostics) {
+    if let Some(lifetime) = reference.lifetime.as_ref().filter(|lifetime| lifetime.ident != "_") {
+        diagnostics
+            .error(
+                codes::PARAMETER_LIFETIME,
+                lifetime.span(),
+                format!("`{lifetime}`: packet and states are lent for one run of the handler"),
+            )
+            .help("take the lifetime away");
+    }
+}
+
+fn check_attributes(input: &PatType, diagnostics: &mut Diagnostics) {
+    for attribute in &input.attrs {
+        if is_attribute(attribute, "cfg") || is_attribute(attribute, "cfg_attr") {
+            diagnostics
+                .error(
+                    codes::PARAMETER_ATTRIBUTE,
+                    Place::of(attribute),
+                    "both sides are made from the same handler, so its parameters are always there",
+                )
+                .help("take the attribute away");
+        }
+    }
+}

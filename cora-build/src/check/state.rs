@@ -1,0 +1,273 @@
+//! A state's kind and the values of its arguments.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::ext::IdentExt as _;
+
+use super::duration::{self, DurationError};
+use super::number::{self, NumberError};
+use super::{fields, key};
+use crate::diag::{Code, Diagnostics, codes};
+use crate::syntax::arguments::{Argument, Name};
+use crate::syntax::state::StateShape;
+use crate::syntax::{KeyedArgs, StateDecl, StateKind};
+
+/// Most entries that a table may have.
+const MOST_ENTRIES: u64 = 1 << 26;
+
+/// A state, as well as it can be made out.
+#[derive(Clone, Debug)]
+pub(crate) struct Recovered {
+    /// The declaration; where an argument is at fault, with a value that stands in for it.
+    pub(crate) decl: StateDecl,
+    /// Whether the item itself had no fault, so that what is made of it will compile.
+    pub(crate) item_sound: bool,
+}
+
+/// Holds a state against the rules; `None` after a fault.
+pub(crate) fn run(shape: StateShape, diagnostics: &mut Diagnostics) -> Option<StateDecl> {
+    let before = diagnostics.errors();
+    let complete = shape.complete;
+    let recovered = recover(shape, diagnostics);
+    (complete && recovered.item_sound && diagnostics.errors() == before).then_some(recovered.decl)
+}
+
+/// The same, with a stand-in for every argument at fault.
+pub(crate) fn recover(shape: StateShape, diagnostics: &mut Diagnostics) -> Recovered {
+    let kind = kind(&shape, diagnostics);
+    let kinds = shape.arguments.iter().filter(|argument| is_kind(argument)).count();
+    fields::check_attributes(&shape.item, diagnostics);
+    let before = diagnostics.errors();
+    fields::check_item(&shape.item, diagnostics);
+    fields::check_fields(&shape.item.fields, (kinds == 1).then_some(&kind), diagnostics);
+    let ident = shape.item.ident.clone();
+    Recovered {
+        decl: StateDecl { name: ident.unraw().to_string(), ident, kind, item: shape.item },
+        item_sound: diagnostics.errors() == before,
+    }
+}
+
+/// The kind, which is exactly one.
+fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
+    let mut kinds = shape.arguments.iter().filter(|argument| is_kind(argument));
+    let first = kinds.next();
+    for second in kinds {
+        let (one, two) = (first.map_or("", |first| first.name.text()), second.name.text());
+        diagnostics
+            .error(
+                codes::STATE_TWO_KINDS,
+                second.ident.span(),
+                format!("a state is of one kind, and this one is `{one}` and `{two}`"),
+            )
+            .help("keep the one that is meant; split the state when both are");
+    }
+    for argument in &shape.arguments {
+        check_flag(argument, diagnostics);
+    }
+    let plain = match first.map(|argument| argument.name) {
+        Some(Name::Singleton) => StateKind::Singleton,
+        Some(Name::Commutative) => StateKind::Commutative,
+        Some(Name::ReadMostly) => StateKind::ReadMostly,
+        _ => return StateKind::Keyed(keyed(shape, diagnostics)),
+    };
+    for argument in &shape.arguments {
+        if matches!(argument.name, Name::Reply | Name::Capacity | Name::Idle) {
+            let (name, kind) = (argument.name.text(), first.map_or("", |kind| kind.name.text()));
+            diagnostics
+                .error(
+                    codes::ARGUMENT_OF_KEYED,
+                    argument.ident.span(),
+                    format!("`{name}` is about entries, and a `{kind}` state has none"),
+                )
+                .help(format!("take `{name}` away, or give the state a `key`"));
+        }
+    }
+    plain
+}
+
+/// Whether an argument says what kind of state it is.
+fn is_kind(argument: &Argument) -> bool {
+    matches!(argument.name, Name::Key | Name::Singleton | Name::Commutative | Name::ReadMostly)
+}
+
+/// Arguments that take no value.
+fn check_flag(argument: &Argument, diagnostics: &mut Diagnostics) {
+    let is_flag = !matches!(argument.name, Name::Key | Name::Capacity | Name::Idle);
+    if is_flag && argument.value.is_some() {
+        let name = argument.name.text();
+        diagnostics
+            .error(codes::ARGUMENT_VALUE, argument.place(), format!("`{name}` takes no value"))
+            .help(format!("write `{name}` to say so, and nothing to say the opposite"));
+    }
+}
+
+/// What a keyed state says about its entries.
+fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
+    let find = |name| shape.arguments.iter().find(|argument| argument.name == name);
+    let key = find(Name::Key);
+    let reply = find(Name::Reply);
+    if key.is_none() && shape.complete {
+        check_no_key(shape, reply, diagnostics);
+    }
+    let (ty, key_name) = key.and_then(|key| key_type(key, diagnostics)).unwrap_or_else(stand_in);
+    if let (Some(reply), Some(why)) = (reply, key::no_reply(&key_name)) {
+        diagnostics
+            .error(
+                codes::REPLY_OF_KEY,
+                reply.ident.span(),
+                format!("`reply` has no sense here: {why}"),
+            )
+            .help(format!("take `reply` away, or use `key = FiveTuple` instead of `{key_name}`"));
+    }
+    let demand = shape.complete && key.is_some();
+    let capacity = find(Name::Capacity);
+    if capacity.is_none() && demand {
+        diagnostics
+            .error(
+                codes::CAPACITY_MISSING,
+                shape.place,
+                "a keyed state says how many entries it may have at a time",
+            )
+            .help("add `capacity = 10_000`, or as many as there may be");
+    }
+    let idle = find(Name::Idle);
+    if idle.is_none() && demand {
+        diagnostics
+            .error(
+                codes::IDLE_MISSING,
+                shape.place,
+                "a keyed state says how long an entry lives unused",
+            )
+            .help("add `idle = \"5m\"`, or as long as a flow may be silent");
+    }
+    KeyedArgs {
+        key: ty,
+        key_name,
+        reply: reply.is_some(),
+        capacity: capacity.and_then(|given| entries(given, diagnostics)).unwrap_or(1),
+        idle_ns: idle.and_then(|given| lifetime(given, diagnostics)).unwrap_or(1),
+    }
+}
+
+/// Without any kind: either `reply` asks for a key, or nothing says what the state is.
+fn check_no_key(shape: &StateShape, reply: Option<&Argument>, diagnostics: &mut Diagnostics) {
+    if let Some(reply) = reply {
+        diagnostics
+            .error(
+                codes::REPLY_WITHOUT_KEY,
+                reply.ident.span(),
+                "`reply` says that the reply direction finds the entry too, but no `key` says how \
+                 it is found at all",
+            )
+            .help("add `key = FiveTuple`");
+        return;
+    }
+    diagnostics
+        .error(
+            codes::STATE_NO_KIND,
+            shape.place,
+            format!("`{}` doesn't say what kind of state it is", shape.item.ident),
+        )
+        .help(
+            "say one of `key = …` (an entry per key), `singleton` (one value), `commutative` \
+             (counters and sketches, a replica per side), `read_mostly` (rules, routes)",
+        );
+}
+
+fn key_type(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<(syn::Type, String)> {
+    let written = argument.value.clone().unwrap_or_default();
+    if let Ok(ty) = syn::parse2::<syn::Type>(written.clone()) {
+        return key::run(&ty, diagnostics).map(|name| (ty, name));
+    }
+    let help = match syn::parse2::<syn::LitStr>(written) {
+        Ok(text) => format!("write `key = {}`, without quotes", text.value()),
+        Err(_) => "write `key = FiveTuple`".to_owned(),
+    };
+    wrong_value(argument, "a type", help, diagnostics);
+    None
+}
+
+/// What a key at fault is taken for, so that the item's other faults show too.
+fn stand_in() -> (syn::Type, String) {
+    let name = "FiveTuple";
+    let tokens: TokenStream = quote!(::cora::__private::core::key::FiveTuple);
+    (syn::Type::Verbatim(tokens), name.to_owned())
+}
+
+fn wrong_value(argument: &Argument, wants: &str, help: String, diagnostics: &mut Diagnostics) {
+    let name = argument.name.text();
+    diagnostics
+        .error(codes::ARGUMENT_VALUE, argument.place(), format!("`{name}` takes {wants}"))
+        .help(help);
+}
+
+/// `capacity`, if it is in range.
+fn entries(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<u32> {
+    let written = argument.value.clone().unwrap_or_default();
+    let expression = syn::parse2::<syn::Expr>(written.clone()).ok();
+    let literal = syn::parse2::<syn::Lit>(written).ok();
+    if expression.is_none() || literal.is_some_and(|literal| !matches!(literal, syn::Lit::Int(_))) {
+        let help = "write `capacity = 10_000`, as a whole number without quotes".to_owned();
+        wrong_value(argument, "a number", help, diagnostics);
+        return None;
+    }
+    let mut refuse = |code: Code, message: &str, help: &str| {
+        diagnostics.error(code, argument.place(), message).help(help);
+        None
+    };
+    match number::evaluate(&expression?) {
+        Ok(0) => refuse(
+            codes::CAPACITY_ZERO,
+            "a table for 0 entries refuses every entry",
+            "say how many entries there may be at a time",
+        ),
+        Ok(number) if number <= MOST_ENTRIES => u32::try_from(number).ok(),
+        Ok(_) | Err(NumberError::OutOfRange) => refuse(
+            codes::CAPACITY_TOO_LARGE,
+            "a table holds from 1 to 2^26 entries",
+            "say at most 67_108_864 (`1 << 26`); a shorter `idle` frees entries sooner",
+        ),
+        Err(NumberError::NotArithmetic) => refuse(
+            codes::CAPACITY_NUMBER,
+            "the plan needs this number before anything is compiled",
+            "write it out: `65_536`, `64 * 1024` or `1 << 16`",
+        ),
+    }
+}
+
+/// `idle` in nanoseconds, if it is in range.
+fn lifetime(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<u64> {
+    let written = argument.value.clone().unwrap_or_default();
+    let Ok(text) = syn::parse2::<syn::LitStr>(written.clone()) else {
+        let number = syn::parse2::<syn::LitInt>(written).map(|number| number.to_string());
+        let help = format!("write `idle = \"{}s\"`", number.as_deref().unwrap_or("300"));
+        wrong_value(argument, "a duration in quotes", help, diagnostics);
+        return None;
+    };
+    let mut refuse = |code: Code, message: String, help: &str| {
+        diagnostics.error(code, argument.place(), message).help(help);
+        None
+    };
+    let text = text.value();
+    match duration::nanoseconds(&text) {
+        Ok(0) => refuse(
+            codes::IDLE_ZERO,
+            "an entry that lives for no time is gone before the next packet".to_owned(),
+            "say how long an entry lives unused: `\"5m\"`",
+        ),
+        Ok(time) if time <= duration::LONGEST => Some(time),
+        Ok(_) | Err(DurationError::TooLong) => refuse(
+            codes::IDLE_TOO_LONG,
+            "an entry lives unused for a year at most".to_owned(),
+            "say at most `\"365d\"`",
+        ),
+        Err(DurationError::Unreadable(meant)) => refuse(
+            codes::IDLE_UNREADABLE,
+            format!("`{text}` is no duration that can be read"),
+            &meant.map_or_else(
+                || "write whole numbers with a unit: `\"30s\"`, `\"5m\"`, `\"1h30m\"`".to_owned(),
+                |meant| format!("did you mean `\"{meant}\"`?"),
+            ),
+        ),
+    }
+}

@@ -1,0 +1,156 @@
+//! Faults of a whole program, `CORA0100` and up: only a build script can see them.
+
+use super::catalogue::catalogue;
+
+catalogue! {
+    STATE_TWICE = 100 {
+        title: "two states of one name",
+        cause: "Plans, reports and configuration name a state by its type's name alone.",
+        cure: "Rename one of them.",
+        example: "mod a { #[state(singleton)] pub struct Pool { next: u16 } }\nmod b { #[state(singleton)] pub struct Pool { next: u16 } }",
+    }
+    HANDLER_NAMED_TWICE = 101 {
+        title: "two handlers of one name",
+        cause: "Graph and reports name a handler by its function's name alone.",
+        cure: "Rename one of them.",
+        example: "mod a { #[flow_handler] pub fn nat(packet: &mut Packet) -> Verdict { Pass } }\nmod b { #[flow_handler] pub fn nat(packet: &mut Packet) -> Verdict { Drop(NotAllowed) } }",
+    }
+    STATE_NOT_DECLARED = 102 {
+        title: "a handler takes a state that the program does not declare",
+        cause: "The plan gives every state a place, so each one is declared by `#[state]` in the program.",
+        cure: "Correct the name, or put `#[state(…)]` on the type.",
+        example: "#[flow_handler]\nfn nat(packet: &mut Packet, sesions: &mut Table<Sesion>) -> Verdict { Pass }",
+    }
+    STATE_BORROWED_OTHERWISE = 103 {
+        title: "a state is borrowed in another way than its kind wants",
+        cause: "A keyed state is reached through its table; a read-mostly one is written by the control plane alone.",
+        cure: "Take `&mut Table<S>` for a keyed state, `&mut S` for a singleton or commutative one, `&S` for a read-mostly one.",
+        example: "#[state(read_mostly)]\nstruct Backends { live: u32 }\n#[flow_handler]\nfn balance(packet: &mut Packet, backends: &mut Backends) -> Verdict { Pass }",
+    }
+    APP_MISSING = 104 {
+        title: "the program has no `cora::app!`",
+        cause: "It says which handlers run, in which order, and makes the entry point.",
+        cure: "Write `cora::app!(handler);` in the root of the crate.",
+        example: "#[flow_handler]\nfn nat(packet: &mut Packet) -> Verdict { Pass }",
+    }
+    APP_TWICE = 105 {
+        title: "a second `cora::app!`",
+        cause: "A program has one entry point, so one chain of handlers.",
+        cure: "Name all handlers in one: `cora::app!(first, second);`.",
+        example: "cora::app!(nat);\ncora::app!(firewall);",
+    }
+    APP_HANDLER_UNKNOWN = 106 {
+        title: "`app!` names a handler that there is not",
+        cause: "It takes functions with `#[flow_handler]`, each by the path of the module that declares it.",
+        cure: "Correct the name or path, or put `#[flow_handler]` on the function.",
+        example: "#[flow_handler]\nfn firewall(packet: &mut Packet) -> Verdict { Pass }\ncora::app!(fierwall);",
+    }
+    APP_ARGUMENTS = 107 {
+        title: "`app!` takes the paths of handlers",
+        cause: "The chain is the list of its handlers, in the order in which a packet from inside meets them.",
+        cure: "Write `cora::app!(first, second);` with at least one.",
+        example: "cora::app!();",
+    }
+    APP_HANDLER_TWICE = 108 {
+        title: "a handler stands twice in the chain",
+        cause: "Graph and reports name a handler once, so what it does would be counted together.",
+        cure: "Take one away, or make a second handler that calls the same helper.",
+        example: "cora::app!(meter, nat, meter);",
+    }
+    APP_IN_MODULE = 109 {
+        title: "`app!` stands in a module",
+        cause: "It makes the program's `main`, which stands in the root of the crate.",
+        cure: "Move it to `src/main.rs`, outside any module and function.",
+        example: "mod nf {\n    cora::app!(nat);\n}",
+    }
+    HANDLER_UNUSED = 110 {
+        title: "a handler that no chain names (warning)",
+        cause: "Nothing calls it, so no packet meets it.",
+        cure: "Add it to `app!`, or take the attribute away.",
+        example: "#[flow_handler]\nfn nat(packet: &mut Packet) -> Verdict { Pass }\n#[flow_handler]\nfn forgotten(packet: &mut Packet) -> Verdict { Pass }\ncora::app!(nat);",
+    }
+    STATE_UNUSED = 111 {
+        title: "a state that no handler of the chain takes (warning)",
+        cause: "It gets no place and no memory.",
+        cure: "Take it as a parameter, or take the attribute away.",
+        example: "#[state(singleton)]\nstruct Forgotten { next: u16 }\n#[flow_handler]\nfn nat(packet: &mut Packet) -> Verdict { Pass }\ncora::app!(nat);",
+    }
+    HANDLER_HIDDEN = 112 {
+        title: "a handler that the root of the crate can't name",
+        cause: "`app!` calls it from the root of the crate.",
+        cure: "Make it `pub`, and its module too where that stands in another one.",
+        example: "mod nf {\n    #[flow_handler]\n    fn nat(packet: &mut Packet) -> Verdict { Pass }\n}\ncora::app!(nf::nat);",
+    }
+    MADE_BY_MACRO = 113 {
+        title: "a state or handler made by a macro",
+        cause: "The plan is made from the source as it is written; what a macro makes of it can't be seen there.",
+        cure: "Write the item out.",
+        example: "macro_rules! handler {\n    ($name:ident) => {\n        #[flow_handler]\n        fn $name(packet: &mut Packet) -> Verdict { Pass }\n    };\n}\nhandler!(nat);",
+    }
+    CONDITIONAL_ATTRIBUTE = 114 {
+        title: "`#[state]` or `#[flow_handler]` within `#[cfg_attr]`",
+        cause: "An item that is sometimes a state and sometimes not has no place in the graph.",
+        cure: "Make two items, each under its `#[cfg]`.",
+        example: "#[cfg_attr(feature = \"nat\", flow_handler)]\nfn nat(packet: &mut Packet) -> Verdict { Pass }",
+    }
+    DIFFERS_BY_SIDE = 115 {
+        title: "a state or handler that only one of the two halves would have",
+        cause: "NIC and host run the same program; under this condition their graphs would differ.",
+        cure: "Take the condition away; the plan says where things run.",
+        example: "#[cfg(target_os = \"linux\")]\n#[flow_handler]\nfn nat(packet: &mut Packet) -> Verdict { Pass }",
+    }
+    UNDETERMINED = 116 {
+        title: "a condition that the build script can't decide (warning)",
+        cause: "Cargo tells build scripts the features and the target, and nothing about other conditions.",
+        cure: "Use a feature. As it is, the item counts as present.",
+        example: "#[cfg(experiment)]\n#[flow_handler]\nfn nat(packet: &mut Packet) -> Verdict { Pass }",
+    }
+    NOT_IN_MODULE = 117 {
+        title: "a state or handler within a function or an impl",
+        cause: "The program is put together in the root of the crate, which can't name it there.",
+        cure: "Move it to a module.",
+        example: "fn helper() {\n    #[state(singleton)]\n    struct Pool { next: u16 }\n}",
+    }
+    STATIC_REACHED = 118 {
+        title: "a handler reaches a static that can change",
+        cause: "Each half would have its own copy, no punt would undo what was written there, and the result would depend on the plan.",
+        cure: "Make it a state: `#[state(singleton)]`, or `#[state(commutative)]` for counters.",
+        example: "static SEEN: AtomicU64 = AtomicU64::new(0);\n#[flow_handler]\nfn meter(packet: &mut Packet) -> Verdict {\n    SEEN.fetch_add(1, Relaxed);\n    Transmit\n}",
+    }
+    OPAQUE_ACCESS = 119 {
+        title: "an access that can't be seen (warning)",
+        cause: "The state is handed to code that is not read here, so the worst is taken: all that the borrow allows.",
+        cure: "Call the state's own methods in the handler, or live with the warning: the result is right either way.",
+        example: "#[flow_handler]\nfn nat(packet: &mut Packet, ports: &mut PortPool) -> Verdict {\n    elsewhere::take(ports)\n}",
+    }
+    STATEMENT_REFUSED = 120 {
+        title: "`cora.toml` says something that means nothing",
+        cause: "A word of it that has no effect would be a plan other than the one that was meant.",
+        cure: "Correct the line.",
+        example: "[plan]\nuse = \"splitt\"",
+    }
+    PLAN_REFUSED = 121 {
+        title: "the stated plan can't be",
+        cause: "Every state has a rule of who may hold it, and the entries that one packet touches have one owner.",
+        cure: "State another place; without `cora.toml` every state gets the place that follows from its kind.",
+        example: "[plan.places]\nPortPool = \"nic\"",
+    }
+    PLAN_NOT_FOUND = 122 {
+        title: "no plan of that name, and no file",
+        cause: "`CORA_PLAN` (or `--plan`) is `host-only`, `nic-only`, `split`, or the path of a TOML file.",
+        cure: "Correct the name, or give the path from the package's directory.",
+        example: "CORA_PLAN=hostonly cargo build",
+    }
+    NIC_TARGET_MISSING = 123 {
+        title: "the NIC target is not installed",
+        cause: "With `--features nic` the NIC half is built for `aarch64-unknown-none`, whose core library comes by rustup.",
+        cure: "Run `rustup target add aarch64-unknown-none`; or set `CORA_SKIP_NIC=1` to build the host half alone.",
+        example: "cargo build --features nic",
+    }
+    NIC_BUILD_FAILED = 124 {
+        title: "the NIC half does not build",
+        cause: "The same source is compiled for the NIC, without `std`; the compiler says what is wrong above.",
+        cure: "Mend that; what only the host can do, put under `#[cfg(not(target_os = \"none\"))]`.",
+        example: "fn helper() { std::fs::remove_file(\"a\"); }",
+    }
+}

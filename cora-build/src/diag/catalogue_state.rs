@@ -1,0 +1,282 @@
+//! Faults of a state: its item, its arguments, its fields.
+
+use super::catalogue::catalogue;
+
+catalogue! {
+    STATE_ENUM = 30 {
+        title: "`#[state]` stands on an enum",
+        cause: "A state is a struct: reports and comparisons name its fields.",
+        cure: "Make it a struct; an enum with `#[derive(Plain)]` may be one of its fields.",
+        example: "#[state(singleton)]\nenum Mode { On, Off }",
+    }
+    STATE_UNION = 31 {
+        title: "`#[state]` stands on a union",
+        cause: "Nobody can tell which of a union's fields is meant, so it can't be moved or shown.",
+        cure: "Make it a struct.",
+        example: "#[state(singleton)]\nunion Word { a: u32, b: [u8; 4] }",
+    }
+    STATE_UNNAMED_FIELDS = 32 {
+        title: "a state's fields have no names",
+        cause: "Reports and comparisons name the fields.",
+        cure: "Write `struct S { field: Type }`; `struct S {}` when there is nothing to remember but the key.",
+        example: "#[state(singleton)]\nstruct Next(u16);",
+    }
+    STATE_ITEM = 33 {
+        title: "`#[state]` stands on something other than a type",
+        cause: "A state is declared by its type.",
+        cure: "Put the attribute on a struct.",
+        example: "#[state(singleton)]\nfn next() {}",
+    }
+    STATE_GENERIC = 34 {
+        title: "a state has generic parameters",
+        cause: "The plan places each state by name, so there is one of each.",
+        cure: "Name the types and numbers.",
+        example: "#[state(singleton)]\nstruct Pool<T> { next: T }",
+    }
+    STATE_LIFETIME = 35 {
+        title: "a state has a lifetime",
+        cause: "A state is plain data that moves between machines: it borrows nothing.",
+        cure: "Keep the value itself.",
+        example: "#[state(singleton)]\nstruct Pool<'a> { mark: PhantomData<&'a ()> }",
+    }
+    STATE_NO_KIND = 36 {
+        title: "a state without a kind",
+        cause: "The kind decides who may hold the state: the owner of a flow, one side, or both.",
+        cure: "Say one of `key = …`, `singleton`, `commutative`, `read_mostly`.",
+        example: "#[state(capacity = 1_000, idle = \"5m\")]\nstruct Session { packets: u64 }",
+    }
+    STATE_TWO_KINDS = 37 {
+        title: "a state of two kinds",
+        cause: "The kind decides who may hold the state, so there is one.",
+        cure: "Keep one of `key = …`, `singleton`, `commutative`, `read_mostly`; split the state when both are meant.",
+        example: "#[state(singleton, commutative)]\nstruct Counts { packets: Sum }",
+    }
+    ARGUMENT_TWICE = 38 {
+        title: "an argument is given twice",
+        cause: "One of the two would be without effect.",
+        cure: "Take one away.",
+        example: "#[state(key = FiveTuple, key = SourceAddress, capacity = 10, idle = \"5m\")]\nstruct Session { packets: u64 }",
+    }
+    ARGUMENT_UNKNOWN = 39 {
+        title: "`#[state]` takes no argument of this name",
+        cause: "It takes `key`, `reply`, `capacity`, `idle`, `singleton`, `commutative` and `read_mostly`.",
+        cure: "Use the one that is meant.",
+        example: "#[state(key = FiveTuple, capcity = 10, idle = \"5m\")]\nstruct Session { packets: u64 }",
+    }
+    ARGUMENT_VALUE = 40 {
+        title: "an argument has another sort of value",
+        cause: "`key` takes a type, `capacity` a number, `idle` a duration in quotes, and the others no value.",
+        cure: "Write the value as the argument wants it.",
+        example: "#[state(key = \"FiveTuple\", capacity = 10, idle = \"5m\")]\nstruct Session { packets: u64 }",
+    }
+    ARGUMENT_SYNTAX = 41 {
+        title: "the arguments are not written as a list of `name` and `name = value`",
+        cause: "That is how they are read: `#[state(key = FiveTuple, reply, capacity = 1_000, idle = \"5m\")]`.",
+        cure: "Separate arguments by commas, and name from value by `=`.",
+        example: "#[state(key: FiveTuple, capacity = 10, idle = \"5m\")]\nstruct Session { packets: u64 }",
+    }
+    ARGUMENT_OF_KEYED = 42 {
+        title: "an argument that only keyed states take",
+        cause: "`reply`, `capacity` and `idle` are about entries, and only a state with a key has entries.",
+        cure: "Take the argument away, or give the state a `key`.",
+        example: "#[state(singleton, capacity = 10)]\nstruct Ports { next: u16 }",
+    }
+    REPLY_WITHOUT_KEY = 43 {
+        title: "`reply` without `key`",
+        cause: "`reply` says that an entry is also found by the reply direction's key, so there is a key to begin with.",
+        cure: "Add `key = FiveTuple`.",
+        example: "#[state(reply, capacity = 10, idle = \"5m\")]\nstruct Session { packets: u64 }",
+    }
+    REPLY_OF_KEY = 44 {
+        title: "`reply` with a key that has no reply of its own",
+        cause: "From an address alone the reply direction's key can't be told; and `InsideAddress` is the same in both directions.",
+        cure: "Take `reply` away, or use `key = FiveTuple`. With `InsideAddress`, both directions find the entry as it is.",
+        example: "#[state(key = SourceAddress, reply, capacity = 10, idle = \"5m\")]\nstruct Seen { packets: u64 }",
+    }
+    KEY_TYPE = 45 {
+        title: "a key that doesn't fit",
+        cause: "A key is what a packet carries and both machines hash alike: fixed width, no pointer, and a way to read it from the packet.",
+        cure: "Use `FiveTuple`, `SourceAddress`, `DestinationAddress` or `InsideAddress`, or a type of yours that implements `Key`.",
+        example: "#[state(key = &str, capacity = 10, idle = \"5m\")]\nstruct Seen { packets: u64 }",
+    }
+    CAPACITY_MISSING = 46 {
+        title: "a keyed state without `capacity`",
+        cause: "Tables live in memory that is laid out before the first packet.",
+        cure: "Add `capacity = …`: the most entries at a time.",
+        example: "#[state(key = FiveTuple, idle = \"5m\")]\nstruct Session { packets: u64 }",
+    }
+    CAPACITY_ZERO = 47 {
+        title: "`capacity = 0`",
+        cause: "A table without room refuses every entry.",
+        cure: "Say how many entries it may hold at a time.",
+        example: "#[state(key = FiveTuple, capacity = 0, idle = \"5m\")]\nstruct Session { packets: u64 }",
+    }
+    CAPACITY_TOO_LARGE = 48 {
+        title: "`capacity` above 2^26",
+        cause: "Entries are numbered with 26 bits, and a NIC has not the memory for more.",
+        cure: "Say at most 67_108_864; a shorter `idle` frees entries sooner.",
+        example: "#[state(key = FiveTuple, capacity = 1 << 27, idle = \"5m\")]\nstruct Session { packets: u64 }",
+    }
+    CAPACITY_NUMBER = 49 {
+        title: "`capacity` can't be worked out",
+        cause: "The plan needs the number before anything is compiled, so no constant or function can stand here.",
+        cure: "Write a whole number, or a product, sum or shift of such: `64 * 1024`, `1 << 20`.",
+        example: "#[state(key = FiveTuple, capacity = MAX_FLOWS, idle = \"5m\")]\nstruct Session { packets: u64 }",
+    }
+    IDLE_MISSING = 50 {
+        title: "a keyed state without `idle`",
+        cause: "Without a time-out the table fills with flows that ended long ago.",
+        cure: "Add `idle = \"5m\"`: how long an entry lives unused.",
+        example: "#[state(key = FiveTuple, capacity = 10)]\nstruct Session { packets: u64 }",
+    }
+    IDLE_ZERO = 51 {
+        title: "`idle` is nothing",
+        cause: "An entry that lives for no time is gone before the next packet.",
+        cure: "Say how long an entry lives unused.",
+        example: "#[state(key = FiveTuple, capacity = 10, idle = \"0s\")]\nstruct Session { packets: u64 }",
+    }
+    IDLE_UNREADABLE = 52 {
+        title: "`idle` is no duration",
+        cause: "A duration is a whole number with one of the units ns, us, ms, s, m, h, d, or several of these: `1h30m`.",
+        cure: "Write it so.",
+        example: "#[state(key = FiveTuple, capacity = 10, idle = \"5 minutes\")]\nstruct Session { packets: u64 }",
+    }
+    IDLE_TOO_LONG = 53 {
+        title: "`idle` is over a year",
+        cause: "No connection is silent for so long; the entry would only take room.",
+        cure: "Say at most `365d`.",
+        example: "#[state(key = FiveTuple, capacity = 10, idle = \"400d\")]\nstruct Session { packets: u64 }",
+    }
+    FIELD_REFERENCE = 54 {
+        title: "a field is a reference",
+        cause: "Entries cross between two machines, where an address means nothing.",
+        cure: "Keep the value itself, or the key of what it refers to.",
+        example: "#[state(singleton)]\nstruct Pool { name: &'static str }",
+    }
+    FIELD_RAW_POINTER = 55 {
+        title: "a field is a raw pointer",
+        cause: "Entries cross between two machines, where an address means nothing.",
+        cure: "Keep the value itself, or the key of what it points to.",
+        example: "#[state(singleton)]\nstruct Pool { next: *const u8 }",
+    }
+    FIELD_HEAP = 56 {
+        title: "a field lives on the heap",
+        cause: "Entries are plain data of fixed width; the NIC side has no heap.",
+        cure: "Use an array of fixed length and a count, or a keyed state with an entry per item.",
+        example: "#[state(singleton)]\nstruct Pool { free: Vec<u16> }",
+    }
+    FIELD_POINTER_SIZED = 57 {
+        title: "a field is `usize` or `isize`",
+        cause: "Its width is the machine's, and entries cross between two machines.",
+        cure: "Use `u32` or `u64`, `i32` or `i64`.",
+        example: "#[state(singleton)]\nstruct Pool { next: usize }",
+    }
+    FIELD_FLOAT = 58 {
+        title: "a field is a floating-point number",
+        cause: "Sums of floats depend on the order of the terms, and results must not depend on the plan.",
+        cure: "Count in whole units: nanoseconds, bytes, or a fixed-point `u64`.",
+        example: "#[state(singleton)]\nstruct Meter { rate: f64 }",
+    }
+    FIELD_DYN = 59 {
+        title: "a field is a trait object",
+        cause: "Which code it runs is an address, and that means nothing on the other machine.",
+        cure: "Keep an enum with `#[derive(Plain)]` and `match` on it.",
+        example: "#[state(singleton)]\nstruct Pool { policy: dyn Policy }",
+    }
+    FIELD_FN_POINTER = 60 {
+        title: "a field is a function pointer",
+        cause: "An address of code means nothing on the other machine.",
+        cure: "Keep an enum with `#[derive(Plain)]` and `match` on it.",
+        example: "#[state(singleton)]\nstruct Pool { policy: fn(u8) -> bool }",
+    }
+    FIELD_OPTION = 61 {
+        title: "a field is an `Option` or `Result`",
+        cause: "How they are laid out is the compiler's affair, so they have no encoding that both machines share.",
+        cure: "Use a flag beside the value, a value that means none, or an enum with `#[derive(Plain)]`.",
+        example: "#[state(singleton)]\nstruct Pool { last: Option<u16> }",
+    }
+    FIELD_TUPLE = 62 {
+        title: "a field is a tuple",
+        cause: "Reports and comparisons name what they show, and the parts of a tuple have no names.",
+        cure: "Use a field for each part, or a struct with `#[derive(Plain)]`.",
+        example: "#[state(singleton)]\nstruct Pool { range: (u16, u16) }",
+    }
+    FIELD_TEXT = 63 {
+        title: "a field is text",
+        cause: "`char` and `str` hold text for people; entries hold what packets carry.",
+        cure: "Use `u8` or `u32`, or an array of bytes of fixed length.",
+        example: "#[state(singleton)]\nstruct Pool { letter: char }",
+    }
+    FIELD_CELL = 64 {
+        title: "a field changes behind a shared reference",
+        cause: "What a handler writes must be seen, so that it can be rolled back: cells, locks and atomics hide it.",
+        cure: "Use the plain value, and take the state as `&mut`.",
+        example: "#[state(singleton)]\nstruct Pool { next: Cell<u16> }",
+    }
+    FIELD_TABLE = 65 {
+        title: "a field is a table",
+        cause: "A table is a state of its own: the plan places it, and its entries move one by one.",
+        cure: "Take `&mut Table<S>` as a parameter of the handler.",
+        example: "#[state(singleton)]\nstruct Pool { sessions: Table<Session> }",
+    }
+    FIELD_CFG = 66 {
+        title: "a field depends on `cfg`",
+        cause: "Both sides must lay out a state alike, and they are compiled for different machines.",
+        cure: "Take the attribute away: let the field be there always.",
+        example: "#[state(singleton)]\nstruct Pool { #[cfg(unix)] next: u16 }",
+    }
+    FIELD_OF_COMMUTATIVE = 67 {
+        title: "a replicated counter or sketch in a state that is not commutative",
+        cause: "`Sum`, `Max`, `CountMin` and `TopK` are for states of which both sides hold a replica.",
+        cure: "Use an integer, or move the field to a `#[state(commutative)]`.",
+        example: "#[state(singleton)]\nstruct Pool { packets: Sum }",
+    }
+    FIELD_NOT_COMMUTATIVE = 68 {
+        title: "a field of a commutative state that can't be merged",
+        cause: "Each side updates its own replica, and of two plain values nobody can tell which is right.",
+        cure: "Use `Sum` for what is added up, `Max` for the largest seen, `CountMin` or `TopK` for a sketch; or make the state a `singleton`.",
+        example: "#[state(commutative)]\nstruct Counts { packets: u64 }",
+    }
+    STATE_REPR = 69 {
+        title: "a state has a `#[repr]`",
+        cause: "States are written field by field, so their layout in memory is nobody's business but the compiler's.",
+        cure: "Take the attribute away.",
+        example: "#[state(singleton)]\n#[repr(packed)]\nstruct Pool { next: u16 }",
+    }
+    STATE_TWICE_ON_ITEM = 70 {
+        title: "`#[state]` stands twice on one type",
+        cause: "A type is one state of one kind.",
+        cure: "Take one away, or split the type.",
+        example: "#[state(singleton)]\n#[state(commutative)]\nstruct Pool { next: u16 }",
+    }
+    STATE_DERIVES_PLAIN = 71 {
+        title: "a state derives `Plain`",
+        cause: "`#[state]` implies it.",
+        cure: "Take `Plain` out of the `derive`.",
+        example: "#[state(singleton)]\n#[derive(Plain)]\nstruct Pool { next: u16 }",
+    }
+    PLAIN_ITEM = 80 {
+        title: "`#[derive(Plain)]` on a union, or on an enum whose variants hold fields",
+        cause: "Such a value has no encoding of fixed width that both machines share.",
+        cure: "Use a struct with a field-less enum beside the values.",
+        example: "#[derive(Clone, Copy, Plain)]\nenum Action { Accept, Limit(u32) }",
+    }
+    PLAIN_GENERIC = 81 {
+        title: "`#[derive(Plain)]` on a type with generic parameters",
+        cause: "The width of the encoding must be known from the type alone.",
+        cure: "Name the types and numbers.",
+        example: "#[derive(Clone, Copy, Plain)]\nstruct Pair<T> { a: T, b: T }",
+    }
+    PLAIN_DISCRIMINANT = 82 {
+        title: "a variant's number doesn't fit a byte",
+        cause: "`#[derive(Plain)]` encodes an enum as one byte.",
+        cure: "Number the variants from 0 to 255, with whole numbers written out, or leave the numbers away.",
+        example: "#[derive(Clone, Copy, Plain)]\nenum Mode { On = 256 }",
+    }
+    PLAIN_EMPTY_ENUM = 83 {
+        title: "`#[derive(Plain)]` on an enum without variants",
+        cause: "It has no value to encode.",
+        cure: "Give it a variant.",
+        example: "#[derive(Clone, Copy, Plain)]\nenum Never {}",
+    }
+}

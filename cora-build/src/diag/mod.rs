@@ -1,0 +1,181 @@
+//! Faults: collected, then shown all at once.
+//!
+//! A pass puts what it finds into a [`Diagnostics`] and goes on, so that one run shows every fault
+//! of a stage. Macros show them as `compile_error!`, build scripts with the line and carets; the
+//! words are the same.
+
+mod catalogue;
+pub mod catalogue_handler;
+pub mod catalogue_program;
+pub mod catalogue_state;
+mod render;
+
+use proc_macro2::{Span, TokenStream};
+use quote::ToTokens;
+
+pub use catalogue::{Code, Entry, entries, lookup};
+
+/// The codes, by what they say.
+pub mod codes {
+    pub use super::catalogue_handler::codes::*;
+    pub use super::catalogue_program::codes::*;
+    pub use super::catalogue_state::codes::*;
+}
+
+/// Where in the source: from the first token to the last.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    start: Span,
+    end: Span,
+}
+
+impl Place {
+    /// From the first of these tokens to the last; the macro's call when there are none.
+    pub fn of(tokens: &impl ToTokens) -> Self {
+        let mut tokens = tokens.to_token_stream().into_iter();
+        let start = tokens.next().map_or_else(Span::call_site, |token| token.span());
+        let end = tokens.last().map_or(start, |token| token.span());
+        Self { start, end }
+    }
+
+    /// The span of the first token.
+    pub fn start(&self) -> Span {
+        self.start
+    }
+
+    /// The span of the last token.
+    pub fn end(&self) -> Span {
+        self.end
+    }
+}
+
+impl From<Span> for Place {
+    fn from(span: Span) -> Self {
+        Self { start: span, end: span }
+    }
+}
+
+/// How much a finding weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The build goes on. Only build scripts show it: macros have no way to warn.
+    Warning,
+    /// The build ends.
+    Error,
+}
+
+/// One finding.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    /// Which one: the catalogue explains it.
+    pub code: Code,
+    /// Error or warning.
+    pub severity: Severity,
+    /// What is wrong.
+    pub message: String,
+    /// A few words beside the carets.
+    pub label: Option<String>,
+    /// What would be right.
+    pub help: Option<String>,
+    /// Where.
+    pub place: Place,
+}
+
+impl Diagnostic {
+    /// Adds a few words to stand beside the carets.
+    pub fn label(&mut self, label: impl Into<String>) -> &mut Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// Adds what would be right.
+    pub fn help(&mut self, help: impl Into<String>) -> &mut Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// A sink for findings.
+#[derive(Clone, Debug, Default)]
+pub struct Diagnostics {
+    list: Vec<Diagnostic>,
+}
+
+impl Diagnostics {
+    /// An empty sink.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes an error; what comes back takes its label and help.
+    pub fn error(
+        &mut self,
+        code: Code,
+        place: impl Into<Place>,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        self.push(code, Severity::Error, place.into(), message.into())
+    }
+
+    /// Takes a warning; what comes back takes its label and help.
+    pub fn warning(
+        &mut self,
+        code: Code,
+        place: impl Into<Place>,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        self.push(code, Severity::Warning, place.into(), message.into())
+    }
+
+    fn push(
+        &mut self,
+        code: Code,
+        severity: Severity,
+        place: Place,
+        message: String,
+    ) -> &mut Diagnostic {
+        let at = self.list.len();
+        self.list.push(Diagnostic { code, severity, message, label: None, help: None, place });
+        &mut self.list[at]
+    }
+
+    /// Takes all findings of another sink.
+    pub fn append(&mut self, other: Self) {
+        self.list.extend(other.list);
+    }
+
+    /// Whether nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Whether an error was found.
+    pub fn has_errors(&self) -> bool {
+        self.errors() > 0
+    }
+
+    /// Number of errors.
+    pub fn errors(&self) -> usize {
+        self.list.iter().filter(|found| found.severity == Severity::Error).count()
+    }
+
+    /// What was found, in the order in which it was found.
+    pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.list.iter()
+    }
+
+    /// One `compile_error!` per error, at the user's tokens.
+    pub fn to_compile_errors(&self) -> TokenStream {
+        self.list
+            .iter()
+            .filter(|found| found.severity == Severity::Error)
+            .map(render::compile_error)
+            .collect()
+    }
+
+    /// The findings as text, in the order of the source, each with its line and carets. `source` is
+    /// the text of the file they are in, `path` its name.
+    pub fn render(&self, source: &str, path: impl AsRef<std::path::Path>) -> String {
+        render::text(&self.list, source, &path.as_ref().display().to_string())
+    }
+}

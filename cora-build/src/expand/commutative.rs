@@ -1,0 +1,103 @@
+//! `#[state(commutative)]`: a replica on each side. Its units are those of its fields, in order.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Member, Type};
+
+use super::{core, plain, stored};
+use crate::syntax::StateDecl;
+
+pub(super) fn run(decl: &StateDecl) -> TokenStream {
+    let core = core();
+    let (ident, name, item) = (&decl.ident, &decl.name, &decl.item);
+    let replica = replica(decl);
+    let stored = stored::implementation(decl, "Commutative", "Replicated");
+    quote! {
+        #item
+        #replica
+
+        #[automatically_derived]
+        impl #core::state::Commutative for #ident {
+            const NAME: &'static str = #name;
+        }
+
+        #stored
+    }
+}
+
+fn replica(decl: &StateDecl) -> TokenStream {
+    let core = core();
+    let replica = quote!(#core::state::Replica);
+    let fields = &decl.item.fields;
+    let ident = &decl.ident;
+    let types: Vec<&Type> = fields.iter().map(|field| &field.ty).collect();
+    let members: Vec<Member> = fields.members().collect();
+    let labels: Vec<String> = members.iter().map(plain::label).collect();
+    let units = units(decl);
+    quote! {
+        #[automatically_derived]
+        impl #replica for #ident {
+            const EMPTY: Self = Self { #(#members: <#types as #replica>::EMPTY,)* };
+            const UNITS: u32 = 0 #(+ <#types as #replica>::UNITS)*;
+
+            #units
+
+            #[inline]
+            fn commit(&mut self) {
+                #(<#types as #replica>::commit(&mut self.#members);)*
+            }
+
+            #[inline]
+            fn rollback(&mut self) {
+                #(<#types as #replica>::rollback(&mut self.#members);)*
+            }
+
+            fn describe(&self, to: &mut dyn #core::plain::Describe) {
+                to.open();
+                #(
+                    to.field(#labels);
+                    <#types as #replica>::describe(&self.#members, to);
+                )*
+                to.close();
+            }
+        }
+    }
+}
+
+/// The two methods that look for the field a unit belongs to.
+fn units(decl: &StateDecl) -> TokenStream {
+    let core = core();
+    let replica = quote!(#core::state::Replica);
+    let fields = &decl.item.fields;
+    let types: Vec<&Type> = fields.iter().map(|field| &field.ty).collect();
+    let members: Vec<Member> = fields.members().collect();
+    quote! {
+        fn put_unit(&self, unit: u32, out: &mut [u8]) -> usize {
+            let first = 0u32;
+            #(
+                if unit - first < <#types as #replica>::UNITS {
+                    return <#types as #replica>::put_unit(&self.#members, unit - first, out);
+                }
+                let first = first + <#types as #replica>::UNITS;
+            )*
+            let _ = (first, unit, out);
+            0
+        }
+
+        fn merge_unit(
+            &mut self,
+            unit: u32,
+            bytes: &[u8],
+        ) -> ::core::result::Result<(), #core::state::Malformed> {
+            let first = 0u32;
+            #(
+                if unit - first < <#types as #replica>::UNITS {
+                    return <#types as #replica>::merge_unit(&mut self.#members, unit - first, bytes);
+                }
+                let first = first + <#types as #replica>::UNITS;
+            )*
+            let _ = (first, unit, bytes);
+            ::core::result::Result::Err(#core::state::Malformed)
+        }
+    }
+}

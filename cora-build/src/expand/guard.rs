@@ -1,0 +1,219 @@
+//! Guards: where a body first reaches for a state, it asks whether the state is in reach.
+//!
+//! 1. A block is walked statement by statement. A statement mentions a state when its parameter's
+//!    name stands in it outside of the blocks within: those are walked on their own. Conditions,
+//!    scrutinees, match guards, closures and macros belong to the statement.
+//! 2. Directly before the first statement of a block that mentions a state stands a guard, unless
+//!    an enclosing block has one already. So every mention is behind a guard, and a path that
+//!    reaches for no state meets none.
+//! 3. The body of a match arm and an `else if` are expressions; when they mention a state, they
+//!    become blocks of their own.
+//!
+//! A guard is decided while compiling: where the state is in reach it is nothing, and elsewhere what
+//! stands behind it is nothing.
+
+use std::collections::BTreeSet;
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::{format_ident, quote};
+use syn::ext::IdentExt as _;
+use syn::token::Brace;
+use syn::visit::{self, Visit};
+use syn::visit_mut::VisitMut;
+use syn::{Arm, Block, Expr, ExprBlock, Ident, Stmt};
+
+use super::core;
+use crate::syntax::{HandlerDecl, Parameter};
+
+/// What the generic parameter of a body is called: no name that a program would use.
+pub(super) fn reach() -> Ident {
+    format_ident!("__CoraReach")
+}
+
+/// The handler's body with its guards.
+pub(super) fn run(decl: &HandlerDecl) -> Block {
+    let mut block = (*decl.item.block).clone();
+    if !decl.parameters.is_empty() {
+        let names = decl.parameters.iter().map(|state| state.ident.unraw().to_string()).collect();
+        let mut guards = Guards { parameters: &decl.parameters, names, guarded: BTreeSet::new() };
+        guards.visit_block_mut(&mut block);
+    }
+    block
+}
+
+struct Guards<'a> {
+    parameters: &'a [Parameter],
+    names: Vec<String>,
+    /// The states that an enclosing block, or this one earlier, has guarded; by position.
+    guarded: BTreeSet<usize>,
+}
+
+impl Guards<'_> {
+    /// Guards for the states that are mentioned and not guarded yet; from here on they are.
+    fn take(&mut self, mentioned: &BTreeSet<usize>) -> Vec<Stmt> {
+        let fresh: Vec<usize> = mentioned.difference(&self.guarded).copied().collect();
+        self.guarded.extend(&fresh);
+        fresh.into_iter().filter_map(|at| self.parameters.get(at)).map(guard).collect()
+    }
+
+    /// An expression that may become a block: the body of a match arm, an `else if`.
+    fn visit_expression(&mut self, expression: &mut Expr) {
+        let outside = self.guarded.clone();
+        let guards = self.take(&mentions(&self.names, |direct| direct.visit_expr(expression)));
+        self.visit_expr_mut(expression);
+        if !guards.is_empty() {
+            let inner = std::mem::replace(expression, Expr::Verbatim(TokenStream::new()));
+            let mut block = Block { brace_token: Brace::default(), stmts: guards };
+            block.stmts.push(Stmt::Expr(inner, None));
+            *expression = Expr::Block(ExprBlock { attrs: Vec::new(), label: None, block });
+        }
+        self.guarded = outside;
+    }
+}
+
+impl VisitMut for Guards<'_> {
+    fn visit_block_mut(&mut self, block: &mut Block) {
+        let outside = self.guarded.clone();
+        for mut statement in std::mem::take(&mut block.stmts) {
+            let mentioned = mentions(&self.names, |direct| direct.visit_stmt(&statement));
+            block.stmts.extend(self.take(&mentioned));
+            self.visit_stmt_mut(&mut statement);
+            block.stmts.push(statement);
+        }
+        self.guarded = outside;
+    }
+
+    fn visit_arm_mut(&mut self, arm: &mut Arm) {
+        self.visit_pat_mut(&mut arm.pat);
+        self.visit_expression(&mut arm.body);
+    }
+
+    fn visit_expr_if_mut(&mut self, branch: &mut syn::ExprIf) {
+        self.visit_expr_mut(&mut branch.cond);
+        self.visit_block_mut(&mut branch.then_branch);
+        if let Some((_, otherwise)) = &mut branch.else_branch {
+            self.visit_expression(otherwise);
+        }
+    }
+
+    // A `return` in these would leave them, not the handler: their mentions are the statement's.
+    fn visit_expr_closure_mut(&mut self, _: &mut syn::ExprClosure) {}
+    fn visit_expr_async_mut(&mut self, _: &mut syn::ExprAsync) {}
+    fn visit_expr_const_mut(&mut self, _: &mut syn::ExprConst) {}
+    fn visit_expr_try_block_mut(&mut self, _: &mut syn::ExprTryBlock) {}
+    fn visit_item_mut(&mut self, _: &mut syn::Item) {}
+}
+
+/// `if` the state is out of reach, punt.
+fn guard(parameter: &Parameter) -> Stmt {
+    let (core, reach, state) = (core(), reach(), &parameter.referent);
+    let out_of_reach = quote!(const { !#core::state::reaches::<#reach, #state>() });
+    Stmt::Expr(
+        Expr::Verbatim(quote! {
+            if #out_of_reach {
+                return ::core::result::Result::Err(#core::verdict::Stop::punt());
+            }
+        }),
+        None,
+    )
+}
+
+/// The states, by position, whose names `walk` meets outside of blocks that are walked on their own.
+fn mentions(names: &[String], walk: impl FnOnce(&mut Direct<'_>)) -> BTreeSet<usize> {
+    let mut direct = Direct { names, found: BTreeSet::new(), whole: false };
+    walk(&mut direct);
+    direct.found
+}
+
+struct Direct<'a> {
+    names: &'a [String],
+    found: BTreeSet<usize>,
+    /// Within a closure or the like: its blocks are not walked on their own.
+    whole: bool,
+}
+
+impl Direct<'_> {
+    fn word(&mut self, word: &str) {
+        self.found.extend(self.names.iter().position(|name| name == word));
+    }
+
+    fn within(&mut self, walk: impl FnOnce(&mut Self)) {
+        let outside = std::mem::replace(&mut self.whole, true);
+        walk(self);
+        self.whole = outside;
+    }
+
+    /// A macro's words, those in its string literals too: a format string captures by name.
+    fn scan(&mut self, tokens: &TokenStream) {
+        for token in tokens.clone() {
+            match token {
+                TokenTree::Group(group) => self.scan(&group.stream()),
+                TokenTree::Ident(word) => self.word(&word.unraw().to_string()),
+                TokenTree::Literal(literal) => {
+                    let text = literal.to_string();
+                    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+                    words.for_each(|word| self.word(word));
+                }
+                TokenTree::Punct(_) => {}
+            }
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Direct<'_> {
+    fn visit_block(&mut self, block: &'ast Block) {
+        if self.whole {
+            visit::visit_block(self, block);
+        }
+    }
+
+    fn visit_arm(&mut self, arm: &'ast Arm) {
+        self.visit_pat(&arm.pat);
+        if self.whole {
+            self.visit_expr(&arm.body);
+        }
+    }
+
+    fn visit_expr_if(&mut self, branch: &'ast syn::ExprIf) {
+        self.visit_expr(&branch.cond);
+        if self.whole {
+            visit::visit_expr_if(self, branch);
+        }
+    }
+
+    fn visit_expr_path(&mut self, path: &'ast syn::ExprPath) {
+        if let Some(word) = path.path.get_ident() {
+            self.word(&word.unraw().to_string());
+        }
+    }
+
+    fn visit_macro(&mut self, mac: &'ast syn::Macro) {
+        self.scan(&mac.tokens);
+    }
+
+    fn visit_expr(&mut self, expression: &'ast Expr) {
+        match expression {
+            Expr::Verbatim(tokens) => self.scan(tokens),
+            other => visit::visit_expr(self, other),
+        }
+    }
+
+    fn visit_expr_closure(&mut self, inner: &'ast syn::ExprClosure) {
+        self.within(|this| visit::visit_expr_closure(this, inner));
+    }
+
+    fn visit_expr_async(&mut self, inner: &'ast syn::ExprAsync) {
+        self.within(|this| visit::visit_expr_async(this, inner));
+    }
+
+    fn visit_expr_const(&mut self, inner: &'ast syn::ExprConst) {
+        self.within(|this| visit::visit_expr_const(this, inner));
+    }
+
+    fn visit_expr_try_block(&mut self, inner: &'ast syn::ExprTryBlock) {
+        self.within(|this| visit::visit_expr_try_block(this, inner));
+    }
+
+    /// Items capture nothing of the body they stand in.
+    fn visit_item(&mut self, _: &'ast syn::Item) {}
+}

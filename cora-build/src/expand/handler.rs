@@ -1,0 +1,190 @@
+//! `#[flow_handler]`: the function as it was, which runs with every state in reach; and a hidden
+//! type that the runtimes know it by, whose body is generic over what is in reach.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::{Attribute, FnArg, Meta, Pat, PathArguments, Signature, Type, Visibility};
+
+use super::{core, guard};
+use crate::syntax::{HandlerDecl, ParameterAccess};
+
+pub(super) fn run(decl: &HandlerDecl) -> TokenStream {
+    let core = core();
+    let hidden = format_ident!("__cora_{}", decl.ident, span = decl.ident.span());
+    let visibility = hidden_visibility(&decl.item.vis);
+    let function = function(decl, &hidden);
+    let body = body(decl);
+    let handler = handler(decl, &hidden);
+    quote! {
+        #function
+
+        #[doc(hidden)]
+        #[allow(non_camel_case_types, dead_code, reason = "named after the handler, for Cora's use")]
+        #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+        #visibility struct #hidden;
+
+        impl #hidden {
+            #body
+        }
+
+        #[automatically_derived]
+        impl #core::app::Handler for #hidden {
+            #handler
+        }
+    }
+}
+
+/// The function after a fault: as it was, without what the compiler would complain about besides.
+pub(super) fn kept(item: TokenStream) -> TokenStream {
+    let Ok(mut function) = syn::parse2::<syn::ItemFn>(item.clone()) else { return item };
+    function.sig.variadic = None;
+    elide_packet_lifetime(&mut function.sig);
+    quote!(#function)
+}
+
+/// At most the crate sees the hidden type.
+fn hidden_visibility(visibility: &Visibility) -> TokenStream {
+    match visibility {
+        Visibility::Public(_) => quote!(pub(crate)),
+        other => quote!(#other),
+    }
+}
+
+/// The user's function: same name, same signature.
+fn function(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
+    let core = core();
+    let attributes = decl.item.attrs.iter().map(lenient);
+    let visibility = &decl.item.vis;
+    let mut signature = decl.item.sig.clone();
+    elide_packet_lifetime(&mut signature);
+    // The names stay, but as the macro's own: a lint about how the body uses them is the body's.
+    let names = fresh_names(decl);
+    for (input, name) in signature.inputs.iter_mut().zip(&names) {
+        if let FnArg::Typed(input) = input {
+            *input.pat = Pat::Verbatim(quote!(#name));
+        }
+    }
+    quote! {
+        #(#attributes)*
+        #[allow(
+            dead_code,
+            clippy::trivially_copy_pass_by_ref,
+            clippy::needless_pass_by_ref_mut,
+            reason = "a handler's signature is what the runtime calls; tests may call it"
+        )]
+        #visibility #signature {
+            #hidden::body::<#core::state::EveryState>(#(#names),*)
+        }
+    }
+}
+
+/// Packet and states by their names, with spans of the macro's own.
+fn fresh_names(decl: &HandlerDecl) -> Vec<Ident> {
+    let states = decl.parameters.iter().map(|parameter| &parameter.ident);
+    [&decl.packet].into_iter().chain(states).map(fresh).collect()
+}
+
+fn fresh(ident: &Ident) -> Ident {
+    let mut ident = ident.clone();
+    ident.set_span(Span::call_site());
+    ident
+}
+
+/// The user's body, with its guards.
+fn body(decl: &HandlerDecl) -> TokenStream {
+    let core = core();
+    let attributes = decl
+        .item
+        .attrs
+        .iter()
+        .filter(|attribute| is_lint(attribute) || has_name(attribute, "inline"));
+    let attributes: Vec<Attribute> = attributes.map(lenient).collect();
+    let inline = attributes.iter().any(|attribute| has_name(attribute, "inline"));
+    let inline = (!inline).then(|| quote!(#[inline]));
+    let mut signature = decl.item.sig.clone();
+    elide_packet_lifetime(&mut signature);
+    let (inputs, output) = (&signature.inputs, &signature.output);
+    let reach = guard::reach();
+    let block = guard::run(decl);
+    quote! {
+        #(#attributes)*
+        #inline
+        #[allow(
+            clippy::trivially_copy_pass_by_ref,
+            clippy::needless_pass_by_ref_mut,
+            reason = "a handler's signature is what the runtime calls"
+        )]
+        fn body<#reach: #core::state::Reach>(#inputs) #output #block
+    }
+}
+
+/// What stands in `impl Handler`.
+fn handler(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
+    let core = core();
+    let name = &decl.name;
+    let referents: Vec<&Type> =
+        decl.parameters.iter().map(|parameter| &parameter.referent).collect();
+    let references = decl.parameters.iter().map(|parameter| {
+        let referent = &parameter.referent;
+        match parameter.access {
+            ParameterAccess::Table { mutable: true } | ParameterAccess::Unique => {
+                quote!(&'a mut #referent)
+            }
+            ParameterAccess::Table { mutable: false } | ParameterAccess::Shared => {
+                quote!(&'a #referent)
+            }
+        }
+    });
+    let names: Vec<Ident> =
+        (0..decl.parameters.len()).map(|number| format_ident!("state_{number}")).collect();
+    let reach = guard::reach();
+    quote! {
+        const NAME: &'static str = #name;
+        type States = (#(#referents,)*);
+        #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
+        type Parameters<'a> = (#(#references,)*);
+
+        #[inline]
+        fn run<#reach: #core::state::Reach>(
+            packet: &mut #core::packet::Packet<'_>,
+            (#(#names,)*): Self::Parameters<'_>,
+        ) -> #core::verdict::Verdict {
+            #hidden::body::<#reach>(packet, #(#names),*)
+        }
+    }
+}
+
+/// `&mut Packet` becomes `&mut Packet<'_>`: users need not write it, and no lint should ask them to.
+fn elide_packet_lifetime(signature: &mut Signature) {
+    for input in &mut signature.inputs {
+        let FnArg::Typed(input) = input else { continue };
+        let ty = match &mut *input.ty {
+            Type::Reference(reference) => &mut *reference.elem,
+            other => other,
+        };
+        let Type::Path(path) = ty else { continue };
+        let Some(last) = path.path.segments.last_mut() else { continue };
+        if last.ident == "Packet" && last.arguments.is_none() {
+            last.arguments = PathArguments::AngleBracketed(syn::parse_quote!(<'_>));
+        }
+    }
+}
+
+/// The function's attributes stand on two functions now, so `expect` may come true on only one.
+fn lenient(attribute: &Attribute) -> Attribute {
+    let mut attribute = attribute.clone();
+    if let Meta::List(list) = &mut attribute.meta
+        && list.path.is_ident("expect")
+    {
+        list.path = syn::parse_quote!(allow);
+    }
+    attribute
+}
+
+fn is_lint(attribute: &Attribute) -> bool {
+    ["allow", "expect", "warn", "deny", "forbid"].iter().any(|name| has_name(attribute, name))
+}
+
+fn has_name(attribute: &Attribute, name: &str) -> bool {
+    attribute.path().is_ident(name)
+}

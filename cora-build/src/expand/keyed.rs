@@ -1,0 +1,28 @@
+//! `#[state(key = …)]`: one entry per key. `cora-core` implements `Stored` on its table.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::{core, plain};
+use crate::syntax::{KeyedArgs, StateDecl};
+
+pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
+    let core = core();
+    let (ident, name) = (&decl.ident, &decl.name);
+    let KeyedArgs { key, reply, capacity, idle_ns, .. } = args;
+    let item = plain::item(&decl.item);
+    let plain = plain::implementation(ident, &decl.item.fields);
+    quote! {
+        #item
+        #plain
+
+        #[automatically_derived]
+        impl #core::state::Keyed for #ident {
+            type Key = #key;
+            const NAME: &'static str = #name;
+            const CAPACITY: u32 = #capacity;
+            const IDLE: u64 = #idle_ns;
+            const REPLY: bool = #reply;
+        }
+    }
+}

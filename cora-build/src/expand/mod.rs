@@ -1,0 +1,70 @@
+//! What the attributes leave behind: the item, and what the runtimes need of it.
+//!
+//! An expansion is a function of its tokens. It names nothing but `::cora::__private` and `::core`,
+//! so that a program depends on `cora` alone; and after a fault the item still stands, so that one
+//! mistake gives one message.
+
+mod commutative;
+mod guard;
+mod handler;
+mod keyed;
+mod plain;
+mod plain_enum;
+mod read_mostly;
+mod singleton;
+mod stored;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::check;
+use crate::diag::Diagnostics;
+use crate::syntax::{self, Reader, StateDecl, StateKind};
+
+/// What `#[state(args)]` makes of an item.
+pub fn state(args: TokenStream, item: TokenStream) -> TokenStream {
+    let mut diagnostics = Diagnostics::new();
+    let shape = syntax::state::run(args, item.clone(), Reader::Macro, &mut diagnostics);
+    let recovered = shape.map(|shape| check::state::recover(shape, &mut diagnostics));
+    let kept = match recovered {
+        Some(recovered) if recovered.item_sound => kind(&recovered.decl),
+        _ => item,
+    };
+    let errors = diagnostics.to_compile_errors();
+    quote!(#kept #errors)
+}
+
+/// The expansion of each kind.
+fn kind(decl: &StateDecl) -> TokenStream {
+    match &decl.kind {
+        StateKind::Keyed(args) => keyed::run(decl, args),
+        StateKind::Singleton => singleton::run(decl),
+        StateKind::Commutative => commutative::run(decl),
+        StateKind::ReadMostly => read_mostly::run(decl),
+    }
+}
+
+/// What `#[flow_handler(args)]` makes of an item.
+pub fn flow_handler(args: TokenStream, item: TokenStream) -> TokenStream {
+    let mut diagnostics = Diagnostics::new();
+    let decl = syntax::parse_handler(args, item.clone(), Reader::Macro, &mut diagnostics);
+    let kept = decl.map_or_else(|| handler::kept(item), |decl| handler::run(&decl));
+    let errors = diagnostics.to_compile_errors();
+    quote!(#kept #errors)
+}
+
+/// What `#[derive(Plain)]` adds to an item.
+pub fn derive_plain(item: TokenStream) -> TokenStream {
+    let mut diagnostics = Diagnostics::new();
+    let added = match syn::parse2::<syn::DeriveInput>(item) {
+        Ok(input) => plain::derive(&input, &mut diagnostics),
+        Err(error) => error.to_compile_error(),
+    };
+    let errors = diagnostics.to_compile_errors();
+    quote!(#added #errors)
+}
+
+/// Where the words of `cora-core` are found from a program.
+fn core() -> TokenStream {
+    quote!(::cora::__private::core)
+}

@@ -1,0 +1,137 @@
+//! `Plain`, field by field: for keyed, singleton and read-mostly states, and for `#[derive(Plain)]`.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Data, DeriveInput, Fields, Ident, ItemStruct, Member, Type};
+
+use super::{core, plain_enum};
+use crate::check::fields;
+use crate::diag::{Code, Diagnostics, Place, codes};
+
+/// The item of a state that is plain data, with what `Plain` asks for.
+pub(super) fn item(item: &ItemStruct) -> TokenStream {
+    let derived: Vec<syn::Path> = item.attrs.iter().flat_map(fields::derives).collect();
+    let missing = |name: &str| !derived.iter().any(|path| fields::ends(path, name));
+    let clone = missing("Clone").then(|| quote!(#[derive(::core::clone::Clone)]));
+    let mut item = item.clone();
+    item.attrs.iter_mut().for_each(without_plain);
+    let copy = missing("Copy").then(|| quote!(#[derive(::core::marker::Copy)]));
+    quote! {
+        #clone
+        #copy
+        #[repr(C)]
+        #item
+    }
+}
+
+/// Takes `Plain` out of a `derive`: it is a fault to name it, and implied all the same.
+fn without_plain(attribute: &mut syn::Attribute) {
+    let mut paths = fields::derives(attribute);
+    let before = paths.len();
+    paths.retain(|path| !fields::ends(path, "Plain"));
+    if paths.len() < before {
+        *attribute = syn::parse_quote!(#[derive(#(#paths),*)]);
+    }
+}
+
+/// `impl Plain` for a struct of these fields.
+pub(super) fn implementation(name: &Ident, fields: &Fields) -> TokenStream {
+    let core = core();
+    let plain = quote!(#core::plain::Plain);
+    let types: Vec<&Type> = fields.iter().map(|field| &field.ty).collect();
+    let members: Vec<Member> = fields.members().collect();
+    let labels: Vec<String> = members.iter().map(label).collect();
+    let mutable = (!fields.is_empty()).then(|| quote!(mut));
+    quote! {
+        #[automatically_derived]
+        impl #plain for #name {
+            const SIZE: usize = 0 #(+ <#types as #plain>::SIZE)*;
+
+            #[inline]
+            fn put(&self, out: &mut [u8]) {
+                let #mutable at = 0usize;
+                #(
+                    <#types as #plain>::put(&self.#members, &mut out[at..]);
+                    at += <#types as #plain>::SIZE;
+                )*
+                let _ = (at, out);
+            }
+
+            #[inline]
+            fn get(bytes: &[u8]) -> ::core::option::Option<Self> {
+                let #mutable at = 0usize;
+                let value = Self {#(
+                    #members: {
+                        let field = <#types as #plain>::get(bytes.get(at..)?)?;
+                        at += <#types as #plain>::SIZE;
+                        field
+                    },
+                )*};
+                let _ = (at, bytes);
+                ::core::option::Option::Some(value)
+            }
+
+            fn describe(&self, to: &mut dyn #core::plain::Describe) {
+                to.open();
+                #(
+                    to.field(#labels);
+                    <#types as #plain>::describe(&self.#members, to);
+                )*
+                to.close();
+            }
+        }
+    }
+}
+
+/// What reports call a field.
+pub(super) fn label(member: &Member) -> String {
+    use syn::ext::IdentExt as _;
+    match member {
+        Member::Named(name) => name.unraw().to_string(),
+        Member::Unnamed(index) => index.index.to_string(),
+    }
+}
+
+/// `#[derive(Plain)]`.
+pub(super) fn derive(input: &DeriveInput, diagnostics: &mut Diagnostics) -> TokenStream {
+    let generics = (codes::PLAIN_GENERIC, codes::PLAIN_GENERIC);
+    let before = diagnostics.errors();
+    fields::check_generics(&input.generics, "plain data", generics, diagnostics);
+    let implementation = match &input.data {
+        Data::Struct(data) => {
+            for field in &data.fields {
+                fields::check_plain(&field.ty, diagnostics);
+            }
+            Some(implementation(&input.ident, &data.fields))
+        }
+        Data::Enum(data) => plain_enum::run(&input.ident, data, diagnostics),
+        Data::Union(data) => {
+            refuse(
+                codes::PLAIN_ITEM,
+                data.union_token.span.into(),
+                format!(
+                    "`{}` is a union, and nobody can tell which of its fields is meant",
+                    input.ident
+                ),
+                "make it a struct, with a field-less enum that says what it holds",
+                diagnostics,
+            );
+            None
+        }
+    };
+    if diagnostics.errors() > before {
+        TokenStream::new()
+    } else {
+        implementation.unwrap_or_default()
+    }
+}
+
+pub(super) fn refuse(
+    code: Code,
+    place: Place,
+    message: String,
+    help: &str,
+    diagnostics: &mut Diagnostics,
+) {
+    diagnostics.error(code, place, message).help(help);
+}

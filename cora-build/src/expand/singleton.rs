@@ -1,0 +1,26 @@
+//! `#[state(singleton)]`: one value, pinned to one side. It begins as the user's `Default`.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::{core, plain, stored};
+use crate::syntax::StateDecl;
+
+pub(super) fn run(decl: &StateDecl) -> TokenStream {
+    let core = core();
+    let (ident, name) = (&decl.ident, &decl.name);
+    let item = plain::item(&decl.item);
+    let plain = plain::implementation(ident, &decl.item.fields);
+    let stored = stored::implementation(decl, "Singleton", "Pinned");
+    quote! {
+        #item
+        #plain
+
+        #[automatically_derived]
+        impl #core::state::Singleton for #ident {
+            const NAME: &'static str = #name;
+        }
+
+        #stored
+    }
+}

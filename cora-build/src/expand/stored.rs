@@ -1,0 +1,34 @@
+//! `Stored`, for the states that are one value per side.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::core;
+use crate::syntax::StateDecl;
+
+/// `impl Stored` with this kind and home, both named as in `cora_core::state`.
+pub(super) fn implementation(decl: &StateDecl, kind: &str, home: &str) -> TokenStream {
+    let core = core();
+    let (ident, name) = (&decl.ident, &decl.name);
+    let (kind, home) = (format_ident!("{kind}"), format_ident!("{home}"));
+    quote! {
+        #[automatically_derived]
+        impl #core::state::Stored for #ident {
+            const NAME: &'static str = #name;
+            const KIND: #core::state::Kind = #core::state::Kind::#kind;
+            const BYTES: usize = #core::state::#home::<Self>::BYTES;
+            type Home = #core::state::#home<Self>;
+
+            fn create(
+                memory: &mut #core::state::Memory,
+            ) -> ::core::result::Result<Self::Home, #core::state::OutOfMemory> {
+                #core::state::#home::create(memory)
+            }
+
+            #[inline]
+            fn borrow(home: &mut Self::Home) -> &mut Self {
+                home.value()
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Reads a Cora program.
+//!
+//! One front end, two readers: the attribute macros (`cora-macros`), which see one item at a time,
+//! and build scripts, which see the whole program. Every pass takes the value of the pass before
+//! and a sink for what it has to complain about, and changes neither.
+//!
+//! ```text
+//! source ─► syntax ─► check ─┬─► expand            one item      (macros)
+//!                            └─► graph ─► plan ─► emit  a program (build scripts)
+//! ```
+//!
+//! ```
+//! use cora_build::diag::Diagnostics;
+//! use cora_build::syntax::{self, Reader};
+//!
+//! let mut diagnostics = Diagnostics::new();
+//! let item = "fn pass(packet: &mut Packet) -> Verdict { Pass }".parse().unwrap();
+//! let handler = syntax::parse_handler(Default::default(), item, Reader::Macro, &mut diagnostics);
+//! assert_eq!(handler.unwrap().name, "pass");
+//! assert!(diagnostics.is_empty());
+//! ```
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`diag`] | codes, their catalogue, and how a fault is shown |
+//! | [`syntax`] | an annotated item, as a value |
+//! | [`check`] | what one item may contain |
+//! | [`expand`] | what the attributes leave behind |
+//! | `script` | the whole program: for build scripts (feature `script`) |
+#![forbid(unsafe_code)]
+
+pub mod check;
+pub mod diag;
+pub mod expand;
+#[cfg(feature = "script")]
+pub mod script;
+pub mod syntax;
+
+#[cfg(feature = "script")]
+pub use script::build;

@@ -1,0 +1,110 @@
+//! Which plan is wanted, and what speaks against it.
+//!
+//! `CORA_PLAN` says it: the name of a plan, or the path of a file like `cora.toml`. Otherwise
+//! `cora.toml` beside the package's manifest does; without one, the plan is a plain split.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use cora_plan::words::Sides;
+use cora_plan::{Decision, Graph, Statement, decide};
+
+use crate::diag::{Code, codes};
+
+/// A statement, and where it was said.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// What is wanted.
+    pub statement: Statement,
+    /// The file that says so.
+    file: Option<PathBuf>,
+    /// Its name and text, for messages.
+    name: String,
+    text: String,
+}
+
+/// The file that states a plan, if one does.
+pub fn file(directory: &Path, plan: Option<&str>) -> Option<PathBuf> {
+    let path = match plan {
+        Some(name) if Sides::named(name).is_some() => return None,
+        Some(path) => directory.join(path),
+        None => directory.join("cora.toml"),
+    };
+    path.is_file().then_some(path)
+}
+
+/// Reads the statement; the error is ready to be shown.
+pub fn read(directory: &Path, plan: Option<&str>) -> Result<Choice, String> {
+    let Some(path) = file(directory, plan) else {
+        let statement = match plan {
+            None => Statement::of(Sides::Split),
+            Some(plan) => Statement::named(plan).map_err(|error| {
+                let looked = directory.join(plan);
+                let sentence = format!("{error}, and no file `{}`", looked.display());
+                render(codes::PLAN_NOT_FOUND, &sentence, &error.cure(), None)
+            })?,
+        };
+        let (name, text) = ("CORA_PLAN".to_owned(), String::new());
+        return Ok(Choice { statement, file: None, name, text });
+    };
+    let name = path.strip_prefix(directory).unwrap_or(&path).display().to_string();
+    let text = std::fs::read_to_string(&path).map_err(|error| {
+        render(codes::PLAN_NOT_FOUND, &format!("`{name}` can't be read: {error}"), "", None)
+    })?;
+    match Statement::parse(&text) {
+        Ok(statement) => Ok(Choice { statement, file: Some(path), name, text }),
+        Err(errors) => Err(errors
+            .iter()
+            .map(|error| {
+                let at = error.line().map(|line| (name.as_str(), line, text.as_str()));
+                render(codes::STATEMENT_REFUSED, &error.to_string(), &error.cure(), at)
+            })
+            .collect()),
+    }
+}
+
+impl Choice {
+    /// Decides; the error is ready to be shown.
+    pub fn decide(&self, graph: &Graph) -> Result<Decision, String> {
+        decide::run(graph, &self.statement).map_err(|errors| {
+            errors
+                .iter()
+                .map(|error| {
+                    let line = error.line().filter(|_| self.file.is_some());
+                    let at = line.map(|line| (self.name.as_str(), line, self.text.as_str()));
+                    render(codes::PLAN_REFUSED, &error.to_string(), &error.cure(), at)
+                })
+                .collect()
+        })
+    }
+}
+
+/// A fault that is in no Rust source, shown as the others are.
+pub(super) fn render(
+    code: Code,
+    sentence: &str,
+    cure: &str,
+    at: Option<(&str, usize, &str)>,
+) -> String {
+    let mut out = format!("error[{code}]: {sentence}\n");
+    let mut margin = String::new();
+    if let Some((name, line, text)) = at {
+        let number = line.to_string();
+        margin = " ".repeat(number.len());
+        let _infallible = writeln!(out, "{margin}--> {name}:{line}");
+        if let Some(shown) = text.lines().nth(line - 1) {
+            let before = shown.len() - shown.trim_start().len();
+            let carets = "^".repeat(shown.trim().chars().count().max(1));
+            let _infallible = writeln!(
+                out,
+                "{margin} |\n{number} | {shown}\n{margin} | {}{carets}",
+                " ".repeat(before)
+            );
+        }
+    }
+    if !cure.is_empty() {
+        let _infallible = writeln!(out, "{margin} = help: {cure}");
+    }
+    out.push('\n');
+    out
+}

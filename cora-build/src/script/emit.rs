@@ -1,0 +1,330 @@
+//! Writes `cora_app.rs`: the program as the runtimes want it.
+//!
+//! The file names handlers only. A state's type is found through the first handler that takes it, so
+//! that a state may be as private as its handlers.
+
+use std::fmt::{self, Write as _};
+
+use cora_plan::words::{Kind, Place, Sides};
+use cora_plan::{Graph, Plan};
+
+/// What stands in `OUT_DIR` for a program that does not parse: nothing that adds to what the
+/// compiler says about it.
+pub const QUIET: &str = "\
+// The program could not be read: the compiler says why.
+#[cfg(not(target_os = \"none\"))]
+fn main() {}
+";
+
+/// Source of the app. `nic_image` says that the NIC half stands beside it.
+pub fn run(graph: &Graph, plan: &Plan, nic_image: bool) -> String {
+    let mut out = Lines::default();
+    // Writing to a string does not fail.
+    let _infallible = file(&mut out, graph, plan, nic_image);
+    out.text
+}
+
+/// Text that grows by lines, indented by depth.
+#[derive(Default)]
+struct Lines {
+    text: String,
+    depth: usize,
+}
+
+impl Lines {
+    fn line(&mut self, line: impl fmt::Display) -> fmt::Result {
+        writeln!(self.text, "{:indent$}{line}", "", indent = 4 * self.depth)
+    }
+
+    /// A line that ends in `{`, what stands within, and `}`.
+    fn block(
+        &mut self,
+        head: impl fmt::Display,
+        inner: impl FnOnce(&mut Self) -> fmt::Result,
+    ) -> fmt::Result {
+        self.line(format_args!("{head} {{"))?;
+        self.depth += 1;
+        inner(self)?;
+        self.depth -= 1;
+        self.line("}")
+    }
+}
+
+const ALLOWED: &str = "#[allow(\n    clippy::all,\n    clippy::pedantic,\n    dead_code,\n    missing_docs,\n    \
+    missing_debug_implementations,\n    unreachable_pub,\n    unused_imports,\n    unused_qualifications,\n    \
+    reason = \"generated\"\n)]";
+
+const USES: [&str; 4] = [
+    "app::{App, ConfigureError, Handler, Nth, PlanFacts, Sides}",
+    "packet::Packet",
+    "state::{Home, Memory, OutOfMemory, Place, Reach, Stored}",
+    "verdict::{Forward, Verdict}",
+];
+
+fn file(out: &mut Lines, graph: &Graph, plan: &Plan, nic_image: bool) -> fmt::Result {
+    writeln!(out.text, "// The program `{}` under the plan `{}`.", graph.app, plan.name)?;
+    writeln!(out.text, "// Written by the build script; changes are lost.\n\n{ALLOWED}")?;
+    out.block("mod __cora_app", |out| {
+        for line in USES {
+            out.line(format_args!("use ::cora::__private::core::{line};"))?;
+        }
+        out.text.push('\n');
+        types(out, graph)?;
+        if graph.states.is_empty() {
+            out.line("pub(crate) struct Program {}")?;
+        } else {
+            out.block("pub(crate) struct Program", |out| {
+                (0..graph.states.len()).try_for_each(|number| {
+                    out.line(format_args!("s{number}: <S{number} as Stored>::Home,"))
+                })
+            })?;
+        }
+        out.text.push('\n');
+        if !graph.chain.is_empty() {
+            out.block("impl Program", |out| handlers(out, graph))?;
+            out.text.push('\n');
+        }
+        out.block("impl App for Program", |out| app(out, graph, plan))?;
+        entry(out, nic_image)
+    })?;
+    out.text.push('\n');
+    out.line("#[cfg(not(target_os = \"none\"))]")?;
+    out.block("fn main() -> ::std::process::ExitCode", |out| out.line("__cora_app::main()"))
+}
+
+/// An alias for each state's type: what the first handler that takes it has at that position.
+fn types(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    for (number, state) in graph.states.iter().enumerate() {
+        let found = graph.chain.iter().find_map(|handler| {
+            let at = handler.parameters.iter().position(|p| p.state == state.name)?;
+            Some((hidden(&handler.path), at))
+        });
+        if let Some((handler, at)) = found {
+            out.line(format_args!("/// `{}`.", state.name))?;
+            out.line(format_args!(
+                "type S{number} = <<{handler} as Handler>::States as Nth<{at}>>::Type;"
+            ))?;
+        }
+    }
+    if !graph.states.is_empty() {
+        out.text.push('\n');
+    }
+    Ok(())
+}
+
+/// The hidden type that `#[flow_handler]` leaves beside a handler.
+fn hidden(path: &str) -> String {
+    let (module, name) = path.rsplit_once("::").unwrap_or(("crate", path));
+    format!("{module}::__cora_{}", name.strip_prefix("r#").unwrap_or(name))
+}
+
+fn app(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
+    out.line(format_args!("const NAME: &'static str = {:?};", graph.app))?;
+    facts(out, plan)?;
+    places(out, graph, plan)?;
+    out.line(format_args!("const STATES: usize = {};", graph.states.len()))?;
+    // Each state begins at a line of the cache: up to 64 bytes before it are lost.
+    out.line("const MEMORY: usize = 64")?;
+    for number in 0..graph.states.len() {
+        out.line(format_args!("    + 64 + <S{number} as Stored>::BYTES"))?;
+    }
+    out.line("    + 0;")?;
+    let group = plan.group_of.as_ref().and_then(|name| number_of(graph, name));
+    let group = match group {
+        Some(number) => {
+            format!("<S{number} as ::cora::__private::core::state::table::KeyOf>::Key")
+        }
+        None => "::cora::__private::core::key::FiveTuple".to_owned(),
+    };
+    out.line(format_args!("type Group = {group};\n"))?;
+    new(out, graph)?;
+    chain(out, graph)?;
+    state(out, graph)?;
+    configure(out, graph)
+}
+
+fn places(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
+    let kind = "const PLACES: &'static [(&'static str, Place)] =";
+    if graph.states.is_empty() {
+        return out.line(format_args!("{kind} &[];"));
+    }
+    out.line(format_args!("{kind} &["))?;
+    for state in &graph.states {
+        let place = plan.places.get(&state.name).copied().unwrap_or(Place::Host);
+        out.line(format_args!("    ({:?}, Place::{place:?}),", state.name))?;
+    }
+    out.line("];")
+}
+
+fn number_of(graph: &Graph, state: &str) -> Option<usize> {
+    graph.states.iter().position(|node| node.name == state)
+}
+
+fn facts(out: &mut Lines, plan: &Plan) -> fmt::Result {
+    let sides = match plan.sides {
+        Sides::HostOnly => "HostOnly",
+        Sides::NicOnly => "NicOnly",
+        Sides::Split => "Split",
+    };
+    out.line("const PLAN: PlanFacts = PlanFacts {")?;
+    out.line(format_args!("    name: {:?},", plan.name))?;
+    out.line(format_args!("    hash: 0x{},", plan.hash))?;
+    out.line(format_args!("    sides: Sides::{sides},"))?;
+    out.line(format_args!("    host_ordered: {},", plan.host_ordered))?;
+    out.line(format_args!("    stateless_flows: {},", plan.stateless_flows))?;
+    out.line(format_args!("    nic_share: {},", plan.nic_share))?;
+    out.line("};")
+}
+
+fn new(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    let memory = if graph.states.is_empty() { "_memory" } else { "memory" };
+    out.block(format_args!("fn new({memory}: &mut Memory) -> Result<Self, OutOfMemory>"), |out| {
+        if graph.states.is_empty() {
+            return out.line("Ok(Self {})");
+        }
+        out.line("Ok(Self {")?;
+        for number in 0..graph.states.len() {
+            out.line(format_args!("    s{number}: <S{number} as Stored>::create(memory)?,"))?;
+        }
+        out.line("})")
+    })?;
+    out.text.push('\n');
+    Ok(())
+}
+
+/// One method per handler of the chain: `h0` for the first.
+fn handlers(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    for (at, handler) in graph.chain.iter().enumerate() {
+        if at > 0 {
+            out.text.push('\n');
+        }
+        out.line(format_args!("/// `{}`.", handler.name))?;
+        out.line("#[inline(always)]")?;
+        let head = format!("fn h{at}<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict");
+        out.block(head, |out| {
+            let run = format!("<{} as Handler>::run::<R>", hidden(&handler.path));
+            if handler.parameters.is_empty() {
+                return out.line(format_args!("{run}(packet, ())"));
+            }
+            out.line("let states = (")?;
+            for parameter in &handler.parameters {
+                let number = number_of(graph, &parameter.state).unwrap_or_default();
+                let shared = if parameter.mutable { "" } else { "&*" };
+                out.line(format_args!(
+                    "    {shared}<S{number} as Stored>::borrow(&mut self.s{number}),"
+                ))?;
+            }
+            out.line(");")?;
+            out.line(format_args!("{run}(packet, states)"))
+        })?;
+    }
+    Ok(())
+}
+
+fn chain(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    let head = "fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict";
+    let forward: Vec<usize> = (0..graph.chain.len()).collect();
+    let backward: Vec<usize> = forward.iter().rev().copied().collect();
+    out.line("#[inline]")?;
+    out.block(head, |out| {
+        // With one handler both directions are the same.
+        if forward.len() < 2 {
+            return in_order(out, &forward);
+        }
+        out.line("if packet.from_inside() {")?;
+        out.depth += 1;
+        in_order(out, &forward)?;
+        out.depth -= 1;
+        out.line("} else {")?;
+        out.depth += 1;
+        in_order(out, &backward)?;
+        out.depth -= 1;
+        out.line("}")
+    })?;
+    out.text.push('\n');
+    Ok(())
+}
+
+/// One after the other while they transmit; the last one's verdict is that of the chain.
+fn in_order(out: &mut Lines, handlers: &[usize]) -> fmt::Result {
+    let Some((last, before)) = handlers.split_last() else {
+        return out.line("Ok(Forward::Transmit)");
+    };
+    for handler in before {
+        out.line(format_args!("let verdict = self.h{handler}::<R>(packet);"))?;
+        out.block("if verdict != Ok(Forward::Transmit)", |out| out.line("return verdict;"))?;
+    }
+    out.line(format_args!("self.h{last}::<R>(packet)"))
+}
+
+fn state(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    let number = if graph.states.len() < 2 { "_number" } else { "number" };
+    out.block(format_args!("fn state(&mut self, {number}: usize) -> &mut dyn Home"), |out| {
+        match graph.states.len() {
+            0 => out.line("unreachable!(\"the program has no state\")"),
+            1 => out.line("&mut self.s0"),
+            count => out.block("match number", |out| {
+                for number in 0..count - 1 {
+                    out.line(format_args!("{number} => &mut self.s{number},"))?;
+                }
+                out.line(format_args!("_ => &mut self.s{},", count - 1))
+            }),
+        }
+    })?;
+    out.text.push('\n');
+    Ok(())
+}
+
+fn configure(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    let written: Vec<(usize, &str)> = graph
+        .states
+        .iter()
+        .enumerate()
+        .filter(|(_, state)| state.kind == Kind::ReadMostly)
+        .map(|(number, state)| (number, state.name.as_str()))
+        .collect();
+    let (name, text) = if written.is_empty() { ("_name", "_text") } else { ("name", "text") };
+    out.block(
+        format_args!(
+            "fn configure(&mut self, {name}: &str, {text}: &str) -> Result<(), ConfigureError>"
+        ),
+        |out| {
+            if written.is_empty() {
+                return out.line("Err(ConfigureError::NoSuchState)");
+            }
+            out.block("match name", |out| {
+                for (number, name) in &written {
+                    out.line(format_args!(
+                        "{name:?} => self.s{number}.configure(text).map_err(ConfigureError::Refused),"
+                    ))?;
+                }
+                out.line("_ => Err(ConfigureError::NoSuchState),")
+            })
+        },
+    )
+}
+
+fn entry(out: &mut Lines, nic_image: bool) -> fmt::Result {
+    let image = if nic_image {
+        "Some(include_bytes!(concat!(env!(\"OUT_DIR\"), \"/nic-image\")))"
+    } else {
+        "None"
+    };
+    out.text.push('\n');
+    out.line("#[cfg(not(target_os = \"none\"))]")?;
+    out.block("pub(crate) fn main() -> ::std::process::ExitCode", |out| {
+        out.line("::cora::__private::host::main::<Program>(::cora::__private::host::Program {")?;
+        out.line(format_args!("    nic_image: {image},"))?;
+        out.line("    native_nic: ::cora::__private::nic::serve::<Program>,")?;
+        out.line("    graph_json: include_str!(concat!(env!(\"OUT_DIR\"), \"/graph.json\")),")?;
+        out.line("    plan_json: include_str!(concat!(env!(\"OUT_DIR\"), \"/plan.json\")),")?;
+        out.line("})")
+    })?;
+    out.text.push('\n');
+    out.line("#[cfg(target_os = \"none\")]")?;
+    out.line("#[allow(unsafe_code, reason = \"the runtime's entry calls it by this name\")]")?;
+    out.line("#[unsafe(no_mangle)]")?;
+    out.block("extern \"Rust\" fn __cora_main(fd: i32, length: usize) -> i32", |out| {
+        out.line("::cora::__private::nic::serve::<Program>(fd, length)")
+    })
+}

@@ -1,0 +1,201 @@
+//! The whole program, for build scripts: `fn main() { cora::build() }`.
+//!
+//! ```text
+//! source ─► program ─► graph ─► plan ─► cora_app.rs, graph.json, plan.json [, nic-image]
+//! ```
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`source`] | files, annotated items, calls of `app!` |
+//! | [`mod@cfg`] | conditional compilation, as far as it can be known |
+//! | [`program`] | whether states, handlers and chain fit together |
+//! | [`graph`] | the checked program as data |
+//! | [`choice`] | the stated plan |
+//! | [`emit`] | the program as the runtimes want it |
+//! | [`nested`] | the NIC half, by a second cargo |
+//!
+//! Only `OUT_DIR` is written to. The same source and plan give the same bytes, on every machine and
+//! for both halves.
+
+pub mod cfg;
+pub mod choice;
+pub mod emit;
+pub mod findings;
+pub mod graph;
+pub mod nested;
+mod package;
+pub mod program;
+pub mod source;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::exit;
+
+use cora_plan::{Graph, Plan};
+
+use self::cfg::Cfg;
+use self::findings::Findings;
+use self::source::Source;
+
+/// Reads the program of this package, plans it, and writes to `OUT_DIR` what `cora::app!` includes.
+///
+/// To be called by a build script, and by nothing else: it reads Cargo's environment, speaks to Cargo
+/// on standard output, and ends the process when the program has errors.
+///
+/// ```no_run
+/// cora_build::build(); // all that is in `build.rs`
+/// ```
+pub fn build() {
+    let Some(unit) = Unit::of_this_build() else {
+        return give_up(
+            "cora::build() is for build scripts: `CARGO_MANIFEST_DIR` or `OUT_DIR` is not set",
+        );
+    };
+    unit.watch();
+    let reading = read(&unit.directory, &unit.name, &unit.cfg, unit.plan.as_deref());
+    for file in &reading.source.files {
+        unit.watch_file(&file.path);
+    }
+    tell(&reading.warnings);
+    let written = match reading.result {
+        _ if reading.source.unreadable.is_some() => unit.write_quiet(&reading.source),
+        Ok((graph, plan)) => unit.write(&reading.source, &graph, &plan),
+        Err(errors) => Err(errors),
+    };
+    written.unwrap_or_else(|errors| give_up(&errors));
+}
+
+/// Graph and plan of the package in `directory`, without building it: with its default features, on
+/// this machine. `plan` is what `CORA_PLAN` would say. The error is ready to be shown.
+pub fn graph_of(directory: &Path, plan: Option<&str>) -> Result<(Graph, Plan), String> {
+    let (name, cfg) = package::read(directory)?;
+    read_program(directory, &name, &cfg, plan)
+}
+
+/// Graph and plan of the program called `name` in `directory`. The error is ready to be shown.
+pub fn read_program(
+    directory: &Path,
+    name: &str,
+    cfg: &Cfg,
+    plan: Option<&str>,
+) -> Result<(Graph, Plan), String> {
+    let reading = read(directory, name, cfg, plan);
+    match reading.source.unreadable {
+        Some(why) => Err(format!("the program can't be read: {why}\n")),
+        None => reading.result,
+    }
+}
+
+/// What reading a program gave.
+#[derive(Debug)]
+pub struct Reading {
+    /// The source, as far as it could be read.
+    pub source: Source,
+    /// What is not wrong, but should be known; one line each.
+    pub warnings: Vec<String>,
+    /// Graph and plan, or the errors, ready to be shown.
+    pub result: Result<(Graph, Plan), String>,
+}
+
+/// Reads the program: every stage takes the value of the stage before.
+pub fn read(directory: &Path, name: &str, cfg: &Cfg, plan: Option<&str>) -> Reading {
+    let mut findings = Findings::default();
+    let source = source::run(directory, cfg, &mut findings);
+    let program = match source.unreadable {
+        Some(_) => None,
+        None => program::run(&source, &mut findings),
+    };
+    let mut warnings = findings.warnings(&source);
+    let result = match &program {
+        Some(program) => {
+            let graph = graph::run(name, program, &source);
+            warnings.extend(graph::opaque(&graph));
+            choice::read(directory, plan).and_then(|choice| choice.decide(&graph)).map(|decision| {
+                let plan = Plan::seal(decision, &graph, source.digest(cfg));
+                (graph, plan)
+            })
+        }
+        None => Err(findings.render(&source)),
+    };
+    Reading { source, warnings, result }
+}
+
+/// One run of a build script.
+struct Unit {
+    directory: PathBuf,
+    out: PathBuf,
+    name: String,
+    cfg: Cfg,
+    plan: Option<String>,
+}
+
+impl Unit {
+    fn of_this_build() -> Option<Self> {
+        Some(Self {
+            directory: env::var_os("CARGO_MANIFEST_DIR")?.into(),
+            out: env::var_os("OUT_DIR")?.into(),
+            name: env::var("CARGO_PKG_NAME").ok()?,
+            cfg: Cfg::from_environment(env::vars()),
+            plan: env::var("CORA_PLAN").ok().filter(|plan| !plan.is_empty()),
+        })
+    }
+
+    /// Has Cargo run the build script again when what it goes by changes.
+    fn watch(&self) {
+        for variable in ["CORA_PLAN", "CORA_SKIP_NIC"] {
+            say(&format!("rerun-if-env-changed={variable}"));
+        }
+        // A file that is not there would have the script run every time.
+        if let Some(file) = choice::file(&self.directory, self.plan.as_deref()) {
+            self.watch_file(&file);
+        }
+    }
+
+    fn watch_file(&self, file: &Path) {
+        say(&format!("rerun-if-changed={}", self.directory.join(file).display()));
+    }
+
+    fn write(&self, source: &Source, graph: &Graph, plan: &Plan) -> Result<(), String> {
+        self.put("graph.json", &graph.to_json())?;
+        self.put("plan.json", &plan.to_json())?;
+        let nic = nested::wanted();
+        if nic {
+            let root = source.files.first().map(|file| file.path.clone()).unwrap_or_default();
+            let files = nested::run(&self.directory, &root, &self.out.join("nic-image"))?;
+            for file in &files {
+                self.watch_file(file);
+            }
+        }
+        self.put("cora_app.rs", &emit::run(graph, plan, nic))
+    }
+
+    /// For a program that does not parse: the compiler says why, and nothing is added to it.
+    fn write_quiet(&self, source: &Source) -> Result<(), String> {
+        tell(source.unreadable.as_slice());
+        self.put("graph.json", "{}\n")?;
+        self.put("plan.json", "{}\n")?;
+        self.put("cora_app.rs", emit::QUIET)
+    }
+
+    fn put(&self, name: &str, text: &str) -> Result<(), String> {
+        let path = self.out.join(name);
+        std::fs::write(&path, text)
+            .map_err(|error| format!("`{}` can't be written: {error}\n", path.display()))
+    }
+}
+
+/// A word to Cargo.
+fn say(instruction: &str) {
+    println!("cargo::{instruction}");
+}
+
+fn tell(warnings: &[String]) {
+    for warning in warnings {
+        say(&format!("warning={}", warning.replace('\n', " ")));
+    }
+}
+
+fn give_up(errors: &str) {
+    eprint!("\n{errors}");
+    exit(1);
+}

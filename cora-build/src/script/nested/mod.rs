@@ -1,0 +1,127 @@
+//! The NIC half: the same package, built again for the NIC's target by a second cargo.
+//!
+//! With feature `nic` on, and this build not for the NIC itself:
+//!
+//! 1. Is the NIC's target installed? If not, the one command that mends it is told.
+//! 2. `cargo build` of the same package with the same features and profile, in a target directory of
+//!    its own (`<target>/nic`): the outer cargo holds the lock of the other one.
+//! 3. The executable is checked to be a static one for aarch64, and copied to `OUT_DIR/nic-image`.
+//! 4. Every file it was built from is told to the outer cargo, so that a change builds it anew.
+//!
+//! `CORA_SKIP_NIC=1` leaves all this out: for editors.
+
+mod environment;
+mod image;
+
+use std::collections::BTreeSet;
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::choice::render;
+use crate::diag::codes;
+
+/// The NIC's target.
+pub const TARGET: &str = "aarch64-unknown-none";
+
+/// Whether this build script has to make the NIC half.
+pub fn wanted() -> bool {
+    let skipped = env::var("CORA_SKIP_NIC").is_ok_and(|value| !value.is_empty() && value != "0");
+    let feature = env::var_os("CARGO_FEATURE_NIC").is_some();
+    let for_the_nic = env::var("TARGET").is_ok_and(|target| target == TARGET);
+    feature && !for_the_nic && !skipped
+}
+
+/// Makes the NIC half of the package in `directory`, whose root is `root`, and copies it to
+/// `image`; returns the files it was built from. The error is ready to be shown.
+pub fn run(directory: &Path, root: &Path, image: &Path) -> Result<BTreeSet<PathBuf>, String> {
+    installed(TARGET)?;
+    let layout = environment::Layout::of(image, env::var("TARGET").ok().as_deref())
+        .ok_or_else(|| failed("`OUT_DIR` is not within a target directory"))?;
+    let messages = cargo(directory, &layout)?;
+    let built = image::executable(&messages, root)
+        .ok_or_else(|| failed(&format!("cargo tells no executable of `{}`", root.display())))?;
+    let bytes = std::fs::read(&built)
+        .map_err(|error| failed(&format!("`{}` can't be read: {error}", built.display())))?;
+    image::check(&bytes).map_err(|why| failed(&format!("`{}` {why}", built.display())))?;
+    std::fs::write(image, &bytes)
+        .map_err(|error| failed(&format!("`{}` can't be written: {error}", image.display())))?;
+    let dependencies = std::fs::read_to_string(built.with_extension("d")).unwrap_or_default();
+    // What the build made itself is newer than this run, and would have it run for ever.
+    let mut files = image::dependencies(&dependencies);
+    files.retain(|file| !file.starts_with(&layout.target));
+    Ok(files)
+}
+
+/// Whether the target's core library is there.
+fn installed(target: &str) -> Result<(), String> {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc)
+        .args(["--print", "target-libdir", "--target", target])
+        .output()
+        .map_err(|error| failed(&format!("rustc does not run: {error}")))?;
+    let libraries = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    if output.status.success() && libraries.is_dir() {
+        return Ok(());
+    }
+    Err(render(
+        codes::NIC_TARGET_MISSING,
+        "the NIC target is not installed",
+        &format!("run: rustup target add {target}"),
+        None,
+    ))
+}
+
+/// Runs the second cargo; returns its messages.
+fn cargo(directory: &Path, layout: &environment::Layout) -> Result<String, String> {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command
+        .args(["build", "--message-format=json-render-diagnostics", "--no-default-features"])
+        .args(["--target", TARGET, "--profile", &layout.profile])
+        .arg("--manifest-path")
+        .arg(directory.join("Cargo.toml"))
+        .arg("--target-dir")
+        .arg(layout.target.join("nic"))
+        .args(["--features", &environment::features(env::vars())])
+        .env_clear()
+        .envs(environment::cleaned(env::vars_os()))
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit());
+    // What the outer cargo resolved is what the NIC half is built from.
+    if directory.ancestors().any(|ancestor| ancestor.join("Cargo.lock").is_file()) {
+        command.arg("--locked");
+    }
+    let output =
+        command.output().map_err(|error| failed(&format!("cargo does not run: {error}")))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(failed("what the compiler says about it stands above"))
+    }
+}
+
+fn failed(why: &str) -> String {
+    render(
+        codes::NIC_BUILD_FAILED,
+        &format!("the NIC half does not build: {why}"),
+        "set `CORA_SKIP_NIC=1` to build the host half alone",
+        None,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_that_is_not_installed_is_told_with_what_mends_it() {
+        // Known to every rustc, and installed nowhere by default.
+        let told = installed("mipsel-sony-psx").unwrap_err();
+        assert_eq!(
+            told,
+            "error[CORA0123]: the NIC target is not installed\n \
+             = help: run: rustup target add mipsel-sony-psx\n\n"
+        );
+    }
+}

@@ -1,0 +1,63 @@
+//! What a package's manifest says that reading its program needs, without asking Cargo.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::cfg::Cfg;
+
+/// Name of the package in `directory`, and what is known about a plain build of it: its default
+/// features, on this machine.
+pub(super) fn read(directory: &Path) -> Result<(String, Cfg), String> {
+    let path = directory.join("Cargo.toml");
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| format!("`{}` can't be read: {error}", path.display()))?;
+    let manifest: toml::Table =
+        text.parse().map_err(|error| format!("`{}`: {error}", path.display()))?;
+    let name = manifest
+        .get("package")
+        .and_then(|package| package.get("name"))
+        .and_then(toml::Value::as_str)
+        .ok_or_else(|| format!("`{}` is not the manifest of a package", path.display()))?;
+    let features = default_features(&manifest);
+    let features: Vec<&str> = features.iter().map(String::as_str).collect();
+    Ok((name.to_owned(), Cfg::of_this_machine(&features)))
+}
+
+/// `default` and what it turns on within the package.
+fn default_features(manifest: &toml::Table) -> BTreeSet<String> {
+    let table = manifest.get("features").and_then(toml::Value::as_table);
+    let features: BTreeMap<&str, Vec<&str>> = table
+        .into_iter()
+        .flatten()
+        .map(|(name, list)| {
+            let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
+            (name.as_str(), list.iter().filter_map(toml::Value::as_str).collect())
+        })
+        .collect();
+    let mut on = BTreeSet::new();
+    let mut next = vec!["default"];
+    while let Some(name) = next.pop() {
+        if let Some(list) = features.get(name)
+            && on.insert(name.to_owned())
+        {
+            next.extend(list);
+        }
+    }
+    on
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_features_are_followed_within_the_package() {
+        let manifest: toml::Table =
+            "[features]\ndefault = [\"a\", \"dep:x\", \"y/z\"]\na = [\"b\"]\n\
+                                     b = [\"a\"]\nc = []"
+                .parse()
+                .unwrap();
+        let on = default_features(&manifest);
+        assert_eq!(on.iter().map(String::as_str).collect::<Vec<_>>(), ["a", "b", "default"]);
+    }
+}

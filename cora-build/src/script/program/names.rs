@@ -1,0 +1,139 @@
+//! Whether names are unique, and parameters name states in the way their kind wants.
+
+use std::collections::BTreeMap;
+
+use super::{Handler, Parts, State, path};
+use crate::diag::{Place, codes};
+use crate::script::findings::Findings;
+use crate::syntax::{Parameter, ParameterAccess, StateKind, nearest};
+
+pub(super) fn run(parts: &Parts, findings: &mut Findings) {
+    let states = states(parts, findings);
+    handlers(parts, findings);
+    for handler in &parts.handlers {
+        for parameter in &handler.decl.parameters {
+            match states.get(parameter.state.as_str()) {
+                Some(state) => borrowed(handler, parameter, state, findings),
+                None => not_declared(handler, parameter, &states, findings),
+            }
+        }
+    }
+}
+
+fn states<'a>(parts: &'a Parts, findings: &mut Findings) -> BTreeMap<&'a str, &'a State> {
+    let mut states: BTreeMap<&str, &State> = BTreeMap::new();
+    for state in &parts.states {
+        let name = state.decl.name.as_str();
+        let Some(first) = states.get(name) else {
+            states.insert(name, state);
+            continue;
+        };
+        let first = path(&first.module, name);
+        findings
+            .at(state.file)
+            .error(
+                codes::STATE_TWICE,
+                state.decl.ident.span(),
+                format!("a second state is called `{name}`"),
+            )
+            .label("rename this one, or the other")
+            .help(format!("the first is `{first}`"));
+    }
+    states
+}
+
+fn handlers(parts: &Parts, findings: &mut Findings) {
+    let mut first: BTreeMap<&str, &Handler> = BTreeMap::new();
+    for handler in &parts.handlers {
+        let name = handler.decl.name.as_str();
+        let Some(other) = first.get(name) else {
+            first.insert(name, handler);
+            continue;
+        };
+        let other = path(&other.module, name);
+        findings
+            .at(handler.file)
+            .error(
+                codes::HANDLER_NAMED_TWICE,
+                handler.decl.ident.span(),
+                format!("a second handler is called `{name}`"),
+            )
+            .label("rename this one, or the other")
+            .help(format!("the first is `{other}`"));
+    }
+}
+
+fn not_declared(
+    handler: &Handler,
+    parameter: &Parameter,
+    states: &BTreeMap<&str, &State>,
+    findings: &mut Findings,
+) {
+    let help = match nearest(&parameter.state, states.keys().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("put `#[state(…)]` on the type `{}`", parameter.state),
+    };
+    findings
+        .at(handler.file)
+        .error(
+            codes::STATE_NOT_DECLARED,
+            Place::of(&parameter.referent),
+            format!("the program declares no state `{}`", parameter.state),
+        )
+        .help(help);
+}
+
+fn borrowed(handler: &Handler, parameter: &Parameter, state: &State, findings: &mut Findings) {
+    let name = &parameter.state;
+    let (kind, wanted) = match (&state.decl.kind, parameter.access) {
+        (StateKind::Keyed(_), ParameterAccess::Table { .. })
+        | (StateKind::Singleton, ParameterAccess::Unique | ParameterAccess::Shared)
+        | (StateKind::Commutative, ParameterAccess::Unique)
+        | (StateKind::ReadMostly, ParameterAccess::Shared) => return,
+        (StateKind::Keyed(_), _) => ("keyed", format!("&mut Table<{name}>")),
+        (StateKind::Singleton, _) => ("a singleton", format!("&mut {name}")),
+        (StateKind::Commutative, _) => ("commutative", format!("&mut {name}")),
+        (StateKind::ReadMostly, _) => ("read-mostly", format!("&{name}")),
+    };
+    findings
+        .at(handler.file)
+        .error(
+            codes::STATE_BORROWED_OTHERWISE,
+            Place::of(&parameter.referent),
+            format!("`{name}` is {kind}, and is not borrowed like this"),
+        )
+        .help(format!("write `{}: {wanted}`", parameter.ident));
+}
+
+/// Warns of what the chain leaves out.
+pub(super) fn unused(parts: &Parts, chain: &[usize], findings: &mut Findings) {
+    for (at, handler) in parts.handlers.iter().enumerate() {
+        if !chain.contains(&at) {
+            let name = &handler.decl.name;
+            findings
+                .at(handler.file)
+                .warning(
+                    codes::HANDLER_UNUSED,
+                    handler.decl.ident.span(),
+                    format!("no packet meets `{name}`: `app!` does not name it"),
+                )
+                .help("add it to `app!`, or take `#[flow_handler]` away");
+        }
+    }
+    for state in &parts.states {
+        let name = &state.decl.name;
+        let used = chain
+            .iter()
+            .any(|at| parts.handlers[*at].decl.parameters.iter().any(|p| p.state == *name));
+        if !used {
+            findings
+                .at(state.file)
+                .warning(
+                    codes::STATE_UNUSED,
+                    state.decl.ident.span(),
+                    format!("no handler of the chain takes `{name}`"),
+                )
+                .help("take it as a parameter, or take `#[state]` away");
+        }
+    }
+}

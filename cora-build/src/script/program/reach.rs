@@ -1,0 +1,99 @@
+//! What handlers reach besides their parameters.
+//!
+//! Names are followed, not types: a handler reaches what its body mentions, and what the functions
+//! that it mentions reach. Methods are not followed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::Span;
+use quote::ToTokens as _;
+
+use super::{Handler, Parts, Translates};
+use crate::diag::codes;
+use crate::script::findings::Findings;
+use crate::script::source::{Source, Static, mentions};
+
+/// The method by which a handler names the reply key of an entry itself.
+const TRANSLATING: &str = "insert_with_reply";
+
+pub(super) fn run(source: &Source, parts: &Parts, findings: &mut Findings) {
+    let statics: BTreeMap<&str, &Static> =
+        source.statics.iter().map(|item| (item.name.as_str(), item)).collect();
+    if statics.is_empty() {
+        return;
+    }
+    let functions = functions(source);
+    for handler in &parts.handlers {
+        for (word, at) in mentions(&handler.decl.item.block.to_token_stream()) {
+            if let Some(found) = statics.get(word.as_str()) {
+                refuse(handler, at, found, None, findings);
+            } else if let Some(found) = through(&word, &functions, &statics) {
+                refuse(handler, at, found, Some(&word), findings);
+            }
+        }
+    }
+}
+
+/// Words that each function mentions. Functions of one name count as one.
+fn functions(source: &Source) -> BTreeMap<&str, BTreeSet<String>> {
+    let mut functions: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for function in &source.functions {
+        let words = mentions(&function.body).into_iter().map(|(word, _)| word);
+        functions.entry(&function.name).or_default().extend(words);
+    }
+    functions
+}
+
+/// A static that a function reaches, itself or through others.
+fn through<'a>(
+    function: &str,
+    functions: &BTreeMap<&str, BTreeSet<String>>,
+    statics: &BTreeMap<&str, &'a Static>,
+) -> Option<&'a Static> {
+    let mut seen = BTreeSet::new();
+    let mut next = vec![function.to_owned()];
+    while let Some(name) = next.pop() {
+        let Some(words) = functions.get(name.as_str()) else { continue };
+        if let Some(found) = words.iter().find_map(|word| statics.get(word.as_str())) {
+            return Some(found);
+        }
+        if seen.insert(name) {
+            next.extend(words.iter().cloned());
+        }
+    }
+    None
+}
+
+fn refuse(
+    handler: &Handler,
+    at: Span,
+    found: &Static,
+    through: Option<&str>,
+    findings: &mut Findings,
+) {
+    let way = through.map(|function| format!(" through `{function}`")).unwrap_or_default();
+    findings
+        .at(handler.file)
+        .error(
+            codes::STATIC_REACHED,
+            at,
+            format!("`{}` reaches the static `{}`{way}", handler.decl.name, found.name),
+        )
+        .label(found.how)
+        .help("make it a state: `#[state(singleton)]`, or `#[state(commutative)]` for counters");
+}
+
+/// Who names reply keys.
+pub(super) fn translates(source: &Source, parts: &Parts) -> Translates {
+    let says = |body: &proc_macro2::TokenStream| {
+        mentions(body).iter().any(|(word, _)| word == TRANSLATING)
+    };
+    let handlers = parts
+        .handlers
+        .iter()
+        .filter(|handler| says(&handler.decl.item.block.to_token_stream()))
+        .map(|handler| handler.decl.name.clone())
+        .collect();
+    let helpers = source.functions.iter().any(|function| says(&function.body));
+    Translates { handlers, helpers }
+}

@@ -1,0 +1,121 @@
+//! What the kinds of items have in common, and [`syn`] keeps apart.
+
+use proc_macro2::TokenStream;
+use quote::ToTokens as _;
+use syn::{Attribute, Item, Visibility};
+
+use super::{Annotation, scan};
+use crate::syntax::is_attribute;
+
+/// Names of types whose value changes behind a shared reference.
+const CHANGING: [&str; 12] = [
+    "Cell",
+    "RefCell",
+    "UnsafeCell",
+    "OnceCell",
+    "LazyCell",
+    "Mutex",
+    "RwLock",
+    "OnceLock",
+    "LazyLock",
+    "Once",
+    "SyncUnsafeCell",
+    "AtomicPtr",
+];
+
+/// What an item is annotated as, if it is.
+pub(super) fn annotated(item: &Item) -> Option<(Annotation, &Attribute)> {
+    attributes(item).iter().find_map(|attribute| {
+        let annotation = if is_attribute(attribute, "state") {
+            Annotation::State
+        } else if is_attribute(attribute, "flow_handler") {
+            Annotation::Handler
+        } else {
+            return None;
+        };
+        Some((annotation, attribute))
+    })
+}
+
+/// How a static can change; `None` when it can't.
+pub(super) fn changes(item: &syn::ItemStatic) -> Option<&'static str> {
+    if !matches!(item.mutability, syn::StaticMutability::None) {
+        return Some("it is `static mut`");
+    }
+    let words = scan::mentions(&item.ty.to_token_stream());
+    words
+        .iter()
+        .any(|(word, _)| CHANGING.contains(&word.as_str()) || word.starts_with("Atomic"))
+        .then_some("its type can change behind a shared reference")
+}
+
+/// The methods of an impl, each with the name of the type.
+pub(super) fn methods(item: &syn::ItemImpl) -> Vec<(String, String)> {
+    let syn::Type::Path(ty) = &*item.self_ty else { return Vec::new() };
+    let Some(ty) = ty.path.segments.last().map(|segment| segment.ident.to_string()) else {
+        return Vec::new();
+    };
+    let functions = item.items.iter().filter_map(|item| match item {
+        syn::ImplItem::Fn(function) => Some(&function.sig),
+        _ => None,
+    });
+    functions
+        .filter(|signature| signature.receiver().is_some())
+        .map(|signature| (ty.clone(), signature.ident.to_string()))
+        .collect()
+}
+
+/// Its attributes.
+pub(super) fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Union(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+/// Who may name it, where that counts.
+pub(super) fn visibility(item: &Item) -> Option<&Visibility> {
+    match item {
+        Item::Fn(item) => Some(&item.vis),
+        // The root never names a state: it finds its type through the handler.
+        _ => None,
+    }
+}
+
+/// Its name.
+pub(super) fn name(item: &Item) -> String {
+    match item {
+        Item::Const(item) => item.ident.to_string(),
+        Item::Enum(item) => item.ident.to_string(),
+        Item::Fn(item) => item.sig.ident.to_string(),
+        Item::Static(item) => item.ident.to_string(),
+        Item::Struct(item) => item.ident.to_string(),
+        Item::Trait(item) => item.ident.to_string(),
+        Item::Type(item) => item.ident.to_string(),
+        Item::Union(item) => item.ident.to_string(),
+        _ => "the item".to_owned(),
+    }
+}
+
+/// What stands within an item, without its own attributes.
+pub(super) fn body(item: &Item) -> TokenStream {
+    match item {
+        Item::Fn(item) => item.block.to_token_stream(),
+        Item::Impl(item) => item.items.iter().map(quote::ToTokens::to_token_stream).collect(),
+        Item::Trait(item) => item.items.iter().map(quote::ToTokens::to_token_stream).collect(),
+        Item::Const(item) => item.expr.to_token_stream(),
+        Item::Static(item) => item.expr.to_token_stream(),
+        _ => TokenStream::new(),
+    }
+}

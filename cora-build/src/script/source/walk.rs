@@ -1,0 +1,323 @@
+//! Walks the modules of a crate and gathers what [`Source`] holds.
+
+use std::path::{Path, PathBuf};
+
+use proc_macro2::TokenStream;
+use quote::ToTokens as _;
+use syn::{Attribute, Item, Meta, Visibility};
+
+use super::files::{Directories, Found};
+use super::item::{annotated, attributes, body, changes, methods, name, visibility};
+use super::{Annotated, Annotation, Call, File, Function, Source, Static, scan};
+use crate::diag::{Place, codes};
+use crate::script::cfg::{Cfg, Condition, Truth, conditional};
+use crate::script::findings::Findings;
+
+pub(super) struct Walk<'a> {
+    directory: &'a Path,
+    cfg: &'a Cfg,
+    findings: &'a mut Findings,
+    pub(super) source: Source,
+}
+
+/// Where in the crate the walk stands.
+#[derive(Clone)]
+struct Here {
+    file: usize,
+    module: Vec<String>,
+    directories: Directories,
+    /// What would have to be `pub`, for the root to name items here.
+    hidden: Option<String>,
+    /// A condition around this place that NIC and host answer differently.
+    side: Option<String>,
+}
+
+/// What a file is read as.
+struct Entry {
+    found: Found,
+    module: Vec<String>,
+    hidden: Option<String>,
+    side: Option<String>,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(directory: &'a Path, cfg: &'a Cfg, findings: &'a mut Findings) -> Self {
+        Self { directory, cfg, findings, source: Source::default() }
+    }
+
+    pub(super) fn root(&mut self, path: &Path) {
+        let found = Found { path: path.to_path_buf(), beside: true };
+        self.file(Entry { found, module: Vec::new(), hidden: None, side: None });
+    }
+
+    fn file(&mut self, entry: Entry) {
+        let Entry { found, module, hidden, side } = entry;
+        let name = self.name(&found.path);
+        let text = match std::fs::read_to_string(&found.path) {
+            Ok(text) => text,
+            Err(error) => return self.unreadable(format!("{name}: {error}")),
+        };
+        let parsed = syn::parse_file(&text);
+        let file = self.source.files.len();
+        let path = found.path.clone();
+        self.source.files.push(File { path, name: name.clone(), text, shared: side.is_none() });
+        let parsed = match parsed {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                let at = error.span().start();
+                return self.unreadable(format!("{name}:{}:{}: {error}", at.line, at.column + 1));
+            }
+        };
+        let directories = Directories::of_file(&found);
+        let here = Here { file, module, directories, hidden, side };
+        let Some(here) = self.enter(here, &parsed.attrs) else { return };
+        for item in &parsed.items {
+            self.item(item, &here);
+        }
+    }
+
+    fn unreadable(&mut self, why: String) {
+        self.source.unreadable.get_or_insert(why);
+    }
+
+    /// Name of a file from the package's directory, the same on every machine.
+    fn name(&self, path: &Path) -> String {
+        let path = path.strip_prefix(self.directory).unwrap_or(path);
+        let parts: Vec<_> = path.components().map(|c| c.as_os_str().to_string_lossy()).collect();
+        parts.join("/")
+    }
+
+    /// The place behind these attributes' conditions; `None` when they leave it out on both halves.
+    fn enter(&mut self, mut here: Here, attributes: &[Attribute]) -> Option<Here> {
+        for condition in attributes.iter().filter_map(Condition::of) {
+            if let Some(side) = condition.side() {
+                // Read whether or not it holds: what is in there must be refused on both halves.
+                here.side.get_or_insert(side);
+            } else if self.cfg.holds(&condition) == Truth::False {
+                return None;
+            }
+        }
+        Some(here)
+    }
+
+    fn item(&mut self, item: &Item, around: &Here) {
+        let Some(here) = self.enter(around.clone(), attributes(item)) else {
+            self.source.removed.extend(annotated(item).map(|_| name(item)));
+            return;
+        };
+        match item {
+            Item::Mod(module) => self.module(module, here),
+            Item::Macro(call) => self.macro_item(call, &here),
+            _ => {
+                self.attributes_within_cfg_attr(item, &here);
+                match annotated(item) {
+                    Some((annotation, attribute)) => {
+                        self.annotated(item, annotation, attribute, &here);
+                    }
+                    None => self.plain(item, &here),
+                }
+            }
+        }
+    }
+
+    fn module(&mut self, item: &syn::ItemMod, mut here: Here) {
+        let name = item.ident.to_string();
+        let name = name.strip_prefix("r#").unwrap_or(&name).to_owned();
+        let path = self.path_attribute(&item.attrs);
+        if !here.module.is_empty() && matches!(item.vis, Visibility::Inherited) {
+            here.hidden.get_or_insert(format!("mod {name}"));
+        }
+        here.module.push(name.clone());
+        self.undetermined(&item.attrs, &here, &format!("module `{name}`"));
+        if let Some((_, items)) = &item.content {
+            here.directories = here.directories.inline(&name, path.as_deref());
+            for item in items {
+                self.item(item, &here);
+            }
+            return;
+        }
+        let Here { module, directories, hidden, side, .. } = here;
+        match directories.find(&name, path.as_deref()) {
+            Some(found) if self.source.files.iter().any(|file| file.path == found.path) => {
+                self.unreadable(format!("{} is a module twice", found.path.display()));
+            }
+            Some(found) => self.file(Entry { found, module, hidden, side }),
+            // One half may do without the file.
+            None if side.is_some() => {}
+            None => self.unreadable(format!("there is no file for module `{name}`")),
+        }
+    }
+
+    /// What `#[path = "…"]` says, also within a `#[cfg_attr]` that holds.
+    fn path_attribute(&self, attributes: &[Attribute]) -> Option<String> {
+        attributes.iter().find_map(|attribute| {
+            if let Some((condition, inner)) = conditional(attribute) {
+                if self.cfg.holds(&condition) != Truth::True {
+                    return None;
+                }
+                return inner.into_iter().find_map(|meta| path_of(&syn::parse2(meta).ok()?));
+            }
+            path_of(&attribute.meta)
+        })
+    }
+
+    fn macro_item(&mut self, item: &syn::ItemMacro, here: &Here) {
+        let path: Vec<String> =
+            item.mac.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        if path == ["app"] || path == ["cora", "app"] {
+            self.source.calls.push(Call {
+                file: here.file,
+                in_module: !here.module.is_empty(),
+                place: Place::of(&item.mac),
+                arguments: item.mac.tokens.clone(),
+            });
+            return;
+        }
+        if path == ["thread_local"] {
+            self.thread_locals(&item.mac.tokens);
+        }
+        for (span, name) in scan::annotations(&item.mac.tokens) {
+            self.findings
+                .at(here.file)
+                .error(
+                    codes::MADE_BY_MACRO,
+                    span,
+                    format!(
+                        "`#[{name}]` stands in a macro, where the plan can't see what it makes"
+                    ),
+                )
+                .help("write the item out");
+        }
+    }
+
+    fn thread_locals(&mut self, tokens: &TokenStream) {
+        let mut words = tokens.clone().into_iter().peekable();
+        while let Some(word) = words.next() {
+            let is_static = matches!(&word, proc_macro2::TokenTree::Ident(i) if i == "static");
+            if let (true, Some(proc_macro2::TokenTree::Ident(name))) = (is_static, words.peek()) {
+                let (name, how) = (name.to_string(), "every thread has its own");
+                self.source.statics.push(Static { name, how });
+            }
+        }
+    }
+
+    fn attributes_within_cfg_attr(&mut self, item: &Item, here: &Here) {
+        for attribute in attributes(item) {
+            let Some((_, inner)) = conditional(attribute) else { continue };
+            for meta in inner.into_iter().filter_map(|meta| syn::parse2::<Meta>(meta).ok()) {
+                let Some(name) = meta.path().segments.last().map(|s| s.ident.to_string()) else {
+                    continue;
+                };
+                if matches!(name.as_str(), "state" | "flow_handler") {
+                    self.findings
+                        .at(here.file)
+                        .error(
+                            codes::CONDITIONAL_ATTRIBUTE,
+                            Place::of(attribute),
+                            format!("`#[{name}]` stands within `#[cfg_attr]`"),
+                        )
+                        .help("make two items, each under its `#[cfg]`");
+                }
+            }
+        }
+    }
+
+    fn annotated(
+        &mut self,
+        item: &Item,
+        annotation: Annotation,
+        attribute: &Attribute,
+        here: &Here,
+    ) {
+        let name = name(item);
+        if let Some(side) = &here.side {
+            self.findings
+                .at(here.file)
+                .error(
+                    codes::DIFFERS_BY_SIDE,
+                    Place::of(attribute),
+                    format!("`{name}` is there only under `{side}`: the two halves would differ"),
+                )
+                .help("take the condition away; the plan says where things run");
+            return;
+        }
+        self.undetermined(attributes(item), here, &format!("`{name}`"));
+        self.within(&body(item), here);
+        let inherited = matches!(visibility(item), Some(Visibility::Inherited));
+        let hidden = match &here.hidden {
+            Some(hidden) => Some(hidden.clone()),
+            None => (!here.module.is_empty() && inherited).then(|| format!("fn {name}")),
+        };
+        let args = match &attribute.meta {
+            Meta::List(list) => list.tokens.clone(),
+            Meta::Path(_) | Meta::NameValue(_) => TokenStream::new(),
+        };
+        self.source.items.push(Annotated {
+            annotation,
+            file: here.file,
+            module: here.module.clone(),
+            hidden,
+            args,
+            item: item.to_token_stream(),
+        });
+    }
+
+    /// Warns of conditions that may or may not hold.
+    fn undetermined(&mut self, attributes: &[Attribute], here: &Here, what: &str) {
+        for attribute in attributes {
+            let Some(condition) = Condition::of(attribute) else { continue };
+            if condition.side().is_none() && self.cfg.holds(&condition) == Truth::Undetermined {
+                self.findings
+                    .at(here.file)
+                    .warning(
+                        codes::UNDETERMINED,
+                        Place::of(attribute),
+                        format!("whether {what} is there can't be told: it counts as present"),
+                    )
+                    .help("use a feature");
+            }
+        }
+    }
+
+    /// An item that is not annotated.
+    fn plain(&mut self, item: &Item, here: &Here) {
+        match item {
+            Item::Static(item) => {
+                if let Some(how) = changes(item) {
+                    self.source.statics.push(Static { name: item.ident.to_string(), how });
+                }
+            }
+            Item::Fn(item) => self.source.functions.push(Function {
+                name: item.sig.ident.to_string(),
+                body: item.block.to_token_stream(),
+            }),
+            Item::Impl(item) => self.source.methods.extend(methods(item)),
+            _ => {}
+        }
+        if !matches!(item, Item::Struct(_) | Item::Enum(_) | Item::Union(_)) {
+            self.within(&body(item), here);
+        }
+    }
+
+    /// Refuses annotated items within the body of another.
+    fn within(&mut self, body: &TokenStream, here: &Here) {
+        for (span, name) in scan::annotations(body) {
+            self.findings
+                .at(here.file)
+                .error(
+                    codes::NOT_IN_MODULE,
+                    span,
+                    format!("`#[{name}]` stands on an item that is not in a module"),
+                )
+                .help("move it out of the function or impl around it");
+        }
+    }
+}
+
+fn path_of(meta: &Meta) -> Option<String> {
+    let Meta::NameValue(pair) = meta else { return None };
+    let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(path), .. }) = &pair.value else {
+        return None;
+    };
+    pair.path.is_ident("path").then(|| PathBuf::from(path.value()).to_string_lossy().into_owned())
+}

@@ -1,0 +1,285 @@
+//! The arguments of `#[state(…)]`, as written: names, some with values.
+
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use syn::Token;
+use syn::ext::IdentExt as _;
+use syn::parse::{ParseStream, Parser as _};
+
+use crate::diag::{Diagnostics, Place, codes};
+
+/// One argument.
+#[derive(Clone, Debug)]
+pub(crate) struct Argument {
+    /// Its name, which is one of [`NAMES`].
+    pub(crate) name: Name,
+    /// The name's place.
+    pub(crate) ident: Ident,
+    /// What stands behind the `=`, if there is one.
+    pub(crate) value: Option<TokenStream>,
+}
+
+impl Argument {
+    /// The value's place; the name's when there is no value.
+    pub(crate) fn place(&self) -> Place {
+        match &self.value {
+            Some(value) if !value.is_empty() => Place::of(value),
+            _ => self.ident.span().into(),
+        }
+    }
+}
+
+/// What an argument may be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Name {
+    /// `key = Type`
+    Key,
+    /// `reply`
+    Reply,
+    /// `capacity = number`
+    Capacity,
+    /// `idle = "duration"`
+    Idle,
+    /// `singleton`
+    Singleton,
+    /// `commutative`
+    Commutative,
+    /// `read_mostly`
+    ReadMostly,
+}
+
+/// Every argument with its spelling, and what else people call it.
+const NAMES: [(Name, &str, &[&str]); 7] = [
+    (Name::Key, "key", &["keyed", "by", "flow"]),
+    (Name::Reply, "reply", &["reverse", "bidirectional", "both"]),
+    (Name::Capacity, "capacity", &["size", "max", "limit", "entries", "max_entries", "cap"]),
+    (Name::Idle, "idle", &["timeout", "idle_timeout", "ttl", "expiry", "expires", "lifetime"]),
+    (Name::Singleton, "singleton", &["single", "global", "one"]),
+    (Name::Commutative, "commutative", &["replicated", "mergeable", "sum", "counter", "sketch"]),
+    (Name::ReadMostly, "read_mostly", &["read_only", "readonly", "config", "rules"]),
+];
+
+impl Name {
+    /// How it is written.
+    pub(crate) fn text(self) -> &'static str {
+        NAMES.iter().find(|entry| entry.0 == self).map_or("", |entry| entry.1)
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        NAMES.iter().find(|entry| entry.1 == text).map(|entry| entry.0)
+    }
+
+    /// The name that was probably meant.
+    fn meant(text: &str) -> Option<&'static str> {
+        let lower = text.to_lowercase();
+        NAMES
+            .iter()
+            .find(|entry| entry.2.contains(&lower.as_str()))
+            .map(|entry| entry.1)
+            .or_else(|| nearest(&lower, NAMES.iter().map(|entry| entry.1)))
+    }
+}
+
+/// Reads the arguments, and goes on behind one that can't be read.
+pub(crate) fn run(args: TokenStream, diagnostics: &mut Diagnostics) -> Vec<Argument> {
+    let mut found: Vec<Argument> = Vec::new();
+    let read = |input: ParseStream<'_>| {
+        while !input.is_empty() {
+            if let Some(argument) = one(input, diagnostics)? {
+                keep(argument, &mut found, diagnostics);
+            }
+        }
+        Ok(())
+    };
+    if let Err(error) = read.parse2(args) {
+        diagnostics.error(codes::ARGUMENT_SYNTAX, error.span(), error.to_string());
+    }
+    found
+}
+
+/// One argument and the comma behind it.
+fn one(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<Option<Argument>> {
+    let start = input.fork();
+    let argument = if input.peek(Ident::peek_any) {
+        let ident: Ident = input.call(Ident::parse_any)?;
+        if input.is_empty() || input.peek(Token![,]) {
+            Some((ident, None))
+        } else if input.parse::<Option<Token![=]>>()?.is_some() {
+            let value = value(&ident, input)?;
+            Some((ident, Some(value)))
+        } else {
+            None
+        }
+    } else {
+        None
+    };
+    let Some((ident, value)) = argument else {
+        skip_to_comma(input)?;
+        input.parse::<Option<Token![,]>>()?;
+        syntax_error(&skip_to_comma(&start)?, diagnostics);
+        return Ok(None);
+    };
+    input.parse::<Option<Token![,]>>()?;
+    Ok(known(ident, value, diagnostics))
+}
+
+/// What stands behind `=`, up to the next comma. A type may have commas within.
+fn value(name: &Ident, input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    if name == "key" {
+        let ahead = input.fork();
+        if ahead.parse::<syn::Type>().is_ok() && (ahead.is_empty() || ahead.peek(Token![,])) {
+            let ty: syn::Type = input.parse()?;
+            return Ok(quote::ToTokens::into_token_stream(ty));
+        }
+    }
+    skip_to_comma(input)
+}
+
+fn skip_to_comma(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    let mut skipped = TokenStream::new();
+    while !input.is_empty() && !input.peek(Token![,]) {
+        skipped.extend([input.parse::<TokenTree>()?]);
+    }
+    Ok(skipped)
+}
+
+fn syntax_error(tokens: &TokenStream, diagnostics: &mut Diagnostics) {
+    let shown = tokens.to_string();
+    let name = shown.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+    let message = if shown.is_empty() {
+        "an argument is missing before this comma".to_owned()
+    } else {
+        format!("`{shown}` is not written as an argument")
+    };
+    let found = diagnostics.error(codes::ARGUMENT_SYNTAX, Place::of(tokens), message);
+    match Name::read(name) {
+        Some(Name::Key | Name::Capacity | Name::Idle) => {
+            found.help(format!("write `{name} = …`"));
+        }
+        Some(_) => {
+            found.help(format!("write `{name}`"));
+        }
+        None => {
+            found.help("arguments are `name` or `name = value`, separated by commas");
+        }
+    }
+}
+
+/// The argument, if there is one of its name.
+fn known(
+    ident: Ident,
+    value: Option<TokenStream>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Argument> {
+    let text = ident.unraw().to_string();
+    if let Some(name) = Name::read(&text) {
+        return Some(Argument { name, ident, value });
+    }
+    let found = diagnostics.error(
+        codes::ARGUMENT_UNKNOWN,
+        ident.span(),
+        format!("`#[state]` takes no argument `{text}`"),
+    );
+    match Name::meant(&text) {
+        Some(meant) => found.label("not an argument").help(format!("did you mean `{meant}`?")),
+        None => found.help(
+            "it takes `key`, `reply`, `capacity`, `idle`, `singleton`, `commutative` and \
+             `read_mostly`",
+        ),
+    };
+    None
+}
+
+/// Keeps the argument unless there is one of its name already.
+fn keep(argument: Argument, found: &mut Vec<Argument>, diagnostics: &mut Diagnostics) {
+    if found.iter().any(|earlier| earlier.name == argument.name) {
+        let name = argument.name.text();
+        diagnostics
+            .error(codes::ARGUMENT_TWICE, argument.ident.span(), format!("`{name}` is given twice"))
+            .help("take one of the two away");
+    } else {
+        found.push(argument);
+    }
+}
+
+/// Where the attribute's arguments stand; the call of the macro when there are none.
+pub(crate) fn place(args: &TokenStream) -> Place {
+    if args.is_empty() { Span::call_site().into() } else { Place::of(args) }
+}
+
+/// Of the words, the one nearest to `text`, if it is near enough to be a slip of the keyboard.
+pub fn nearest<'a>(text: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    words
+        .into_iter()
+        .map(|word| (edit_distance(text, word), word))
+        .filter(|(distance, word)| *distance <= (word.chars().count() / 3).max(1))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, word)| word)
+}
+
+/// How many letters to insert, remove, change or swap with their neighbour to make one word the
+/// other (optimal string alignment).
+pub fn edit_distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().collect();
+    let b: Vec<char> = b.chars().collect();
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let change = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = change.min(above[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(before[j - 2] + 1);
+            }
+            row.push(best);
+        }
+        before = above;
+        above = row;
+    }
+    above[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances() {
+        for (a, b, distance) in [
+            ("capacity", "capacity", 0),
+            ("capcity", "capacity", 1),
+            ("capactiy", "capacity", 1),
+            ("", "key", 3),
+            ("idle", "", 4),
+            ("kitten", "sitting", 3),
+        ] {
+            assert_eq!(edit_distance(a, b), distance, "{a} {b}");
+            assert_eq!(edit_distance(b, a), distance, "{b} {a}");
+        }
+    }
+
+    #[test]
+    fn the_right_word_is_proposed() {
+        for (written, meant) in [
+            ("capcity", Some("capacity")),
+            ("timeout", Some("idle")),
+            ("readmostly", Some("read_mostly")),
+            ("Singleton", Some("singleton")),
+            ("keys", Some("key")),
+            ("colour", None),
+        ] {
+            assert_eq!(Name::meant(written), meant, "{written}");
+        }
+    }
+
+    #[test]
+    fn reading_goes_on_behind_a_fault() {
+        let mut diagnostics = Diagnostics::new();
+        let args = "key: A, reply, 5 = 6, key = Map<A, B>, idle = \"5m\", reply".parse().unwrap();
+        let read = run(args, &mut diagnostics);
+        let names: Vec<_> = read.iter().map(|argument| argument.name.text()).collect();
+        assert_eq!(names, ["reply", "key", "idle"]);
+        let found: Vec<_> = diagnostics.iter().map(|found| found.code).collect();
+        assert_eq!(found, [codes::ARGUMENT_SYNTAX, codes::ARGUMENT_SYNTAX, codes::ARGUMENT_TWICE]);
+    }
+}

@@ -1,0 +1,79 @@
+//! The shape of a function with `#[flow_handler]`.
+
+use proc_macro2::TokenStream;
+use quote::ToTokens as _;
+
+use super::{Reader, is_attribute};
+use crate::diag::{Diagnostics, Place, codes};
+
+/// A function with `#[flow_handler]`, before anything about it was held against a rule.
+#[derive(Clone, Debug)]
+pub(crate) struct HandlerShape {
+    /// The item, without `#[flow_handler]`.
+    pub(crate) item: syn::ItemFn,
+    /// Whether attribute and item had no fault so far.
+    pub(crate) sound: bool,
+}
+
+/// Reads attribute and item; `None` when the item is no function with a body.
+pub(crate) fn run(
+    args: &TokenStream,
+    item: TokenStream,
+    reader: Reader,
+    diagnostics: &mut Diagnostics,
+) -> Option<HandlerShape> {
+    let before = diagnostics.errors();
+    if !args.is_empty() {
+        diagnostics
+            .error(
+                codes::HANDLER_ARGUMENTS,
+                Place::of(args),
+                "`#[flow_handler]` takes no arguments",
+            )
+            .help("where a handler runs is for the plan to say; what it uses, its parameters say");
+    }
+    let mut item = item_fn(item, diagnostics)?;
+    once(&mut item, reader, diagnostics);
+    Some(HandlerShape { item, sound: diagnostics.errors() == before })
+}
+
+/// Takes the attribute off the item. A macro's item came without the one that called it.
+fn once(item: &mut syn::ItemFn, reader: Reader, diagnostics: &mut Diagnostics) {
+    let mut mine = Vec::new();
+    item.attrs.retain(|attribute| {
+        let is_mine = is_attribute(attribute, "flow_handler");
+        if is_mine {
+            mine.push(Place::of(attribute));
+        }
+        !is_mine
+    });
+    let allowed = usize::from(reader == Reader::BuildScript);
+    for place in mine.into_iter().skip(allowed) {
+        diagnostics
+            .error(
+                codes::HANDLER_TWICE,
+                place,
+                format!("`{}` is a handler already", item.sig.ident),
+            )
+            .help("take one `#[flow_handler]` away");
+    }
+}
+
+/// The item, which is to be a function with a body.
+fn item_fn(item: TokenStream, diagnostics: &mut Diagnostics) -> Option<syn::ItemFn> {
+    let (place, message) = match syn::parse2(item) {
+        Ok(syn::Item::Fn(item)) => return Some(item),
+        Ok(other) => {
+            let tokens = other.to_token_stream().into_iter();
+            let mut words =
+                tokens.filter(|token| matches!(token, proc_macro2::TokenTree::Ident(_)));
+            let what = "`#[flow_handler]` stands on something other than a function";
+            (Place::of(&words.next()), what.to_owned())
+        }
+        Err(error) => (error.span().into(), format!("this is no function with a body: {error}")),
+    };
+    diagnostics
+        .error(codes::HANDLER_ITEM, place, message)
+        .help("put it on `fn name(packet: &mut Packet, …) -> Verdict { … }`");
+    None
+}

@@ -1,0 +1,141 @@
+//! An annotated item, as a value.
+//!
+//! `parse_state` and `parse_handler` read the item's shape, and [`crate::check`] then holds what
+//! they found against the rules. What comes back is right as far as one item can tell; whether the
+//! items of a program fit together, only a build script sees.
+
+pub(crate) mod arguments;
+pub(crate) mod handler;
+pub(crate) mod state;
+
+use proc_macro2::{Ident, TokenStream};
+
+use crate::check;
+use crate::diag::Diagnostics;
+
+pub use arguments::{edit_distance, nearest};
+
+/// Who is reading.
+///
+/// The two see different items: a macro gets its item without the attribute that called it, a build
+/// script gets it as the file has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// An attribute macro, in the compiler.
+    Macro,
+    /// A build script, before the compiler runs.
+    BuildScript,
+}
+
+/// A type with `#[state(…)]`.
+#[derive(Clone, Debug)]
+pub struct StateDecl {
+    /// Its name, which is that of the type.
+    pub name: String,
+    /// The same, with its place in the source.
+    pub ident: Ident,
+    /// What kind of state it is.
+    pub kind: StateKind,
+    /// The item, without `#[state]`.
+    pub item: syn::ItemStruct,
+}
+
+/// How a state is declared, which decides who may hold it.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a program has a handful of states")]
+pub enum StateKind {
+    /// `#[state(key = …)]`: one entry per key.
+    Keyed(KeyedArgs),
+    /// `#[state(singleton)]`: one value.
+    Singleton,
+    /// `#[state(commutative)]`: a replica on each side.
+    Commutative,
+    /// `#[state(read_mostly)]`: replaced in whole versions by the control plane.
+    ReadMostly,
+}
+
+/// What `#[state(key = …)]` says.
+#[derive(Clone, Debug)]
+pub struct KeyedArgs {
+    /// The key's type, as written.
+    pub key: syn::Type,
+    /// Its last path segment.
+    pub key_name: String,
+    /// Whether entries are also found by the key of the reply direction.
+    pub reply: bool,
+    /// Most entries at a time.
+    pub capacity: u32,
+    /// How long an entry lives unused, in nanoseconds.
+    pub idle_ns: u64,
+}
+
+/// A function with `#[flow_handler]`.
+#[derive(Clone, Debug)]
+pub struct HandlerDecl {
+    /// Its name, which is that of the function.
+    pub name: String,
+    /// The same, with its place in the source.
+    pub ident: Ident,
+    /// What the first parameter, the packet, is called.
+    pub packet: Ident,
+    /// The states it takes, in order.
+    pub parameters: Vec<Parameter>,
+    /// The item, without `#[flow_handler]`.
+    pub item: syn::ItemFn,
+}
+
+/// A state that a handler takes.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// What the handler calls it.
+    pub ident: Ident,
+    /// How it is borrowed.
+    pub access: ParameterAccess,
+    /// The state's name: the last path segment of its type.
+    pub state: String,
+    /// What the reference refers to: `Table<S>`, or `S` itself.
+    pub referent: syn::Type,
+}
+
+/// How a handler borrows a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParameterAccess {
+    /// `&mut Table<S>`, or `&Table<S>`.
+    Table {
+        /// Whether entries can be changed.
+        mutable: bool,
+    },
+    /// `&mut S`.
+    Unique,
+    /// `&S`.
+    Shared,
+}
+
+/// Reads a type with `#[state(args)]`; `None` after a fault, which is in `diagnostics` then.
+pub fn parse_state(
+    args: TokenStream,
+    item: TokenStream,
+    reader: Reader,
+    diagnostics: &mut Diagnostics,
+) -> Option<StateDecl> {
+    let shape = state::run(args, item, reader, diagnostics)?;
+    check::state::run(shape, diagnostics)
+}
+
+/// Reads a function with `#[flow_handler(args)]`; `None` after a fault, which is in `diagnostics`
+/// then.
+#[expect(clippy::needless_pass_by_value, reason = "takes what a macro is given, as `parse_state`")]
+pub fn parse_handler(
+    args: TokenStream,
+    item: TokenStream,
+    reader: Reader,
+    diagnostics: &mut Diagnostics,
+) -> Option<HandlerDecl> {
+    let shape = handler::run(&args, item, reader, diagnostics)?;
+    check::handler::run(shape, diagnostics)
+}
+
+/// Whether the attribute is Cora's attribute of this name, under whatever path it was brought in.
+pub fn is_attribute(attribute: &syn::Attribute, name: &str) -> bool {
+    attribute.path().segments.last().is_some_and(|segment| segment.ident == name)
+}

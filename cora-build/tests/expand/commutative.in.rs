@@ -1,0 +1,6 @@
+#[state(commutative)]
+pub struct Talkers {
+    bytes: Sum,
+    longest: Max,
+    top: TopK<SourceAddress, 16>,
+}

@@ -1,0 +1,387 @@
+#[allow(
+    dead_code,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::needless_pass_by_ref_mut,
+    reason = "a handler's signature is what the runtime calls; tests may call it"
+)]
+fn innermost(packet: &mut Packet<'_>, a: &mut A, b: &mut B) -> Verdict {
+    __cora_innermost::body::<::cora::__private::core::state::EveryState>(packet, a, b)
+}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    dead_code,
+    reason = "named after the handler, for Cora's use"
+)]
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+struct __cora_innermost;
+impl __cora_innermost {
+    #[inline]
+    #[allow(
+        clippy::trivially_copy_pass_by_ref,
+        clippy::needless_pass_by_ref_mut,
+        reason = "a handler's signature is what the runtime calls"
+    )]
+    fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        packet: &mut Packet<'_>,
+        a: &mut A,
+        b: &mut B,
+    ) -> Verdict {
+        let size = packet.len();
+        if size > 100 {
+            note();
+            if const { !::cora::__private::core::state::reaches::<__CoraReach, A>() } {
+                return ::core::result::Result::Err(
+                    ::cora::__private::core::verdict::Stop::punt(),
+                );
+            }
+            a.long += 1;
+            a.all += 1;
+            if size > 1000 {
+                a.jumbo += 1;
+                if const {
+                    !::cora::__private::core::state::reaches::<__CoraReach, B>()
+                } {
+                    return ::core::result::Result::Err(
+                        ::cora::__private::core::verdict::Stop::punt(),
+                    );
+                }
+                b.touch();
+            }
+        } else {
+            if const { !::cora::__private::core::state::reaches::<__CoraReach, A>() } {
+                return ::core::result::Result::Err(
+                    ::cora::__private::core::verdict::Stop::punt(),
+                );
+            }
+            if a.is_on() {
+                if const {
+                    !::cora::__private::core::state::reaches::<__CoraReach, B>()
+                } {
+                    return ::core::result::Result::Err(
+                        ::cora::__private::core::verdict::Stop::punt(),
+                    );
+                }
+                b.touch();
+            } else {
+                return Pass;
+            }
+        }
+        Transmit
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::app::Handler for __cora_innermost {
+    const NAME: &'static str = "innermost";
+    type States = (A, B);
+    #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
+    type Parameters<'a> = (&'a mut A, &'a mut B);
+    #[inline]
+    fn run<__CoraReach: ::cora::__private::core::state::Reach>(
+        packet: &mut ::cora::__private::core::packet::Packet<'_>,
+        (state_0, state_1): Self::Parameters<'_>,
+    ) -> ::cora::__private::core::verdict::Verdict {
+        __cora_innermost::body::<__CoraReach>(packet, state_0, state_1)
+    }
+}
+#[allow(
+    dead_code,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::needless_pass_by_ref_mut,
+    reason = "a handler's signature is what the runtime calls; tests may call it"
+)]
+fn arms(packet: &mut Packet<'_>, a: &mut A, b: &mut B) -> Verdict {
+    __cora_arms::body::<::cora::__private::core::state::EveryState>(packet, a, b)
+}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    dead_code,
+    reason = "named after the handler, for Cora's use"
+)]
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+struct __cora_arms;
+impl __cora_arms {
+    #[inline]
+    #[allow(
+        clippy::trivially_copy_pass_by_ref,
+        clippy::needless_pass_by_ref_mut,
+        reason = "a handler's signature is what the runtime calls"
+    )]
+    fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        packet: &mut Packet<'_>,
+        a: &mut A,
+        b: &mut B,
+    ) -> Verdict {
+        if const { !::cora::__private::core::state::reaches::<__CoraReach, B>() } {
+            return ::core::result::Result::Err(
+                ::cora::__private::core::verdict::Stop::punt(),
+            );
+        }
+        match packet.protocol()? {
+            6 => {
+                if const {
+                    !::cora::__private::core::state::reaches::<__CoraReach, A>()
+                } {
+                    return ::core::result::Result::Err(
+                        ::cora::__private::core::verdict::Stop::punt(),
+                    );
+                }
+                a.tcp += 1;
+            }
+            17 if b.is_on() => {
+                if const {
+                    !::cora::__private::core::state::reaches::<__CoraReach, A>()
+                } {
+                    return ::core::result::Result::Err(
+                        ::cora::__private::core::verdict::Stop::punt(),
+                    );
+                }
+                a.udp += 1;
+            }
+            58 => {
+                let kind = kind(packet);
+                match kind {
+                    1 => {
+                        if const {
+                            !::cora::__private::core::state::reaches::<__CoraReach, A>()
+                        } {
+                            return ::core::result::Result::Err(
+                                ::cora::__private::core::verdict::Stop::punt(),
+                            );
+                        }
+                        a.echo()
+                    }
+                    _ => Transmit?,
+                }
+            }
+            _ => return Pass,
+        }
+        Transmit
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::app::Handler for __cora_arms {
+    const NAME: &'static str = "arms";
+    type States = (A, B);
+    #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
+    type Parameters<'a> = (&'a mut A, &'a mut B);
+    #[inline]
+    fn run<__CoraReach: ::cora::__private::core::state::Reach>(
+        packet: &mut ::cora::__private::core::packet::Packet<'_>,
+        (state_0, state_1): Self::Parameters<'_>,
+    ) -> ::cora::__private::core::verdict::Verdict {
+        __cora_arms::body::<__CoraReach>(packet, state_0, state_1)
+    }
+}
+#[allow(
+    dead_code,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::needless_pass_by_ref_mut,
+    reason = "a handler's signature is what the runtime calls; tests may call it"
+)]
+fn scrutinee(packet: &mut Packet<'_>, a: &mut A) -> Verdict {
+    __cora_scrutinee::body::<::cora::__private::core::state::EveryState>(packet, a)
+}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    dead_code,
+    reason = "named after the handler, for Cora's use"
+)]
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+struct __cora_scrutinee;
+impl __cora_scrutinee {
+    #[inline]
+    #[allow(
+        clippy::trivially_copy_pass_by_ref,
+        clippy::needless_pass_by_ref_mut,
+        reason = "a handler's signature is what the runtime calls"
+    )]
+    fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        packet: &mut Packet<'_>,
+        a: &mut A,
+    ) -> Verdict {
+        if const { !::cora::__private::core::state::reaches::<__CoraReach, A>() } {
+            return ::core::result::Result::Err(
+                ::cora::__private::core::verdict::Stop::punt(),
+            );
+        }
+        match a.find(packet) {
+            Some(entry) => entry.apply(packet),
+            None => a.insert(packet),
+        }
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::app::Handler for __cora_scrutinee {
+    const NAME: &'static str = "scrutinee";
+    type States = (A,);
+    #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
+    type Parameters<'a> = (&'a mut A,);
+    #[inline]
+    fn run<__CoraReach: ::cora::__private::core::state::Reach>(
+        packet: &mut ::cora::__private::core::packet::Packet<'_>,
+        (state_0,): Self::Parameters<'_>,
+    ) -> ::cora::__private::core::verdict::Verdict {
+        __cora_scrutinee::body::<__CoraReach>(packet, state_0)
+    }
+}
+#[allow(
+    dead_code,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::needless_pass_by_ref_mut,
+    reason = "a handler's signature is what the runtime calls; tests may call it"
+)]
+fn hidden(packet: &mut Packet<'_>, a: &mut A, b: &mut B, c: &C) -> Verdict {
+    __cora_hidden::body::<::cora::__private::core::state::EveryState>(packet, a, b, c)
+}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    dead_code,
+    reason = "named after the handler, for Cora's use"
+)]
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+struct __cora_hidden;
+impl __cora_hidden {
+    #[inline]
+    #[allow(
+        clippy::trivially_copy_pass_by_ref,
+        clippy::needless_pass_by_ref_mut,
+        reason = "a handler's signature is what the runtime calls"
+    )]
+    fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        packet: &mut Packet<'_>,
+        a: &mut A,
+        b: &mut B,
+        c: &C,
+    ) -> Verdict {
+        if const { !::cora::__private::core::state::reaches::<__CoraReach, A>() } {
+            return ::core::result::Result::Err(
+                ::cora::__private::core::verdict::Stop::punt(),
+            );
+        }
+        let each = |n: u64| {
+            if n > 1 {
+                a.add(n);
+            }
+        };
+        (0..3).for_each(each);
+        if const { !::cora::__private::core::state::reaches::<__CoraReach, B>() } {
+            return ::core::result::Result::Err(
+                ::cora::__private::core::verdict::Stop::punt(),
+            );
+        }
+        if const { !::cora::__private::core::state::reaches::<__CoraReach, C>() } {
+            return ::core::result::Result::Err(
+                ::cora::__private::core::verdict::Stop::punt(),
+            );
+        }
+        assert!(matches!(c, C { .. }), "{b:?}");
+        Transmit
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::app::Handler for __cora_hidden {
+    const NAME: &'static str = "hidden";
+    type States = (A, B, C);
+    #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
+    type Parameters<'a> = (&'a mut A, &'a mut B, &'a C);
+    #[inline]
+    fn run<__CoraReach: ::cora::__private::core::state::Reach>(
+        packet: &mut ::cora::__private::core::packet::Packet<'_>,
+        (state_0, state_1, state_2): Self::Parameters<'_>,
+    ) -> ::cora::__private::core::verdict::Verdict {
+        __cora_hidden::body::<__CoraReach>(packet, state_0, state_1, state_2)
+    }
+}
+#[allow(
+    dead_code,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::needless_pass_by_ref_mut,
+    reason = "a handler's signature is what the runtime calls; tests may call it"
+)]
+fn loops(packet: &mut Packet<'_>, a: &mut A, b: &mut B) -> Verdict {
+    __cora_loops::body::<::cora::__private::core::state::EveryState>(packet, a, b)
+}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    dead_code,
+    reason = "named after the handler, for Cora's use"
+)]
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+struct __cora_loops;
+impl __cora_loops {
+    #[inline]
+    #[allow(
+        clippy::trivially_copy_pass_by_ref,
+        clippy::needless_pass_by_ref_mut,
+        reason = "a handler's signature is what the runtime calls"
+    )]
+    fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        packet: &mut Packet<'_>,
+        a: &mut A,
+        b: &mut B,
+    ) -> Verdict {
+        for n in 0..8 {
+            while n < limit() {
+                if const {
+                    !::cora::__private::core::state::reaches::<__CoraReach, A>()
+                } {
+                    return ::core::result::Result::Err(
+                        ::cora::__private::core::verdict::Stop::punt(),
+                    );
+                }
+                a.add(n);
+            }
+        }
+        let found = 'search: loop {
+            if let Some(n) = next() {
+                break 'search n;
+            }
+            if const { !::cora::__private::core::state::reaches::<__CoraReach, B>() } {
+                return ::core::result::Result::Err(
+                    ::cora::__private::core::verdict::Stop::punt(),
+                );
+            }
+            b.touch();
+        };
+        let Some(n) = found else {
+            if const { !::cora::__private::core::state::reaches::<__CoraReach, B>() } {
+                return ::core::result::Result::Err(
+                    ::cora::__private::core::verdict::Stop::punt(),
+                );
+            }
+            b.miss();
+            return Pass;
+        };
+        if const { !::cora::__private::core::state::reaches::<__CoraReach, A>() } {
+            return ::core::result::Result::Err(
+                ::cora::__private::core::verdict::Stop::punt(),
+            );
+        }
+        while a.more() {
+            a.add(n);
+        }
+        fn helper(a: u64) -> u64 {
+            a + 1
+        }
+        Transmit
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::app::Handler for __cora_loops {
+    const NAME: &'static str = "loops";
+    type States = (A, B);
+    #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
+    type Parameters<'a> = (&'a mut A, &'a mut B);
+    #[inline]
+    fn run<__CoraReach: ::cora::__private::core::state::Reach>(
+        packet: &mut ::cora::__private::core::packet::Packet<'_>,
+        (state_0, state_1): Self::Parameters<'_>,
+    ) -> ::cora::__private::core::verdict::Verdict {
+        __cora_loops::body::<__CoraReach>(packet, state_0, state_1)
+    }
+}

@@ -1,0 +1,137 @@
+/// Passes everything.
+#[allow(
+    dead_code,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::needless_pass_by_ref_mut,
+    reason = "a handler's signature is what the runtime calls; tests may call it"
+)]
+fn pass(packet: &mut Packet<'_>) -> Verdict {
+    __cora_pass::body::<::cora::__private::core::state::EveryState>(packet)
+}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    dead_code,
+    reason = "named after the handler, for Cora's use"
+)]
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+struct __cora_pass;
+impl __cora_pass {
+    #[inline]
+    #[allow(
+        clippy::trivially_copy_pass_by_ref,
+        clippy::needless_pass_by_ref_mut,
+        reason = "a handler's signature is what the runtime calls"
+    )]
+    fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        packet: &mut Packet<'_>,
+    ) -> Verdict {
+        Pass
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::app::Handler for __cora_pass {
+    const NAME: &'static str = "pass";
+    type States = ();
+    #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
+    type Parameters<'a> = ();
+    #[inline]
+    fn run<__CoraReach: ::cora::__private::core::state::Reach>(
+        packet: &mut ::cora::__private::core::packet::Packet<'_>,
+        (): Self::Parameters<'_>,
+    ) -> ::cora::__private::core::verdict::Verdict {
+        __cora_pass::body::<__CoraReach>(packet)
+    }
+}
+/// Translates.
+#[allow(clippy::too_many_lines, reason = "a NAT in one piece")]
+#[allow(
+    dead_code,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::needless_pass_by_ref_mut,
+    reason = "a handler's signature is what the runtime calls; tests may call it"
+)]
+pub fn nat(
+    packet: &mut cora::Packet<'_>,
+    sessions: &mut Table<Session>,
+    ports: &mut nat::PortPool,
+    rules: &Rules,
+    _seen: &Table<Seen>,
+) -> Verdict {
+    __cora_nat::body::<
+        ::cora::__private::core::state::EveryState,
+    >(packet, sessions, ports, rules, _seen)
+}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    dead_code,
+    reason = "named after the handler, for Cora's use"
+)]
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+pub(crate) struct __cora_nat;
+impl __cora_nat {
+    #[allow(clippy::too_many_lines, reason = "a NAT in one piece")]
+    #[inline]
+    #[allow(
+        clippy::trivially_copy_pass_by_ref,
+        clippy::needless_pass_by_ref_mut,
+        reason = "a handler's signature is what the runtime calls"
+    )]
+    fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        mut packet: &mut cora::Packet<'_>,
+        sessions: &mut Table<Session>,
+        ports: &mut nat::PortPool,
+        rules: &Rules,
+        _seen: &Table<Seen>,
+    ) -> Verdict {
+        let flow = packet.five_tuple()?;
+        if const {
+            !::cora::__private::core::state::reaches::<__CoraReach, Table<Session>>()
+        } {
+            return ::core::result::Result::Err(
+                ::cora::__private::core::verdict::Stop::punt(),
+            );
+        }
+        if let Some(session) = sessions.get_mut(&flow) {
+            return session.translate(packet);
+        }
+        if const { !::cora::__private::core::state::reaches::<__CoraReach, Rules>() } {
+            return ::core::result::Result::Err(
+                ::cora::__private::core::verdict::Stop::punt(),
+            );
+        }
+        if !rules.allow(&flow) {
+            return Drop(NotAllowed);
+        }
+        if const {
+            !::cora::__private::core::state::reaches::<__CoraReach, nat::PortPool>()
+        } {
+            return ::core::result::Result::Err(
+                ::cora::__private::core::verdict::Stop::punt(),
+            );
+        }
+        let port = ports.take()?;
+        sessions.insert(flow, Session::new(port))?;
+        Transmit
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::app::Handler for __cora_nat {
+    const NAME: &'static str = "nat";
+    type States = (Table<Session>, nat::PortPool, Rules, Table<Seen>);
+    #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
+    type Parameters<'a> = (
+        &'a mut Table<Session>,
+        &'a mut nat::PortPool,
+        &'a Rules,
+        &'a Table<Seen>,
+    );
+    #[inline]
+    fn run<__CoraReach: ::cora::__private::core::state::Reach>(
+        packet: &mut ::cora::__private::core::packet::Packet<'_>,
+        (state_0, state_1, state_2, state_3): Self::Parameters<'_>,
+    ) -> ::cora::__private::core::verdict::Verdict {
+        __cora_nat::body::<__CoraReach>(packet, state_0, state_1, state_2, state_3)
+    }
+}

@@ -1,0 +1,14 @@
+/// A connection that somebody inside opened.
+#[state(key = FiveTuple, reply, capacity = 1 << 20, idle = "5m")]
+#[derive(Debug)]
+pub struct Connection {
+    /// As a middlebox sees it.
+    pub tcp: TcpState,
+    packets: u64,
+    r#type: [u8; 4],
+}
+
+/// Nothing to remember but the key.
+#[state(key = cora::keys::SourceAddress, capacity = 1_000, idle = "1h30m")]
+#[derive(Clone, Copy)]
+struct Seen {}

@@ -1,0 +1,116 @@
+#[derive(::core::clone::Clone)]
+#[derive(::core::marker::Copy)]
+#[repr(C)]
+/// A connection that somebody inside opened.
+#[derive(Debug)]
+pub struct Connection {
+    /// As a middlebox sees it.
+    pub tcp: TcpState,
+    packets: u64,
+    r#type: [u8; 4],
+}
+#[automatically_derived]
+impl ::cora::__private::core::plain::Plain for Connection {
+    const SIZE: usize = 0 + <TcpState as ::cora::__private::core::plain::Plain>::SIZE
+        + <u64 as ::cora::__private::core::plain::Plain>::SIZE
+        + <[u8; 4] as ::cora::__private::core::plain::Plain>::SIZE;
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        let mut at = 0usize;
+        <TcpState as ::cora::__private::core::plain::Plain>::put(
+            &self.tcp,
+            &mut out[at..],
+        );
+        at += <TcpState as ::cora::__private::core::plain::Plain>::SIZE;
+        <u64 as ::cora::__private::core::plain::Plain>::put(
+            &self.packets,
+            &mut out[at..],
+        );
+        at += <u64 as ::cora::__private::core::plain::Plain>::SIZE;
+        <[u8; 4] as ::cora::__private::core::plain::Plain>::put(
+            &self.r#type,
+            &mut out[at..],
+        );
+        at += <[u8; 4] as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (at, out);
+    }
+    #[inline]
+    fn get(bytes: &[u8]) -> ::core::option::Option<Self> {
+        let mut at = 0usize;
+        let value = Self {
+            tcp: {
+                let field = <TcpState as ::cora::__private::core::plain::Plain>::get(
+                    bytes.get(at..)?,
+                )?;
+                at += <TcpState as ::cora::__private::core::plain::Plain>::SIZE;
+                field
+            },
+            packets: {
+                let field = <u64 as ::cora::__private::core::plain::Plain>::get(
+                    bytes.get(at..)?,
+                )?;
+                at += <u64 as ::cora::__private::core::plain::Plain>::SIZE;
+                field
+            },
+            r#type: {
+                let field = <[u8; 4] as ::cora::__private::core::plain::Plain>::get(
+                    bytes.get(at..)?,
+                )?;
+                at += <[u8; 4] as ::cora::__private::core::plain::Plain>::SIZE;
+                field
+            },
+        };
+        let _ = (at, bytes);
+        ::core::option::Option::Some(value)
+    }
+    fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
+        to.open();
+        to.field("tcp");
+        <TcpState as ::cora::__private::core::plain::Plain>::describe(&self.tcp, to);
+        to.field("packets");
+        <u64 as ::cora::__private::core::plain::Plain>::describe(&self.packets, to);
+        to.field("type");
+        <[u8; 4] as ::cora::__private::core::plain::Plain>::describe(&self.r#type, to);
+        to.close();
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::state::Keyed for Connection {
+    type Key = FiveTuple;
+    const NAME: &'static str = "Connection";
+    const CAPACITY: u32 = 1048576u32;
+    const IDLE: u64 = 300000000000u64;
+    const REPLY: bool = true;
+}
+#[repr(C)]
+/// Nothing to remember but the key.
+#[derive(Clone, Copy)]
+struct Seen {}
+#[automatically_derived]
+impl ::cora::__private::core::plain::Plain for Seen {
+    const SIZE: usize = 0;
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        let at = 0usize;
+        let _ = (at, out);
+    }
+    #[inline]
+    fn get(bytes: &[u8]) -> ::core::option::Option<Self> {
+        let at = 0usize;
+        let value = Self {};
+        let _ = (at, bytes);
+        ::core::option::Option::Some(value)
+    }
+    fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
+        to.open();
+        to.close();
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::state::Keyed for Seen {
+    type Key = cora::keys::SourceAddress;
+    const NAME: &'static str = "Seen";
+    const CAPACITY: u32 = 1000u32;
+    const IDLE: u64 = 5400000000000u64;
+    const REPLY: bool = false;
+}

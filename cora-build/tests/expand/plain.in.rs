@@ -1,0 +1,15 @@
+#[derive(Clone, Copy, Plain)]
+struct Range {
+    first: u16,
+    last: u16,
+}
+
+#[derive(Clone, Copy, Plain)]
+struct Mark(u32, bool);
+
+#[derive(Clone, Copy, Plain)]
+enum Mode {
+    Off,
+    Slow = 1 << 4,
+    Fast,
+}

@@ -1,0 +1,129 @@
+#[derive(Clone, Copy, Plain)]
+struct Range {
+    first: u16,
+    last: u16,
+}
+#[automatically_derived]
+impl ::cora::__private::core::plain::Plain for Range {
+    const SIZE: usize = 0 + <u16 as ::cora::__private::core::plain::Plain>::SIZE
+        + <u16 as ::cora::__private::core::plain::Plain>::SIZE;
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        let mut at = 0usize;
+        <u16 as ::cora::__private::core::plain::Plain>::put(&self.first, &mut out[at..]);
+        at += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
+        <u16 as ::cora::__private::core::plain::Plain>::put(&self.last, &mut out[at..]);
+        at += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (at, out);
+    }
+    #[inline]
+    fn get(bytes: &[u8]) -> ::core::option::Option<Self> {
+        let mut at = 0usize;
+        let value = Self {
+            first: {
+                let field = <u16 as ::cora::__private::core::plain::Plain>::get(
+                    bytes.get(at..)?,
+                )?;
+                at += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
+                field
+            },
+            last: {
+                let field = <u16 as ::cora::__private::core::plain::Plain>::get(
+                    bytes.get(at..)?,
+                )?;
+                at += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
+                field
+            },
+        };
+        let _ = (at, bytes);
+        ::core::option::Option::Some(value)
+    }
+    fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
+        to.open();
+        to.field("first");
+        <u16 as ::cora::__private::core::plain::Plain>::describe(&self.first, to);
+        to.field("last");
+        <u16 as ::cora::__private::core::plain::Plain>::describe(&self.last, to);
+        to.close();
+    }
+}
+#[derive(Clone, Copy, Plain)]
+struct Mark(u32, bool);
+#[automatically_derived]
+impl ::cora::__private::core::plain::Plain for Mark {
+    const SIZE: usize = 0 + <u32 as ::cora::__private::core::plain::Plain>::SIZE
+        + <bool as ::cora::__private::core::plain::Plain>::SIZE;
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        let mut at = 0usize;
+        <u32 as ::cora::__private::core::plain::Plain>::put(&self.0, &mut out[at..]);
+        at += <u32 as ::cora::__private::core::plain::Plain>::SIZE;
+        <bool as ::cora::__private::core::plain::Plain>::put(&self.1, &mut out[at..]);
+        at += <bool as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (at, out);
+    }
+    #[inline]
+    fn get(bytes: &[u8]) -> ::core::option::Option<Self> {
+        let mut at = 0usize;
+        let value = Self {
+            0: {
+                let field = <u32 as ::cora::__private::core::plain::Plain>::get(
+                    bytes.get(at..)?,
+                )?;
+                at += <u32 as ::cora::__private::core::plain::Plain>::SIZE;
+                field
+            },
+            1: {
+                let field = <bool as ::cora::__private::core::plain::Plain>::get(
+                    bytes.get(at..)?,
+                )?;
+                at += <bool as ::cora::__private::core::plain::Plain>::SIZE;
+                field
+            },
+        };
+        let _ = (at, bytes);
+        ::core::option::Option::Some(value)
+    }
+    fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
+        to.open();
+        to.field("0");
+        <u32 as ::cora::__private::core::plain::Plain>::describe(&self.0, to);
+        to.field("1");
+        <bool as ::cora::__private::core::plain::Plain>::describe(&self.1, to);
+        to.close();
+    }
+}
+#[derive(Clone, Copy, Plain)]
+enum Mode {
+    Off,
+    Slow = 1 << 4,
+    Fast,
+}
+#[automatically_derived]
+impl ::cora::__private::core::plain::Plain for Mode {
+    const SIZE: usize = 1;
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        out[0] = match self {
+            Self::Off => 0u8,
+            Self::Slow => 16u8,
+            Self::Fast => 17u8,
+        };
+    }
+    #[inline]
+    fn get(bytes: &[u8]) -> ::core::option::Option<Self> {
+        match *bytes.first()? {
+            0u8 => ::core::option::Option::Some(Self::Off),
+            16u8 => ::core::option::Option::Some(Self::Slow),
+            17u8 => ::core::option::Option::Some(Self::Fast),
+            _ => ::core::option::Option::None,
+        }
+    }
+    fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
+        match self {
+            Self::Off => to.text(&"Off"),
+            Self::Slow => to.text(&"Slow"),
+            Self::Fast => to.text(&"Fast"),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+#[derive(::core::clone::Clone)]
+#[derive(::core::marker::Copy)]
+#[repr(C)]
+pub(crate) struct Backends {
+    count: u8,
+    addresses: [Address; 16],
+}
+#[automatically_derived]
+impl ::cora::__private::core::plain::Plain for Backends {
+    const SIZE: usize = 0 + <u8 as ::cora::__private::core::plain::Plain>::SIZE
+        + <[Address; 16] as ::cora::__private::core::plain::Plain>::SIZE;
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        let mut at = 0usize;
+        <u8 as ::cora::__private::core::plain::Plain>::put(&self.count, &mut out[at..]);
+        at += <u8 as ::cora::__private::core::plain::Plain>::SIZE;
+        <[Address; 16] as ::cora::__private::core::plain::Plain>::put(
+            &self.addresses,
+            &mut out[at..],
+        );
+        at += <[Address; 16] as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (at, out);
+    }
+    #[inline]
+    fn get(bytes: &[u8]) -> ::core::option::Option<Self> {
+        let mut at = 0usize;
+        let value = Self {
+            count: {
+                let field = <u8 as ::cora::__private::core::plain::Plain>::get(
+                    bytes.get(at..)?,
+                )?;
+                at += <u8 as ::cora::__private::core::plain::Plain>::SIZE;
+                field
+            },
+            addresses: {
+                let field = <[Address; 16] as ::cora::__private::core::plain::Plain>::get(
+                    bytes.get(at..)?,
+                )?;
+                at += <[Address; 16] as ::cora::__private::core::plain::Plain>::SIZE;
+                field
+            },
+        };
+        let _ = (at, bytes);
+        ::core::option::Option::Some(value)
+    }
+    fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
+        to.open();
+        to.field("count");
+        <u8 as ::cora::__private::core::plain::Plain>::describe(&self.count, to);
+        to.field("addresses");
+        <[Address; 16] as ::cora::__private::core::plain::Plain>::describe(
+            &self.addresses,
+            to,
+        );
+        to.close();
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::state::ReadMostly for Backends {
+    const NAME: &'static str = "Backends";
+}
+#[automatically_derived]
+impl ::cora::__private::core::state::Stored for Backends {
+    const NAME: &'static str = "Backends";
+    const KIND: ::cora::__private::core::state::Kind = ::cora::__private::core::state::Kind::ReadMostly;
+    const BYTES: usize = ::cora::__private::core::state::Versioned::<Self>::BYTES;
+    type Home = ::cora::__private::core::state::Versioned<Self>;
+    fn create(
+        memory: &mut ::cora::__private::core::state::Memory,
+    ) -> ::core::result::Result<
+        Self::Home,
+        ::cora::__private::core::state::OutOfMemory,
+    > {
+        ::cora::__private::core::state::Versioned::create(memory)
+    }
+    #[inline]
+    fn borrow(home: &mut Self::Home) -> &mut Self {
+        home.value()
+    }
+}

@@ -1,0 +1,78 @@
+#[derive(::core::clone::Clone)]
+#[derive(::core::marker::Copy)]
+#[repr(C)]
+#[derive(Default)]
+struct PortPool {
+    next: u16,
+    free: [u16; 64],
+}
+#[automatically_derived]
+impl ::cora::__private::core::plain::Plain for PortPool {
+    const SIZE: usize = 0 + <u16 as ::cora::__private::core::plain::Plain>::SIZE
+        + <[u16; 64] as ::cora::__private::core::plain::Plain>::SIZE;
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        let mut at = 0usize;
+        <u16 as ::cora::__private::core::plain::Plain>::put(&self.next, &mut out[at..]);
+        at += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
+        <[u16; 64] as ::cora::__private::core::plain::Plain>::put(
+            &self.free,
+            &mut out[at..],
+        );
+        at += <[u16; 64] as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (at, out);
+    }
+    #[inline]
+    fn get(bytes: &[u8]) -> ::core::option::Option<Self> {
+        let mut at = 0usize;
+        let value = Self {
+            next: {
+                let field = <u16 as ::cora::__private::core::plain::Plain>::get(
+                    bytes.get(at..)?,
+                )?;
+                at += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
+                field
+            },
+            free: {
+                let field = <[u16; 64] as ::cora::__private::core::plain::Plain>::get(
+                    bytes.get(at..)?,
+                )?;
+                at += <[u16; 64] as ::cora::__private::core::plain::Plain>::SIZE;
+                field
+            },
+        };
+        let _ = (at, bytes);
+        ::core::option::Option::Some(value)
+    }
+    fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
+        to.open();
+        to.field("next");
+        <u16 as ::cora::__private::core::plain::Plain>::describe(&self.next, to);
+        to.field("free");
+        <[u16; 64] as ::cora::__private::core::plain::Plain>::describe(&self.free, to);
+        to.close();
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::state::Singleton for PortPool {
+    const NAME: &'static str = "PortPool";
+}
+#[automatically_derived]
+impl ::cora::__private::core::state::Stored for PortPool {
+    const NAME: &'static str = "PortPool";
+    const KIND: ::cora::__private::core::state::Kind = ::cora::__private::core::state::Kind::Singleton;
+    const BYTES: usize = ::cora::__private::core::state::Pinned::<Self>::BYTES;
+    type Home = ::cora::__private::core::state::Pinned<Self>;
+    fn create(
+        memory: &mut ::cora::__private::core::state::Memory,
+    ) -> ::core::result::Result<
+        Self::Home,
+        ::cora::__private::core::state::OutOfMemory,
+    > {
+        ::cora::__private::core::state::Pinned::create(memory)
+    }
+    #[inline]
+    fn borrow(home: &mut Self::Home) -> &mut Self {
+        home.value()
+    }
+}

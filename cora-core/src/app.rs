@@ -1,0 +1,121 @@
+//! A program as the runtimes see it: its handlers in a chain, and the states they use.
+//!
+//! `#[flow_handler]` implements [`Handler`]; the file that the build script writes to `OUT_DIR`
+//! implements [`App`]. A program names neither.
+
+use crate::key::Key;
+use crate::packet::Packet;
+use crate::state::{Home, Memory, OutOfMemory, Place, Reach};
+use crate::verdict::Verdict;
+
+/// One handler, as `#[flow_handler]` leaves it behind.
+pub trait Handler {
+    /// The handler's name: that of its function.
+    const NAME: &'static str;
+    /// What its parameters after the packet refer to, in order: a tuple of
+    /// [`Stored`](crate::state::Stored) types.
+    type States;
+    /// The parameters themselves: a tuple of references.
+    type Parameters<'a>;
+
+    /// Runs the handler once. A state out of `R`'s reach ends it as a punt.
+    fn run<R: Reach>(packet: &mut Packet<'_>, states: Self::Parameters<'_>) -> Verdict;
+}
+
+/// The type at a position of [`Handler::States`].
+pub trait Nth<const POSITION: usize> {
+    /// That type.
+    type Type;
+}
+
+macro_rules! positions {
+    (@one [$($all:ident)*] $position:literal $this:ident) => {
+        impl<$($all),*> Nth<$position> for ($($all,)*) {
+            type Type = $this;
+        }
+    };
+    (@each $all:tt $($position:literal $this:ident)*) => {
+        $(positions!(@one $all $position $this);)*
+    };
+    ($($position:literal $this:ident)*) => {
+        positions!(@each [$($this)*] $($position $this)*);
+    };
+}
+
+positions!(0 A);
+positions!(0 A 1 B);
+positions!(0 A 1 B 2 C);
+positions!(0 A 1 B 2 C 3 D);
+positions!(0 A 1 B 2 C 3 D 4 E);
+positions!(0 A 1 B 2 C 3 D 4 E 5 F);
+positions!(0 A 1 B 2 C 3 D 4 E 5 F 6 G);
+positions!(0 A 1 B 2 C 3 D 4 E 5 F 6 G 7 H);
+
+/// What the plan says that the runtimes must know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlanFacts {
+    /// `host-only`, `nic-only` or `split`.
+    pub name: &'static str,
+    /// Hash of plan, graph and source: both binaries and the shared region carry it.
+    pub hash: u64,
+    /// Which side runs packets.
+    pub sides: Sides,
+    /// Some state is pinned to the host and its order of access shows in results, so packets reach
+    /// the host in the order of their arrival, even across flows.
+    pub host_ordered: bool,
+    /// Flows need no entry to be owned by the NIC: no state travels.
+    pub stateless_flows: bool,
+    /// Of 1024 flows, how many the NIC may own.
+    pub nic_share: u16,
+}
+
+/// Which side runs packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sides {
+    /// The host runs all; the NIC passes packets on.
+    HostOnly,
+    /// The NIC runs all.
+    NicOnly,
+    /// Each flow is owned by one side at a time.
+    Split,
+}
+
+/// A whole program.
+pub trait App: Sized + 'static {
+    /// Its name: that of its package.
+    const NAME: &'static str;
+    /// Its plan.
+    const PLAN: PlanFacts;
+    /// The places of its states, by name.
+    const PLACES: &'static [(&'static str, Place)];
+    /// Bytes of [`Memory`] that [`Self::new`] takes, at most.
+    const MEMORY: usize;
+    /// What ownership goes by: the coarsest key of the states that travel.
+    type Group: Key;
+
+    /// Makes all states, empty, in `memory`.
+    fn new(memory: &mut Memory) -> Result<Self, OutOfMemory>;
+
+    /// Runs the chain of handlers once: from the first to the last for a packet from inside, from
+    /// the last to the first for one from outside, like boxes cabled in a row. It goes on while a
+    /// handler says [`Transmit`](crate::verdict::Transmit).
+    fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict;
+
+    /// Number of states.
+    const STATES: usize;
+
+    /// The state with this number, counted as in [`Self::PLACES`].
+    fn state(&mut self, number: usize) -> &mut dyn Home;
+
+    /// Makes version 1 of the read-mostly state `name` from text. Only the host calls it.
+    fn configure(&mut self, name: &str, text: &str) -> Result<(), ConfigureError>;
+}
+
+/// Why a read-mostly state could not be configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigureError {
+    /// The program has no read-mostly state of that name.
+    NoSuchState,
+    /// The text is not what the state's `Configure` wants.
+    Refused(&'static str),
+}

@@ -1,0 +1,308 @@
+//! What a keyed state is found by, and what decides which packets belong together.
+
+use core::fmt;
+
+use crate::packet::Packet;
+use crate::plain::{Describe, Plain};
+use crate::verdict::Reason;
+
+/// A key that a packet carries.
+///
+/// Every key has one canonical form of five words, so that owners, hashes and the other side need
+/// not know its type.
+pub trait Key: Plain + Eq + fmt::Debug {
+    /// The key of this packet, or why it has none.
+    fn of(packet: &Packet<'_>) -> Result<Self, Reason>;
+
+    /// The key that packets of the reply direction carry; the key itself when both directions
+    /// share it; `None` when the reply direction's key can't be told from this one.
+    fn reply(&self) -> Option<Self>;
+
+    /// The canonical form. Different keys of one type have different words.
+    fn words(&self) -> [u64; 5];
+}
+
+/// An IPv4 or IPv6 address; IPv4 is held as IPv4-mapped IPv6 (RFC 4291, 2.5.5.2).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[repr(transparent)]
+pub struct Address(pub [u8; 16]);
+
+impl Address {
+    /// An IPv4 address.
+    #[inline]
+    pub const fn v4(octets: [u8; 4]) -> Self {
+        let [a, b, c, d] = octets;
+        Self([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d])
+    }
+
+    /// An IPv6 address.
+    #[inline]
+    pub const fn v6(octets: [u8; 16]) -> Self {
+        Self(octets)
+    }
+
+    /// The four octets of an IPv4 address; `None` for IPv6.
+    #[inline]
+    pub const fn as_v4(&self) -> Option<[u8; 4]> {
+        match self.0 {
+            [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d] => Some([a, b, c, d]),
+            _ => None,
+        }
+    }
+
+    /// Whether it is an IPv4 address.
+    #[inline]
+    pub const fn is_v4(&self) -> bool {
+        self.as_v4().is_some()
+    }
+
+    #[inline]
+    fn halves(self) -> (u64, u64) {
+        let whole = u128::from_le_bytes(self.0);
+        (whole as u64, (whole >> 64) as u64)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.as_v4() {
+            Some(octets) => core::net::Ipv4Addr::from(octets).fmt(f),
+            None => core::net::Ipv6Addr::from(self.0).fmt(f),
+        }
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Plain for Address {
+    const SIZE: usize = 16;
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        out[..16].copy_from_slice(&self.0);
+    }
+    #[inline]
+    fn get(bytes: &[u8]) -> Option<Self> {
+        Some(Self(*bytes.first_chunk()?))
+    }
+    fn describe(&self, to: &mut dyn Describe) {
+        to.text(self);
+    }
+}
+
+/// IP protocol numbers that Cora reads.
+pub mod protocol {
+    /// ICMP for IPv4.
+    pub const ICMP: u8 = 1;
+    /// TCP.
+    pub const TCP: u8 = 6;
+    /// UDP.
+    pub const UDP: u8 = 17;
+    /// ICMP for IPv6.
+    pub const ICMPV6: u8 = 58;
+    /// SCTP, whose ports stand where TCP's do.
+    pub const SCTP: u8 = 132;
+}
+
+/// The default flow key: who talks to whom, with which transport, at which ports.
+///
+/// ICMP queries (echo, timestamp) carry their identifier as both ports. An ICMP error belongs to
+/// the flow of the packet it complains about, in the direction in which the error travels.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[repr(C)]
+pub struct FiveTuple {
+    /// Where it comes from.
+    pub source: Address,
+    /// Where it goes.
+    pub destination: Address,
+    /// Port it comes from; the identifier of an ICMP query.
+    pub source_port: u16,
+    /// Port it goes to; the identifier of an ICMP query.
+    pub destination_port: u16,
+    /// IP protocol number of the transport.
+    pub protocol: u8,
+}
+
+impl FiveTuple {
+    /// The same flow, seen in the other direction.
+    #[inline]
+    #[must_use]
+    pub const fn reversed(&self) -> Self {
+        Self {
+            source: self.destination,
+            destination: self.source,
+            source_port: self.destination_port,
+            destination_port: self.source_port,
+            protocol: self.protocol,
+        }
+    }
+}
+
+impl fmt::Display for FiveTuple {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = |f: &mut fmt::Formatter<'_>, address: Address, port: u16| {
+            if address.is_v4() { write!(f, "{address}:{port}") } else { write!(f, "[{address}]:{port}") }
+        };
+        match self.protocol {
+            protocol::ICMP => f.write_str("icmp ")?,
+            protocol::TCP => f.write_str("tcp ")?,
+            protocol::UDP => f.write_str("udp ")?,
+            protocol::ICMPV6 => f.write_str("icmp6 ")?,
+            protocol::SCTP => f.write_str("sctp ")?,
+            other => write!(f, "ip-{other} ")?,
+        }
+        end(f, self.source, self.source_port)?;
+        f.write_str(" > ")?;
+        end(f, self.destination, self.destination_port)
+    }
+}
+
+impl fmt::Debug for FiveTuple {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Plain for FiveTuple {
+    const SIZE: usize = 37;
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        self.source.put(&mut out[..16]);
+        self.destination.put(&mut out[16..32]);
+        self.source_port.put(&mut out[32..34]);
+        self.destination_port.put(&mut out[34..36]);
+        self.protocol.put(&mut out[36..37]);
+    }
+    #[inline]
+    fn get(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; 37] = bytes.first_chunk()?;
+        Some(Self {
+            source: Address::get(&bytes[..16])?,
+            destination: Address::get(&bytes[16..32])?,
+            source_port: u16::get(&bytes[32..34])?,
+            destination_port: u16::get(&bytes[34..36])?,
+            protocol: bytes[36],
+        })
+    }
+    fn describe(&self, to: &mut dyn Describe) {
+        to.text(self);
+    }
+}
+
+impl Key for FiveTuple {
+    #[inline]
+    fn of(packet: &Packet<'_>) -> Result<Self, Reason> {
+        packet.flow()
+    }
+
+    #[inline]
+    fn reply(&self) -> Option<Self> {
+        Some(self.reversed())
+    }
+
+    #[inline]
+    fn words(&self) -> [u64; 5] {
+        let (a, b) = self.source.halves();
+        let (c, d) = self.destination.halves();
+        let ports = (u64::from(self.source_port) << 16) | u64::from(self.destination_port);
+        [a, b, c, d, (u64::from(self.protocol) << 32) | ports]
+    }
+}
+
+macro_rules! address_key {
+    ($(#[$doc:meta])* $name:ident, $reads:ident, $reply:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+        #[repr(transparent)]
+        pub struct $name(pub Address);
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0, f)
+            }
+        }
+
+        impl Plain for $name {
+            const SIZE: usize = Address::SIZE;
+            #[inline]
+            fn put(&self, out: &mut [u8]) {
+                self.0.put(out);
+            }
+            #[inline]
+            fn get(bytes: &[u8]) -> Option<Self> {
+                Address::get(bytes).map(Self)
+            }
+            fn describe(&self, to: &mut dyn Describe) {
+                to.text(&self.0);
+            }
+        }
+
+        impl Key for $name {
+            #[inline]
+            fn of(packet: &Packet<'_>) -> Result<Self, Reason> {
+                packet.$reads().map(Self)
+            }
+            #[inline]
+            fn reply(&self) -> Option<Self> {
+                let reply: fn(&Self) -> Option<Self> = $reply;
+                reply(self)
+            }
+            #[inline]
+            fn words(&self) -> [u64; 5] {
+                let (a, b) = self.0.halves();
+                [a, b, 0, 0, 0]
+            }
+        }
+    };
+}
+
+address_key! {
+    /// The address a packet comes from.
+    SourceAddress, source, |_| None
+}
+
+address_key! {
+    /// The address a packet goes to.
+    DestinationAddress, destination, |_| None
+}
+
+address_key! {
+    /// The address of the inside host: both directions of a flow carry the same one.
+    InsideAddress, inside_address, |key| Some(*key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLOW: FiveTuple = FiveTuple {
+        source: Address::v4([10, 0, 0, 1]),
+        destination: Address::v6([0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
+        source_port: 1234,
+        destination_port: 80,
+        protocol: protocol::TCP,
+    };
+
+    #[test]
+    fn round_trips_through_bytes() {
+        let mut bytes = [0; FiveTuple::SIZE];
+        FLOW.put(&mut bytes);
+        assert_eq!(FiveTuple::get(&bytes), Some(FLOW));
+        assert_eq!(FiveTuple::get(&bytes[1..]), None);
+    }
+
+    #[test]
+    fn reads_as_people_write_it() {
+        extern crate std;
+        assert_eq!(std::format!("{FLOW}"), "tcp 10.0.0.1:1234 > [2001:db8::1]:80");
+    }
+
+    #[test]
+    fn directions_differ_and_undo_each_other() {
+        assert_ne!(FLOW.words(), FLOW.reversed().words());
+        assert_eq!(FLOW.reversed().reversed(), FLOW);
+    }
+}

@@ -1,0 +1,44 @@
+//! The words that both machines share: packet, key, verdict, state, ring and the protocol that moves
+//! flows between the two sides. No policy, no I/O, no `std`.
+//!
+//! ```
+//! use cora_core::verdict::{Drop, Transmit, Verdict, reasons::NotAllowed};
+//!
+//! fn handler(allowed: bool) -> Verdict {
+//!     if !allowed {
+//!         return Drop(NotAllowed);
+//!     }
+//!     Transmit
+//! }
+//! assert!(handler(true).is_ok());
+//! ```
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`packet`] | a frame, its headers, its metadata; reading and rewriting |
+//! | [`key`] | five-tuple and coarser keys |
+//! | [`verdict`] | transmit, drop with a named reason, pass, redirect |
+//! | [`tcp`] | the states of a TCP connection, as a middlebox sees them |
+//! | [`plain`] | data that may stand in a state |
+//! | [`state`] | tables, singletons, commutative and read-mostly states |
+//! | [`ring`] | the ring between two processes that don't trust each other |
+//! | [`region`] | what begins the shared memory |
+//! | [`message`] | what travels on the ring |
+//! | [`migration`] | who owns a flow, and how that changes |
+//! | [`outcome`] | one named outcome per packet |
+//! | [`app`] | a whole program, as the runtimes see it |
+#![cfg_attr(not(test), no_std)]
+
+pub mod app;
+pub mod hash;
+pub mod key;
+pub mod message;
+pub mod migration;
+pub mod outcome;
+pub mod packet;
+pub mod plain;
+pub mod region;
+pub mod ring;
+pub mod state;
+pub mod tcp;
+pub mod verdict;

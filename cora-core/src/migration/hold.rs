@@ -1,0 +1,148 @@
+//! Packets that wait while their flow moves: one first-in-first-out queue of frames in supplied
+//! memory. Packets are numbered in the order in which they joined it.
+
+use zerocopy::IntoBytes as _;
+
+use crate::message::{MAX_FRAME, Stamp};
+use crate::packet::{Meta, Port};
+use crate::state::{Memory, OutOfMemory};
+
+/// Bytes of the queue. When it is full the wire is held back.
+const BYTES: usize = 4 << 20;
+/// Bytes in front of a frame: length, stamp.
+const HEAD: usize = 32;
+
+/// The queue.
+#[derive(Debug)]
+pub(super) struct HoldQueue {
+    bytes: &'static mut [u64],
+    read: usize,
+    used: usize,
+    joined: u64,
+    left: u64,
+}
+
+impl HoldQueue {
+    pub(super) const BYTES: usize = BYTES;
+
+    pub(super) fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
+        Ok(Self { bytes: memory.take_u64(BYTES / 8)?, read: 0, used: 0, joined: 0, left: 0 })
+    }
+
+    /// Packets that ever joined: the number behind the last one's.
+    pub(super) const fn joined(&self) -> u64 {
+        self.joined
+    }
+
+    /// Packets that left: the number of the first one that waits.
+    pub(super) const fn left(&self) -> u64 {
+        self.left
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.joined == self.left
+    }
+
+    /// Whether any frame fits.
+    pub(super) const fn has_room(&self) -> bool {
+        self.used + HEAD + MAX_FRAME <= BYTES
+    }
+
+    /// Lets a packet join; the caller saw to it that there is room.
+    pub(super) fn push(&mut self, stamp: &Stamp, frame: &[u8]) {
+        let mut head = [0; HEAD];
+        head[..4].copy_from_slice(&(frame.len() as u32).to_le_bytes());
+        head[4] = stamp.meta.port.0;
+        head[8..16].copy_from_slice(&stamp.meta.time.to_le_bytes());
+        head[16..24].copy_from_slice(&stamp.meta.now.to_le_bytes());
+        head[24..32].copy_from_slice(&stamp.number.to_le_bytes());
+        self.write(&head);
+        self.write(frame);
+        self.joined += 1;
+    }
+
+    /// The first packet, left in the queue: its frame is copied to `buffer`.
+    pub(super) fn peek<'a>(&self, buffer: &'a mut [u8]) -> Option<(Stamp, &'a mut [u8])> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut head = [0; HEAD];
+        self.copy_out(0, &mut head);
+        let [length, port, time, now, number] = unpack(&head);
+        let frame = buffer.get_mut(..length as usize)?;
+        self.copy_out(HEAD, frame);
+        let port = Port(port as u8);
+        Some((Stamp { meta: Meta { time, now, port }, number, egress: port }, frame))
+    }
+
+    /// The first packet leaves.
+    pub(super) fn pop(&mut self) {
+        let mut head = [0; HEAD];
+        self.copy_out(0, &mut head);
+        let [length, ..] = unpack(&head);
+        let bytes = HEAD + length as usize;
+        self.read = (self.read + bytes) % BYTES;
+        self.used -= bytes.min(self.used);
+        self.left += 1;
+    }
+
+    fn write(&mut self, from: &[u8]) {
+        let at = (self.read + self.used) % BYTES;
+        let (first, second) = from.split_at(from.len().min(BYTES - at));
+        let bytes = self.bytes.as_mut_bytes();
+        bytes[at..at + first.len()].copy_from_slice(first);
+        bytes[..second.len()].copy_from_slice(second);
+        self.used += from.len();
+    }
+
+    fn copy_out(&self, offset: usize, to: &mut [u8]) {
+        let at = (self.read + offset) % BYTES;
+        let length = to.len();
+        let (first, second) = to.split_at_mut(length.min(BYTES - at));
+        let bytes = self.bytes.as_bytes();
+        first.copy_from_slice(&bytes[at..at + first.len()]);
+        second.copy_from_slice(&bytes[..second.len()]);
+    }
+}
+
+/// Length, port, time, now, number.
+fn unpack(head: &[u8; HEAD]) -> [u64; 5] {
+    let word = |at: usize| {
+        head.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    };
+    let first = word(0);
+    [first & 0xffff_ffff, (first >> 32) & 0xff, word(8), word(16), word(24)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::state::memory_for_tests as leak;
+    use super::*;
+
+    #[test]
+    fn first_in_first_out_across_the_end() {
+        let mut queue = HoldQueue::create(&mut leak(HoldQueue::BYTES)).unwrap();
+        let mut buffer = vec![0; MAX_FRAME];
+        let stamp = |number| Stamp {
+            meta: Meta { time: number * 10, now: number * 11, port: Port(1) },
+            number,
+            egress: Port(1),
+        };
+        let (mut next, mut expected) = (0_u64, 0_u64);
+        for round in 0..400 {
+            while queue.has_room() && next < (round + 1) * 5 {
+                queue.push(&stamp(next), &vec![next as u8; 20_000 + next as usize % 977]);
+                next += 1;
+            }
+            while queue.joined() - queue.left() > round % 7 {
+                let (found, frame) = queue.peek(&mut buffer).unwrap();
+                assert_eq!(found, stamp(expected));
+                assert_eq!(frame.len(), 20_000 + expected as usize % 977);
+                assert!(frame.iter().all(|byte| *byte == expected as u8));
+                queue.pop();
+                expected += 1;
+            }
+        }
+        assert!(expected > 1500);
+    }
+}

@@ -1,0 +1,256 @@
+//! The host's half of the protocol: it handles what the NIC passes on, and offers flows back.
+
+use super::engine::{Engine, Ran};
+use super::flows::{Flows, Record, Stage};
+use super::{Outbox, ProtocolError, TICKETS};
+use crate::app::{App, Sides};
+use crate::hash::FlowHasher;
+use crate::key::Key;
+use crate::message::{Message, Report, Stamp};
+use crate::packet::Packet;
+use crate::plain::Plain;
+use crate::state::{EveryState, Memory, NO_FLOW, OutOfMemory, Visit};
+use crate::verdict::Forward;
+
+/// Decides which flows the NIC may own: the same for a flow in every run.
+const SHARE: FlowHasher = FlowHasher::new(0x0073_6861_7265);
+
+/// A flow that punts again and again is offered only after so many packets at most, as a power of 2.
+const MAX_BACK_OFF: u32 = 16;
+
+/// An offer under way.
+#[derive(Clone, Copy, Debug)]
+struct Offer {
+    flow: u32,
+    /// Of the keys it announced.
+    digest: u64,
+}
+
+/// A released flow whose entries are coming in.
+#[derive(Clone, Copy, Debug)]
+struct Incoming {
+    flow: u32,
+    left: u32,
+}
+
+/// The host's half.
+#[derive(Debug)]
+pub struct HostHalf<A: App> {
+    engine: Engine<A>,
+    flows: Flows<A>,
+    tickets: [Option<Offer>; TICKETS],
+    incoming: Option<Incoming>,
+    /// Flows may move: the plan splits, and there is a NIC.
+    moving: bool,
+    now: u64,
+    /// What happened here.
+    pub report: Report,
+}
+
+impl<A: App> HostHalf<A> {
+    /// Bytes of [`Memory`] beside those of the program's states.
+    pub fn bytes(app: &mut A) -> usize {
+        Flows::bytes(app)
+    }
+
+    /// The half, owning every flow. Without a NIC (`nic` is `false`) it handles all packets itself.
+    pub fn create(mut app: A, memory: &mut Memory, nic: bool) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            flows: Flows::create(memory, &mut app)?,
+            engine: Engine::new(app),
+            tickets: [None; TICKETS],
+            incoming: None,
+            moving: nic && A::PLAN.sides == Sides::Split,
+            now: 0,
+            report: Report::default(),
+        })
+    }
+
+    /// The program's states and outcomes.
+    pub const fn engine(&mut self) -> &mut Engine<A> {
+        &mut self.engine
+    }
+
+    /// Flows owned here; under a plan that moves none, none is counted.
+    pub const fn flows(&self) -> u32 {
+        self.flows.len()
+    }
+
+    /// The time of the latest packet.
+    pub const fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Whether no offer is under way.
+    pub fn is_drained(&self) -> bool {
+        self.tickets.iter().all(Option::is_none) && self.incoming.is_none()
+    }
+
+    /// No flow is offered any more.
+    pub const fn close(&mut self) {
+        self.moving = false;
+    }
+
+    /// A message from the NIC, beside packets. Those that end a run are the caller's.
+    pub fn message(
+        &mut self,
+        message: &Message<'_>,
+        out: &mut impl Outbox,
+    ) -> Result<(), ProtocolError> {
+        if self.incoming.is_some() && !matches!(message, Message::Entry(..)) {
+            return Err(ProtocolError::Unexpected(message.kind()));
+        }
+        match *message {
+            Message::Release { punts, entries, group } => self.release(punts, entries, group)?,
+            Message::Entry(state, piece) => self.entry(state, piece)?,
+            Message::Fence(ticket) => self.fence(ticket, out)?,
+            Message::Decline(ticket) => {
+                let offer = self.take_ticket(ticket)?;
+                self.report.declined += 1;
+                if let Some(record) = self.offered_record(ticket, offer) {
+                    record.stage = Stage::Owned;
+                    record.punts = record.punts.saturating_add(1);
+                    record.packets = 0;
+                }
+            }
+            _ => return Err(ProtocolError::Unexpected(message.kind())),
+        }
+        Ok(())
+    }
+
+    /// Handles a packet. An error when the NIC let it arrive amid the entries of a flow.
+    pub fn packet(
+        &mut self,
+        stamp: &Stamp,
+        frame: &mut [u8],
+        out: &mut impl Outbox,
+    ) -> Result<(), ProtocolError> {
+        if self.incoming.is_some() {
+            return Err(ProtocolError::Unexpected(Message::PUNT));
+        }
+        self.now = self.now.max(stamp.meta.now);
+        let mut packet = Packet::new(frame, stamp.meta);
+        let group = if self.moving || !self.flows.is_empty() { A::Group::of(&packet).ok() } else { None };
+        let flow = group.and_then(|group| {
+            self.flows.begin(stamp.meta.now);
+            let app = self.engine.app();
+            self.flows.find(app, &group, stamp.meta.now).or_else(|| self.flows.reserve(app, &group))
+        });
+        let visit = Visit { now: stamp.meta.now, undo: false, flow: flow.unwrap_or(NO_FLOW) };
+        let ran = self.engine.run::<EveryState>(&mut packet, visit);
+        self.report.packets += 1;
+        let egress = match ran {
+            Ran::Forward(Forward::Transmit) => Some(stamp.meta.port.opposite()),
+            Ran::Forward(Forward::Redirect(port)) => Some(port),
+            _ => None,
+        };
+        if let Some(egress) = egress {
+            out.send(&Message::Send(Stamp { egress, ..*stamp }, packet.frame()));
+        }
+        if let (Some(group), Some(flow)) = (group, flow)
+            && let Some(flow) = self.flows.settle(self.engine.app(), flow, &group)
+        {
+            self.consider_offer(flow, out);
+        }
+        Ok(())
+    }
+
+    /// Offers the flow to the NIC, if the plan lets it go there and it did not just come back.
+    fn consider_offer(&mut self, flow: u32, out: &mut impl Outbox) {
+        let Some(group) = self.flows.group(flow).filter(|_| self.moving) else { return };
+        let share = (SHARE.hash(&group.words()) >> 54) as u16;
+        let Some(record) = self.flows.record(flow) else { return };
+        record.packets = record.packets.saturating_add(1);
+        let patience = 1_u32 << record.punts.min(MAX_BACK_OFF);
+        let stays = record.stage == Stage::Offered || record.packets < patience;
+        if stays || share >= A::PLAN.nic_share {
+            return;
+        }
+        let punts = record.punts;
+        let Some(ticket) = self.tickets.iter().position(Option::is_none) else { return };
+        let Some(keys) = self.flows.keys(self.engine.app(), flow) else { return };
+        let mut bytes = [0; 64];
+        group.put(&mut bytes);
+        let message = Message::Offer {
+            ticket: ticket as u32,
+            punts,
+            group: &bytes[..<A::Group as Plain>::SIZE],
+            keys: zerocopy::IntoBytes::as_bytes(keys.as_slice()),
+        };
+        out.send(&message);
+        self.tickets[ticket] = Some(Offer { flow, digest: digest(&group.words(), &keys) });
+        if let Some(record) = self.flows.record(flow) {
+            record.stage = Stage::Offered;
+            record.ticket = ticket as u32;
+        }
+    }
+
+    /// Everything of the flow that came before the fence is handled: hand it over, unless it changed.
+    fn fence(&mut self, ticket: u32, out: &mut impl Outbox) -> Result<(), ProtocolError> {
+        let offer = self.take_ticket(ticket)?;
+        if !self.is_as_offered(ticket, offer) {
+            if let Some(record) = self.offered_record(ticket, offer) {
+                record.stage = Stage::Owned;
+            }
+            out.send(&Message::Withdraw(ticket));
+            return Ok(());
+        }
+        let app = self.engine.app();
+        out.send(&Message::Transfer { ticket, entries: Flows::entries(app, offer.flow) });
+        Flows::export(app, offer.flow, &mut |state, piece| out.send(&Message::Entry(state, piece)));
+        self.flows.remove(app, offer.flow);
+        self.report.offloads += 1;
+        Ok(())
+    }
+
+    /// The record of an offered flow, if its number is still this flow's.
+    fn offered_record(&mut self, ticket: u32, offer: Offer) -> Option<&mut Record> {
+        let record = self.flows.record(offer.flow)?;
+        (record.stage == Stage::Offered && record.ticket == ticket).then_some(record)
+    }
+
+    fn is_as_offered(&mut self, ticket: u32, offer: Offer) -> bool {
+        if self.offered_record(ticket, offer).is_none() {
+            return false;
+        }
+        let (group, keys) = (self.flows.group(offer.flow), self.flows.keys(self.engine.app(), offer.flow));
+        match (group, keys) {
+            (Some(group), Some(keys)) => digest(&group.words(), &keys) == offer.digest,
+            _ => false,
+        }
+    }
+
+    fn take_ticket(&mut self, ticket: u32) -> Result<Offer, ProtocolError> {
+        let place = self.tickets.get_mut(ticket as usize).and_then(Option::take);
+        place.ok_or(ProtocolError::UnknownTicket(ticket))
+    }
+
+    fn release(&mut self, punts: u32, entries: u32, group: &[u8]) -> Result<(), ProtocolError> {
+        let group = A::Group::get(group).ok_or(ProtocolError::Undecodable(4))?;
+        let record = Record { punts, ..Record::OWNED };
+        self.flows.reserve(self.engine.app(), &group);
+        let flow = self.flows.add(group, record);
+        if entries == 0 {
+            return Ok(());
+        }
+        // Without a record the entries are kept all the same; the flow then stays here for good.
+        self.incoming = Some(Incoming { flow: flow.unwrap_or(NO_FLOW), left: entries });
+        Ok(())
+    }
+
+    fn entry(&mut self, state: u16, piece: &[u8]) -> Result<(), ProtocolError> {
+        let Some(Incoming { flow, left }) = self.incoming else {
+            return Err(ProtocolError::Unexpected(5));
+        };
+        if !Flows::import(self.engine.app(), state, piece, flow)? {
+            return Err(ProtocolError::NoRoom(state));
+        }
+        self.incoming = (left > 1).then_some(Incoming { flow, left: left - 1 });
+        Ok(())
+    }
+}
+
+/// Tells sets of keys apart, whatever their order.
+fn digest(group: &[u64; 5], keys: &[[u64; 5]]) -> u64 {
+    keys.iter().fold(SHARE.hash(group), |digest, key| digest.wrapping_add(SHARE.hash(key) | 1))
+}

@@ -1,0 +1,88 @@
+//! Who owns a flow, and how that changes: the protocol, without any I/O.
+//!
+//! Every packet enters at the NIC. The NIC's [`Flows`] say which flows it owns; absence means the
+//! host. Between one NIC core and one host worker run two first-in-first-out rings, and the order of
+//! the rings is the whole protocol:
+//!
+//! ```text
+//! punt      NIC   rolls back, Release(flow) Entry… Punt(packet)        → host owns, handles
+//! offload   host  Offer(flow)                                          →
+//!           NIC   holds the flow's packets,                 Fence      →
+//!           host  has handled all before the fence: Transfer Entry…    →
+//!           NIC   installs, runs what it held                            NIC owns
+//! ```
+//!
+//! Either side may say no: the NIC answers `Decline` to an offer that it has no room for; the host
+//! sends `Withdraw` instead of `Transfer` when the flow gained or lost a key meanwhile (packets with
+//! the new key were not held); a NIC that can't install after all sends everything back as `Release`.
+//!
+//! # Order
+//!
+//! 1. *Within a flow.* Packets before the fence were passed on before it; packets after it wait in one
+//!    first-in-first-out queue until the transfer, and packets behind those wait behind them.
+//! 2. *At the host, across flows.* A state pinned to the host may show the order in which flows reach
+//!    it (who got which port). Under a plan with such a state ([`PlanFacts::host_ordered`]), whatever
+//!    is bound for the host waits behind held packets too, so the host sees packets in the order of
+//!    their arrival, under every plan and every schedule.
+//!
+//! | module | concept |
+//! | --- | --- |
+//! | [`flows`] | records of flows, and which of them a packet belongs to |
+//! | `hold` | packets that wait |
+//! | [`engine`] | one packet through all handlers, atomically |
+//! | [`nic`] | the NIC's half |
+//! | [`host`] | the host's half |
+//!
+//! [`PlanFacts::host_ordered`]: crate::app::PlanFacts::host_ordered
+
+pub mod engine;
+pub mod flows;
+mod hold;
+pub mod host;
+pub mod nic;
+
+pub use engine::Engine;
+pub use flows::Flows;
+pub use host::HostHalf;
+pub use nic::NicHalf;
+
+use crate::message::Message;
+
+/// Offers that may be under way at a time.
+pub const TICKETS: usize = 32;
+
+/// Takes messages to the other side, in order. What it takes arrives: a ring that is full makes the
+/// caller wait.
+pub trait Outbox {
+    /// Sends a message.
+    fn send(&mut self, message: &Message<'_>);
+}
+
+/// The peer said something that the protocol does not allow here. The run can't go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProtocolError {
+    /// A message of this kind has no place here.
+    Unexpected(u16),
+    /// Bytes of this kind of message encode no message.
+    Undecodable(u16),
+    /// A ticket that nothing was offered under.
+    UnknownTicket(u32),
+    /// An entry or a piece encodes nothing of the state with this number.
+    BadPiece(u16),
+    /// A released flow could not be taken back: no room, or its keys are taken.
+    NoRoom(u16),
+}
+
+impl core::fmt::Display for ProtocolError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Unexpected(kind) => write!(f, "a message of kind {kind} has no place here"),
+            Self::Undecodable(kind) => write!(f, "the bytes of a message of kind {kind} are none"),
+            Self::UnknownTicket(ticket) => write!(f, "nothing was offered under ticket {ticket}"),
+            Self::BadPiece(state) => write!(f, "bytes for state {state} are no contents of it"),
+            Self::NoRoom(state) => write!(f, "state {state} has no room for a flow that comes back"),
+        }
+    }
+}
+
+impl core::error::Error for ProtocolError {}

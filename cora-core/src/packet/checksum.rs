@@ -1,0 +1,181 @@
+//! The internet checksum: computed whole (RFC 1071), updated in part (RFC 1624), verified.
+
+use super::Packet;
+use super::crc32c;
+use super::layers::{Fault, Part, Version};
+use crate::key::protocol::{SCTP, UDP};
+use crate::key::{Address, protocol};
+
+/// The checksum of `bytes`, in which the checksum field itself stands as zero.
+#[inline]
+pub fn internet(bytes: &[u8]) -> u16 {
+    !fold(sum(bytes))
+}
+
+/// The checksum of a TCP, UDP or ICMPv6 segment between these two addresses, in which the checksum
+/// field stands as zero. UDP writes a checksum of 0 as 0xffff.
+pub fn transport(source: Address, destination: Address, protocol: u8, segment: &[u8]) -> u16 {
+    !fold(pseudo(source, destination, protocol, segment.len()) + sum(segment))
+}
+
+/// Whether every checksum of `packet` that can be judged is right: IPv4 header, TCP, UDP, ICMP,
+/// ICMPv6 and SCTP of whole packets, and the IPv4 header that an ICMP error quotes. A UDP checksum
+/// of zero is none, so it is not wrong.
+///
+/// `false` too for what is no IP packet, or does not parse.
+pub fn verify(packet: &Packet<'_>) -> bool {
+    let layers = &packet.layers;
+    if matches!(layers.flow_fault, Fault::NotIp | Fault::Truncated | Fault::Malformed) {
+        return false;
+    }
+    let bytes = packet.frame.get(..layers.end).unwrap_or_default();
+    let headers = [&layers.outer, &layers.inner];
+    let headers_right = headers.iter().filter(|header| header.ip != 0).all(|header| {
+        layers.version == Version::V6 || header_is_right(bytes, usize::from(header.ip))
+    });
+    headers_right && (layers.outer.part != Part::Whole || transport_is_right(packet, bytes))
+}
+
+/// Whether the IPv4 header at `at` has the right checksum.
+fn header_is_right(packet: &[u8], at: usize) -> bool {
+    let first = packet.get(at).copied().unwrap_or_default();
+    let length = usize::from(first & 0x0f) * 4;
+    packet.get(at..at + length).is_some_and(|header| internet(header) == 0)
+}
+
+/// Whether the transport of a whole packet has the right checksum, or one that is not read.
+fn transport_is_right(packet: &Packet<'_>, bytes: &[u8]) -> bool {
+    let outer = &packet.layers.outer;
+    let segment = bytes.get(usize::from(outer.transport)..).unwrap_or_default();
+    let (Ok(source), Ok(destination)) = (packet.source(), packet.destination()) else {
+        return false;
+    };
+    match outer.protocol {
+        SCTP => crc32c::is_right(segment),
+        protocol::ICMP if packet.is_ipv4() => internet(segment) == 0,
+        // The last stop's address is covered, which is not at hand.
+        _ if outer.routed => true,
+        UDP => {
+            let length = packet.read_u16(usize::from(outer.transport) + 4);
+            packet.read_u16(usize::from(outer.sum)) == 0
+                || segment
+                    .get(..usize::from(length))
+                    .is_some_and(|datagram| transport(source, destination, UDP, datagram) == 0)
+        }
+        protocol::TCP => transport(source, destination, protocol::TCP, segment) == 0,
+        protocol::ICMPV6 if packet.is_ipv6() => {
+            transport(source, destination, protocol::ICMPV6, segment) == 0
+        }
+        _ => true,
+    }
+}
+
+/// Sum of `bytes` as 16-bit numbers; an odd last byte counts as if a zero followed.
+fn sum(bytes: &[u8]) -> u64 {
+    let mut pairs = bytes.chunks_exact(2);
+    let mut sum = 0;
+    for pair in &mut pairs {
+        sum += u64::from(pair[0]) << 8 | u64::from(pair[1]);
+    }
+    if let [last] = pairs.remainder() {
+        sum += u64::from(*last) << 8;
+    }
+    sum
+}
+
+/// Sum of the pseudo-header (RFC 9293, 3.1; RFC 8200, 8.1). IPv4's and IPv6's differ in the widths of
+/// their fields, which a sum does not notice.
+fn pseudo(source: Address, destination: Address, protocol: u8, length: usize) -> u64 {
+    let address = |address: Address| match address.as_v4() {
+        Some(octets) => sum(&octets),
+        None => sum(&address.0),
+    };
+    address(source) + address(destination) + u64::from(protocol) + length as u64
+}
+
+/// Adds the carries back in, until there are none.
+#[inline]
+const fn fold(mut sum: u64) -> u16 {
+    sum = (sum & 0xffff_ffff) + (sum >> 32);
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum as u16
+}
+
+/// What a checksum must take in, since bytes that it covers have changed: RFC 1624, equation 3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change(u64);
+
+impl Change {
+    /// Nothing has changed.
+    pub const NONE: Self = Self(0);
+
+    /// `old` gave way to `new`, both of the same even length, at an even place of what the
+    /// checksum covers.
+    #[inline]
+    #[must_use]
+    pub fn of(old: &[u8], new: &[u8]) -> Self {
+        let pairs = old.chunks_exact(2).zip(new.chunks_exact(2));
+        pairs.fold(Self::NONE, |change, (old, new)| {
+            let [old, new] = [old, new].map(|pair| u16::from(pair[0]) << 8 | u16::from(pair[1]));
+            change.and(Self::of_number(old, new))
+        })
+    }
+
+    /// One number gave way to another.
+    #[inline]
+    #[must_use]
+    pub const fn of_number(old: u16, new: u16) -> Self {
+        Self(!old as u64 + new as u64)
+    }
+
+    /// Both changes.
+    #[inline]
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+
+    /// The checksum after the change.
+    #[inline]
+    #[must_use]
+    pub const fn applied_to(self, checksum: u16) -> u16 {
+        !fold(!checksum as u64 + self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_of_rfc_1071() {
+        let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
+        assert_eq!(internet(&bytes), !0xddf2);
+    }
+
+    #[test]
+    fn the_example_of_rfc_1624() {
+        // Section 4: with the older equation the result is 0xffff.
+        assert_eq!(Change::of_number(0x5555, 0x3285).applied_to(0xdd2f), 0x0000);
+    }
+
+    #[test]
+    fn an_odd_last_byte_is_the_upper_half() {
+        assert_eq!(internet(&[0x12]), !0x1200);
+        assert_eq!(internet(&[]), 0xffff);
+    }
+
+    #[test]
+    fn a_change_agrees_with_computing_anew() {
+        let mut bytes = *b"some bytes that a checksum covers!";
+        for place in (0..bytes.len()).step_by(2) {
+            for new in [[0, 0], [0xff, 0xff], [0x12, 0x34]] {
+                let (before, old) = (internet(&bytes), [bytes[place], bytes[place + 1]]);
+                bytes[place..place + 2].copy_from_slice(&new);
+                assert_eq!(Change::of(&old, &new).applied_to(before), internet(&bytes));
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! One parse of a frame, into offsets.
+//!
+//! 1. Ethernet: skip the VLAN tags, read the type ([`ethernet`]).
+//! 2. IP: check version and lengths, find the transport ([`super::ip`]). From here on only the
+//!    bytes of the IP packet are looked at: what follows is padding.
+//! 3. Transport: check its header, find ports and checksum, and for an ICMP error repeat 2 and 3
+//!    on the packet that it quotes ([`super::transport`]).
+//!
+//! Every step reads through [`chunk`], which checks; there is nothing to index past.
+
+use super::{ip, transport};
+use crate::verdict::{Reason, reasons};
+
+/// Where the Ethernet header has its fields.
+pub(super) const MAC_DESTINATION: usize = 0;
+pub(super) const MAC_SOURCE: usize = 6;
+const ETHERTYPE: usize = 12;
+
+/// VLAN tags that are skipped; what has more is not looked into.
+const MAX_TAGS: usize = 4;
+
+const ETHERTYPE_IPV4: u16 = 0x0800;
+const ETHERTYPE_IPV6: u16 = 0x86dd;
+pub(super) const ETHERTYPE_ARP: u16 = 0x0806;
+
+/// The `N` bytes at `at`, if they are all there.
+#[inline]
+pub(super) fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
+    bytes.get(at..)?.first_chunk()
+}
+
+/// The 16-bit number at `at`, if it is there.
+#[inline]
+pub(super) fn number(bytes: &[u8], at: usize) -> Option<u16> {
+    chunk(bytes, at).map(|two| u16::from_be_bytes(*two))
+}
+
+/// Which IP the Ethernet type announces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Version {
+    NotIp,
+    V4,
+    V6,
+}
+
+/// What a packet lacks; a small stand-in for a [`Reason`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    None,
+    NotIp,
+    Truncated,
+    Malformed,
+    Fragment,
+    NoFlow,
+}
+
+impl Fault {
+    /// The reason, unless there is none.
+    #[inline]
+    pub(super) const fn check(self) -> Result<(), Reason> {
+        match self {
+            Self::None => Ok(()),
+            Self::NotIp => Err(reasons::NotIp),
+            Self::Truncated => Err(reasons::Truncated),
+            Self::Malformed => Err(reasons::Malformed),
+            Self::Fragment => Err(reasons::Fragment),
+            Self::NoFlow => Err(reasons::NoFlow),
+        }
+    }
+}
+
+/// Which part of an IP packet this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Whole,
+    /// The first fragment, which holds the beginning of the transport header.
+    First,
+    /// Another fragment, which holds none of it.
+    Later,
+}
+
+/// An IP header and the transport header behind it: of the packet itself, or of the one that it
+/// quotes. Offsets count from the start of the frame. They fit 16 bits, since the walks are
+/// bounded: at most 30 + 40 + 8 · 2048 bytes of headers, twice.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Header {
+    /// The IP header; 0 when there is none.
+    pub(super) ip: u16,
+    /// The transport header: what follows the last IP header that was read.
+    pub(super) transport: u16,
+    /// Two ports in a row, or one identifier; 0 when there is none.
+    pub(super) ports: u16,
+    /// The transport's internet checksum; 0 when there is none to keep right.
+    pub(super) sum: u16,
+    /// The transport's protocol number.
+    pub(super) protocol: u8,
+    /// Whole or a fragment.
+    pub(super) part: Part,
+    /// `ports` is one identifier, which stands for both ports.
+    pub(super) identifier: bool,
+    /// A routing header has stops left, so the checksum covers the last stop's address in place of
+    /// the destination (RFC 8200, 8.1).
+    pub(super) routed: bool,
+}
+
+impl Header {
+    /// No header at all.
+    pub(super) const NONE: Self = Self {
+        ip: 0,
+        transport: 0,
+        ports: 0,
+        sum: 0,
+        protocol: 0,
+        part: Part::Whole,
+        identifier: false,
+        routed: false,
+    };
+}
+
+/// What the parse found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layers {
+    /// The packet's own headers.
+    pub(super) outer: Header,
+    /// The headers of the packet that an ICMP error quotes; [`Header::NONE`] otherwise.
+    pub(super) inner: Header,
+    /// Where the transport's payload begins.
+    pub(super) payload: usize,
+    /// Where it ends.
+    pub(super) payload_end: usize,
+    /// Where the IP packet ends.
+    pub(super) end: usize,
+    /// The Ethernet type behind the tags; 0 when the frame ends before it.
+    pub(super) ethertype: u16,
+    pub(super) version: Version,
+    /// Why addresses and protocol can't be told.
+    pub(super) network_fault: Fault,
+    /// Why the flow can't be told; at least `network_fault`.
+    pub(super) flow_fault: Fault,
+    /// An ICMP error, by its type.
+    pub(super) icmp_error: bool,
+}
+
+impl Layers {
+    /// A frame that can't be read past its Ethernet header.
+    const fn none(ethertype: u16, version: Version, fault: Fault) -> Self {
+        Self {
+            outer: Header::NONE,
+            inner: Header::NONE,
+            payload: 0,
+            payload_end: 0,
+            end: 0,
+            ethertype,
+            version,
+            network_fault: fault,
+            flow_fault: fault,
+            icmp_error: false,
+        }
+    }
+
+    /// Parses a frame of any bytes.
+    #[inline]
+    pub(super) fn parse(frame: &[u8]) -> Self {
+        let Some((ethertype, at)) = ethernet(frame) else {
+            return Self::none(0, Version::NotIp, Fault::Truncated);
+        };
+        let (version, found) = match ethertype {
+            ETHERTYPE_IPV4 => (Version::V4, ip::v4(frame, at, ip::Length::Whole)),
+            ETHERTYPE_IPV6 => (Version::V6, ip::v6(frame, at, ip::Length::Whole)),
+            _ => return Self::none(ethertype, Version::NotIp, Fault::NotIp),
+        };
+        let (outer, end) = match found {
+            Ok(found) => found,
+            Err(fault) => return Self::none(ethertype, version, fault),
+        };
+        let mut layers = Self { outer, end, ..Self::none(ethertype, version, Fault::None) };
+        let packet = frame.get(..end).unwrap_or_default();
+        match transport::parse(packet, &mut layers) {
+            Ok(()) => {}
+            Err(fault) => layers.flow_fault = fault,
+        }
+        layers
+    }
+}
+
+/// The Ethernet type behind the tags, and where its payload begins.
+#[inline]
+fn ethernet(frame: &[u8]) -> Option<(u16, usize)> {
+    let mut at = ETHERTYPE;
+    let mut ethertype = number(frame, at)?;
+    let mut tags = 0;
+    while is_tag(ethertype) && tags < MAX_TAGS {
+        at += 4;
+        ethertype = number(frame, at)?;
+        tags += 1;
+    }
+    Some((ethertype, at + 2))
+}
+
+/// Customer tag, service tag, and the service tag's number from before the standard.
+#[inline]
+const fn is_tag(ethertype: u16) -> bool {
+    matches!(ethertype, 0x8100 | 0x88a8 | 0x9100)
+}

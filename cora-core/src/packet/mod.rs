@@ -1,0 +1,184 @@
+//! A frame, its headers and its metadata: what a handler reads and rewrites.
+//!
+//! [`Packet::new`] parses once, into offsets; getters read at those offsets and setters keep every
+//! checksum right. A frame that does not parse still is a packet: what can't be known about it is
+//! an `Err` with the reason, which a handler passes on with `?`.
+//!
+//! What is read, layer by layer:
+//!
+//! | layer | rule |
+//! | --- | --- |
+//! | Ethernet II | up to four VLAN tags (0x8100, 0x88a8, 0x9100); bytes behind the IP packet are padding |
+//! | IPv4 | options are skipped; the header checksum is not judged, see [`checksum::verify`] |
+//! | IPv6 | up to eight extension headers; an atomic fragment (RFC 6946) is no fragment; an IPv4-mapped address is refused, since it would name an IPv4 flow |
+//! | TCP, UDP, SCTP | ports |
+//! | ICMP, ICMPv6 | the identifier of a query; the packet that an error quotes |
+//!
+//! A length that reaches past the end of the frame is [`Truncated`]; a version or length that can't
+//! be is [`Malformed`](crate::verdict::reasons::Malformed).
+
+pub mod checksum;
+mod crc32c;
+mod flow;
+mod ip;
+mod layers;
+mod rewrite;
+mod tcp;
+mod transport;
+
+use core::fmt;
+
+use crate::verdict::Reason;
+use crate::verdict::reasons::Truncated;
+use layers::{Layers, Version};
+
+pub use rewrite::TtlExceeded;
+pub use tcp::{TcpFlags, TcpHeader};
+
+/// A port of the NIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Port(pub u8);
+
+impl Port {
+    /// The port towards the protected network.
+    pub const INSIDE: Self = Self(0);
+    /// The port towards the rest of the world.
+    pub const OUTSIDE: Self = Self(1);
+
+    /// The other port of the pair: ports are paired 0 with 1, 2 with 3, and so on.
+    #[inline]
+    #[must_use]
+    pub const fn opposite(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+}
+
+/// What is known of a packet beside its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Meta {
+    /// The packet's own time stamp, in nanoseconds. Stamps of a capture may run backwards.
+    pub time: u64,
+    /// The run's time, in nanoseconds: never runs backwards. Expiry goes by it.
+    pub now: u64,
+    /// Where the packet came in.
+    pub port: Port,
+}
+
+/// One Ethernet frame, parsed, with its metadata.
+pub struct Packet<'a> {
+    // Invariant: the offsets in `layers` lie within `frame`. Its length never changes, and the
+    // setters write only fields that the parse does not go by.
+    frame: &'a mut [u8],
+    layers: Layers,
+    meta: Meta,
+}
+
+impl<'a> Packet<'a> {
+    /// Parses `frame`. Any bytes will do: what does not parse is told by the getters.
+    #[inline]
+    pub fn new(frame: &'a mut [u8], meta: Meta) -> Self {
+        let layers = Layers::parse(frame);
+        Self { frame, layers, meta }
+    }
+}
+
+impl Packet<'_> {
+    /// The whole frame, from the Ethernet header to the last byte of padding.
+    #[inline]
+    pub const fn frame(&self) -> &[u8] {
+        self.frame
+    }
+
+    /// Bytes of the frame.
+    #[inline]
+    #[expect(clippy::len_without_is_empty, reason = "a frame's length; no collection")]
+    pub const fn len(&self) -> usize {
+        self.frame.len()
+    }
+
+    /// The packet's own time stamp, in nanoseconds.
+    #[inline]
+    pub const fn time(&self) -> u64 {
+        self.meta.time
+    }
+
+    /// The run's time, in nanoseconds; never runs backwards.
+    #[inline]
+    pub const fn now(&self) -> u64 {
+        self.meta.now
+    }
+
+    /// Where the packet came in.
+    #[inline]
+    pub const fn port(&self) -> Port {
+        self.meta.port
+    }
+
+    /// Whether the packet came in at the inside port.
+    #[inline]
+    pub const fn from_inside(&self) -> bool {
+        self.meta.port.0 == Port::INSIDE.0
+    }
+
+    /// Whether the frame says it carries IP, well-formed or not.
+    #[inline]
+    pub const fn is_ip(&self) -> bool {
+        !matches!(self.layers.version, Version::NotIp)
+    }
+
+    /// Whether the frame says it carries IPv4, well-formed or not.
+    #[inline]
+    pub const fn is_ipv4(&self) -> bool {
+        matches!(self.layers.version, Version::V4)
+    }
+
+    /// Whether the frame says it carries IPv6, well-formed or not.
+    #[inline]
+    pub const fn is_ipv6(&self) -> bool {
+        matches!(self.layers.version, Version::V6)
+    }
+
+    /// What the transport carries, up to the end of the IP packet (for UDP, of the datagram): what
+    /// follows the TCP header, or the eight bytes of UDP and ICMP, or the IP headers of a fragment
+    /// and of a transport that Cora does not read. Empty when the headers don't parse.
+    #[inline]
+    pub fn payload(&self) -> &[u8] {
+        self.frame.get(self.layers.payload..self.layers.payload_end).unwrap_or_default()
+    }
+
+    /// The Ethernet address that the frame comes from.
+    #[inline]
+    pub fn mac_source(&self) -> Result<[u8; 6], Reason> {
+        layers::chunk(self.frame, layers::MAC_SOURCE).copied().ok_or(Truncated)
+    }
+
+    /// The Ethernet address that the frame goes to.
+    #[inline]
+    pub fn mac_destination(&self) -> Result<[u8; 6], Reason> {
+        layers::chunk(self.frame, layers::MAC_DESTINATION).copied().ok_or(Truncated)
+    }
+
+    /// The bytes at an offset that the parse found to be within the frame.
+    ///
+    /// Zeros otherwise, which the invariant excludes: so the compiler has no panic to place.
+    #[inline]
+    fn read<const N: usize>(&self, at: usize) -> [u8; N] {
+        layers::chunk(self.frame, at).copied().unwrap_or([0; N])
+    }
+
+    /// Likewise for a 16-bit number.
+    #[inline]
+    fn read_u16(&self, at: usize) -> u16 {
+        u16::from_be_bytes(self.read(at))
+    }
+}
+
+impl fmt::Debug for Packet<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Packet({} bytes, port {}, ", self.len(), self.port().0)?;
+        match self.flow() {
+            Ok(flow) => write!(f, "{flow})"),
+            Err(reason) => write!(f, "{reason:?})"),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Rewriting: addresses, ports, time to live, Ethernet addresses, with every checksum kept right.
+//!
+//! Checksums are updated from what changed (RFC 1624), so a packet that was damaged on its way
+//! stays recognisably damaged. A change runs from the inside out:
+//!
+//! 1. The packet that an ICMP error quotes is rewritten at the opposite end, and its own checksums
+//!    follow, as far as they are quoted.
+//! 2. All of that lies within the ICMP message, so the ICMP checksum takes it in.
+//! 3. The packet's own field is rewritten, and the checksums that cover it follow.
+
+use super::Packet;
+use super::checksum::Change;
+use super::crc32c;
+use super::flow::End;
+use super::layers::{self, Fault, Header, Version};
+use super::transport::{DCCP, UDP_LITE};
+use crate::key::{Address, protocol};
+use crate::verdict::Reason;
+use crate::verdict::reasons::{Malformed, Truncated};
+
+/// The packet has been through as many routers as it may.
+#[expect(non_upper_case_globals, reason = "reads as the reason it is: `Drop(TtlExceeded)`")]
+pub const TtlExceeded: Reason = Reason::new("ttl-exceeded");
+
+impl Packet<'_> {
+    /// Makes the packet come from `address`, which must be of the packet's IP version.
+    ///
+    /// In an ICMP error the quoted packet then goes to `address`: so a translator calls the same
+    /// setters for an error as for other packets of the flow, in the error's own direction.
+    ///
+    /// Refused when the headers don't parse, and then nothing has changed; possible for fragments
+    /// and for transports without ports.
+    #[inline]
+    pub fn set_source(&mut self, address: Address) -> Result<(), Reason> {
+        self.set_address(End::Source, address)
+    }
+
+    /// Makes the packet go to `address`; otherwise as [`Self::set_source`].
+    #[inline]
+    pub fn set_destination(&mut self, address: Address) -> Result<(), Reason> {
+        self.set_address(End::Destination, address)
+    }
+
+    /// Makes the flow's source port `port`; for a query of ICMP, its identifier, which is both
+    /// ports. In an ICMP error, it is the quoted packet's destination port.
+    ///
+    /// Refused with the reason that [`Self::flow`] gives when the packet has no ports, and then
+    /// nothing has changed.
+    #[inline]
+    pub fn set_source_port(&mut self, port: u16) -> Result<(), Reason> {
+        self.set_port(End::Source, port)
+    }
+
+    /// Makes the flow's destination port `port`; otherwise as [`Self::set_source_port`].
+    #[inline]
+    pub fn set_destination_port(&mut self, port: u16) -> Result<(), Reason> {
+        self.set_port(End::Destination, port)
+    }
+
+    /// Counts one router: time to live or hop limit less one. Refused with [`TtlExceeded`] when
+    /// the packet may go no further.
+    #[inline]
+    pub fn decrement_ttl(&mut self) -> Result<(), Reason> {
+        let ttl = self.ttl()?;
+        if ttl <= 1 {
+            return Err(TtlExceeded);
+        }
+        // A change needs whole 16-bit words: in IPv4 the field is the upper half of one, in IPv6,
+        // where no checksum covers it, the lower.
+        let at = self.ttl_at();
+        if self.layers.version == Version::V4 {
+            let [_, protocol] = self.read(at);
+            let change = self.replace(at, &[ttl - 1, protocol]);
+            self.apply(usize::from(self.layers.outer.ip) + V4_CHECKSUM, change);
+        } else {
+            let [next] = self.read(at - 1);
+            self.replace(at - 1, &[next, ttl - 1]);
+        }
+        Ok(())
+    }
+
+    /// Makes the frame come from this Ethernet address.
+    #[inline]
+    pub fn set_mac_source(&mut self, mac: [u8; 6]) -> Result<(), Reason> {
+        self.set_mac(layers::MAC_SOURCE, mac)
+    }
+
+    /// Makes the frame go to this Ethernet address.
+    #[inline]
+    pub fn set_mac_destination(&mut self, mac: [u8; 6]) -> Result<(), Reason> {
+        self.set_mac(layers::MAC_DESTINATION, mac)
+    }
+
+    fn set_mac(&mut self, at: usize, mac: [u8; 6]) -> Result<(), Reason> {
+        let field = self.frame.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
+        *field.ok_or(Truncated)? = mac;
+        Ok(())
+    }
+
+    #[inline]
+    fn set_address(&mut self, end: End, address: Address) -> Result<(), Reason> {
+        self.rewritable()?;
+        match (self.layers.version, address.as_v4()) {
+            (Version::V4, Some(octets)) => self.readdress(end, &octets),
+            (Version::V6, None) => self.readdress(end, &address.0),
+            _ => return Err(Malformed),
+        }
+        Ok(())
+    }
+
+    /// Only what parses down to its checksums can keep them right.
+    #[inline]
+    fn rewritable(&self) -> Result<(), Reason> {
+        self.layers.network_fault.check()?;
+        match self.layers.flow_fault {
+            fault @ (Fault::Truncated | Fault::Malformed) => fault.check(),
+            _ => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn readdress(&mut self, end: End, new: &[u8]) {
+        let Header { ip: inner, .. } = self.layers.inner;
+        let within = if inner == 0 {
+            Change::NONE
+        } else {
+            self.readdress_header(self.layers.inner, end.opposite(), new, Change::NONE)
+        };
+        self.readdress_header(self.layers.outer, end, new, within);
+    }
+
+    /// Rewrites one address, and the checksums of its header and transport, the latter with what
+    /// has changed `within` the transport's payload. Returns all that it changed.
+    #[inline]
+    fn readdress_header(&mut self, header: Header, end: End, new: &[u8], within: Change) -> Change {
+        let address = self.replace(self.address_at(&header, end), new);
+        let mut all = address;
+        if self.layers.version == Version::V4 {
+            all = all.and(self.apply(usize::from(header.ip) + V4_CHECKSUM, address));
+        }
+        let covers_address =
+            header.protocol != protocol::ICMP && !(header.routed && end == End::Destination);
+        let covered = if covers_address { address.and(within) } else { within };
+        all.and(self.apply_transport(header, covered))
+    }
+
+    #[inline]
+    fn set_port(&mut self, end: End, port: u16) -> Result<(), Reason> {
+        self.layers.flow_fault.check()?;
+        let Header { ip: inner, .. } = self.layers.inner;
+        if inner == 0 {
+            let outer = self.layers.outer;
+            self.readdress_port(outer, end, port);
+            return Ok(());
+        }
+        let within = self.readdress_port(self.layers.inner, end.opposite(), port);
+        self.apply_transport(self.layers.outer, within);
+        Ok(())
+    }
+
+    /// Rewrites one port and the checksum of its transport. Returns all that it changed.
+    #[inline]
+    fn readdress_port(&mut self, header: Header, end: End, port: u16) -> Change {
+        let place = if end == End::Destination && !header.identifier { 2 } else { 0 };
+        let at = usize::from(header.ports) + place;
+        let old = self.read_u16(at);
+        let change = self.replace(at, &port.to_be_bytes());
+        if header.protocol == protocol::SCTP && header.ip == self.layers.outer.ip {
+            self.apply_crc32c(header, place, old ^ port);
+        }
+        change.and(self.apply_transport(header, change))
+    }
+
+    /// Lets an SCTP checksum follow the change of a port. In a quoted packet it is left alone:
+    /// the quote seldom holds all that it covers.
+    fn apply_crc32c(&mut self, header: Header, place: usize, difference: u16) {
+        let at = usize::from(header.transport);
+        let length = self.layers.end.saturating_sub(at + place);
+        let sum = at + crc32c::PLACE;
+        let old = u32::from_le_bytes(self.read(sum));
+        let new = old ^ crc32c::change(&difference.to_be_bytes(), length);
+        self.replace(sum, &new.to_le_bytes());
+    }
+
+    /// Lets the transport's internet checksum, if it has one, follow a change.
+    #[inline]
+    fn apply_transport(&mut self, header: Header, change: Change) -> Change {
+        let at = usize::from(header.sum);
+        let old = self.read_u16(at);
+        if at == 0 || old == 0 && header.protocol == protocol::UDP {
+            // None at all; and in UDP, zero says that there is none (RFC 768).
+            return Change::NONE;
+        }
+        let new = match change.applied_to(old) {
+            0 => self.zero_checksum(header),
+            new => new,
+        };
+        self.replace(at, &new.to_be_bytes())
+    }
+
+    /// How a checksum of zero is written: ones' complement has two zeros.
+    #[cold]
+    fn zero_checksum(&self, header: Header) -> u16 {
+        let (transport, sum) = (usize::from(header.transport), usize::from(header.sum));
+        let bytes = |from, to| self.frame.get(from..to).unwrap_or_default().iter();
+        match header.protocol {
+            protocol::UDP | UDP_LITE | DCCP => 0xffff,
+            // The only message that may be zeros throughout, an echo reply: its sum is the other
+            // zero, which an update can't tell.
+            protocol::ICMP
+                if bytes(transport, sum)
+                    .chain(bytes(sum + 2, self.layers.end))
+                    .all(|byte| *byte == 0) =>
+            {
+                0xffff
+            }
+            _ => 0,
+        }
+    }
+
+    /// Lets the internet checksum at `at` follow a change; returns its own.
+    #[inline]
+    fn apply(&mut self, at: usize, change: Change) -> Change {
+        let new = change.applied_to(self.read_u16(at));
+        self.replace(at, &new.to_be_bytes())
+    }
+
+    /// Writes bytes at an offset that the parse found to be within the frame, and returns the
+    /// change. Nothing happens otherwise, which the invariant of [`Packet`] excludes.
+    #[inline]
+    fn replace(&mut self, at: usize, new: &[u8]) -> Change {
+        let Some(field) = self.frame.get_mut(at..).and_then(|rest| rest.get_mut(..new.len()))
+        else {
+            return Change::NONE;
+        };
+        let change = Change::of(field, new);
+        field.copy_from_slice(new);
+        change
+    }
+}
+
+/// Where the IPv4 header has its checksum.
+const V4_CHECKSUM: usize = 10;

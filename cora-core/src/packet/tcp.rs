@@ -1,0 +1,127 @@
+//! The TCP header, as far as a middlebox goes by it.
+
+use core::fmt;
+
+use super::Packet;
+use super::layers::{Fault, Version};
+use super::transport::TCP_HEADER;
+use crate::key::protocol;
+
+/// The flags of a TCP segment.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct TcpFlags(pub u8);
+
+impl TcpFlags {
+    /// Last segment of the sender.
+    pub const FIN: Self = Self(0x01);
+    /// First segment of the sender.
+    pub const SYN: Self = Self(0x02);
+    /// The connection is over, or never was.
+    pub const RST: Self = Self(0x04);
+    /// Hand over at once.
+    pub const PSH: Self = Self(0x08);
+    /// The acknowledgement number counts.
+    pub const ACK: Self = Self(0x10);
+    /// The urgent pointer counts.
+    pub const URG: Self = Self(0x20);
+    /// Congestion was seen (RFC 3168).
+    pub const ECE: Self = Self(0x40);
+    /// The congestion window was reduced (RFC 3168).
+    pub const CWR: Self = Self(0x80);
+
+    /// Whether all flags of `other` are set.
+    #[inline]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether SYN is set.
+    #[inline]
+    pub const fn syn(self) -> bool {
+        self.contains(Self::SYN)
+    }
+
+    /// Whether ACK is set.
+    #[inline]
+    pub const fn ack(self) -> bool {
+        self.contains(Self::ACK)
+    }
+
+    /// Whether FIN is set.
+    #[inline]
+    pub const fn fin(self) -> bool {
+        self.contains(Self::FIN)
+    }
+
+    /// Whether RST is set.
+    #[inline]
+    pub const fn rst(self) -> bool {
+        self.contains(Self::RST)
+    }
+}
+
+impl core::ops::BitOr for TcpFlags {
+    type Output = Self;
+    #[inline]
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl fmt::Debug for TcpFlags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const NAMES: [&str; 8] = ["fin", "syn", "rst", "psh", "ack", "urg", "ece", "cwr"];
+        let mut names = NAMES.iter().enumerate().filter(|(bit, _)| self.0 >> bit & 1 == 1);
+        let Some((_, first)) = names.next() else { return f.write_str("none") };
+        f.write_str(first)?;
+        names.try_for_each(|(_, name)| write!(f, " {name}"))
+    }
+}
+
+/// The header of a TCP segment: a copy of its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpHeader {
+    /// Port it comes from.
+    pub source_port: u16,
+    /// Port it goes to.
+    pub destination_port: u16,
+    /// Sequence number.
+    pub seq: u32,
+    /// Acknowledgement number; counts when the ACK flag is set.
+    pub ack: u32,
+    /// Flags.
+    pub flags: TcpFlags,
+    /// Window as it stands in the header, not scaled.
+    pub window: u16,
+    /// Bytes of the header with its options: 20 to 60.
+    pub header_len: u8,
+    /// Bytes that follow the header.
+    pub payload_len: u32,
+}
+
+impl Packet<'_> {
+    /// The TCP header; `None` for other transports, fragments, and what does not parse.
+    #[inline]
+    pub fn tcp(&self) -> Option<TcpHeader> {
+        let layers = &self.layers;
+        if layers.flow_fault != Fault::None
+            || layers.version == Version::NotIp
+            || layers.outer.protocol != protocol::TCP
+        {
+            return None;
+        }
+        let at = usize::from(layers.outer.transport);
+        let [s0, s1, d0, d1, q0, q1, q2, q3, a0, a1, a2, a3, offset, flags, w0, w1, ..]: [u8;
+            TCP_HEADER] = self.read(at);
+        Some(TcpHeader {
+            source_port: u16::from_be_bytes([s0, s1]),
+            destination_port: u16::from_be_bytes([d0, d1]),
+            seq: u32::from_be_bytes([q0, q1, q2, q3]),
+            ack: u32::from_be_bytes([a0, a1, a2, a3]),
+            flags: TcpFlags(flags),
+            window: u16::from_be_bytes([w0, w1]),
+            header_len: (offset >> 4) * 4,
+            payload_len: (layers.payload_end - layers.payload) as u32,
+        })
+    }
+}

@@ -1,0 +1,195 @@
+//! Transport headers: ports, checksums, and the packet that an ICMP error quotes.
+
+use super::ip;
+use super::layers::{Fault, Header, Layers, Part, Version, chunk, number};
+use crate::key::protocol::{ICMP, ICMPV6, SCTP, TCP, UDP};
+
+/// Lightweight UDP and DCCP are not flows to Cora, but their checksums cover the addresses.
+pub(super) const UDP_LITE: u8 = 136;
+pub(super) const DCCP: u8 = 33;
+
+pub(super) const TCP_HEADER: usize = 20;
+const UDP_HEADER: usize = 8;
+const SCTP_HEADER: usize = 12;
+const ICMP_HEADER: usize = 8;
+/// Where an ICMP query has its identifier.
+const ICMP_IDENTIFIER: usize = 4;
+
+/// What an ICMP message is to a flow.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Message {
+    /// Question or answer, told apart from others by an identifier.
+    Query,
+    /// A complaint, which quotes the packet it is about.
+    Error,
+    /// Neither: router advertisements, group membership, …
+    Other,
+}
+
+impl Message {
+    #[inline]
+    const fn of(version: Version, kind: u8) -> Self {
+        match (version, kind) {
+            // Echo and time stamp (RFC 792); echo (RFC 4443).
+            (Version::V4, 0 | 8 | 13 | 14) | (Version::V6, 128 | 129) => Self::Query,
+            // Unreachable, source quench, redirect, time exceeded, parameter problem; and for
+            // IPv6 unreachable, too big, time exceeded, parameter problem.
+            (Version::V4, 3 | 4 | 5 | 11 | 12) | (Version::V6, 1..=4) => Self::Error,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Where a transport has its internet checksum, counted from its header.
+#[inline]
+const fn checksum_at(version: Version, protocol: u8) -> Option<usize> {
+    match (version, protocol) {
+        (_, TCP) => Some(16),
+        (_, UDP | UDP_LITE | DCCP) => Some(6),
+        (Version::V4, ICMP) | (Version::V6, ICMPV6) => Some(2),
+        _ => None,
+    }
+}
+
+/// Reads the transport header of `packet`, which ends where the IP packet does.
+#[inline]
+pub(super) fn parse(packet: &[u8], layers: &mut Layers) -> Result<(), Fault> {
+    let at = usize::from(layers.outer.transport);
+    let fault = match layers.outer.part {
+        Part::Whole => None,
+        Part::First => Some(find_checksum(packet, layers).err().unwrap_or(Fault::Fragment)),
+        Part::Later => Some(Fault::Fragment),
+    };
+    if let Some(fault) = fault {
+        layers.payload = at;
+        layers.payload_end = packet.len();
+        return Err(fault);
+    }
+    find_checksum(packet, layers)?;
+    let (payload, end) = match (layers.version, layers.outer.protocol) {
+        (_, TCP) => (at + tcp(packet, at)?, packet.len()),
+        (_, UDP) => (at + UDP_HEADER, at + udp(packet, at)?),
+        (_, SCTP) => (at + sctp(packet, at)?, packet.len()),
+        (Version::V4, ICMP) | (Version::V6, ICMPV6) => return icmp(packet, at, layers),
+        _ => {
+            layers.payload = at;
+            layers.payload_end = packet.len();
+            return Err(Fault::NoFlow);
+        }
+    };
+    layers.outer.ports = at as u16;
+    layers.payload = payload;
+    layers.payload_end = end;
+    Ok(())
+}
+
+/// Notes the checksum of the packet's own transport, which must be there if it has one.
+#[inline]
+fn find_checksum(packet: &[u8], layers: &mut Layers) -> Result<(), Fault> {
+    if let Some(sum) = checksum_at(layers.version, layers.outer.protocol) {
+        let sum = usize::from(layers.outer.transport) + sum;
+        number(packet, sum).ok_or(Fault::Truncated)?;
+        layers.outer.sum = sum as u16;
+    }
+    Ok(())
+}
+
+/// Bytes of the TCP header at `at`.
+#[inline]
+fn tcp(packet: &[u8], at: usize) -> Result<usize, Fault> {
+    let fixed: &[u8; TCP_HEADER] = chunk(packet, at).ok_or(Fault::Truncated)?;
+    let length = usize::from(fixed[12] >> 4) * 4;
+    if length < TCP_HEADER {
+        Err(Fault::Malformed)
+    } else if at + length > packet.len() {
+        Err(Fault::Truncated)
+    } else {
+        Ok(length)
+    }
+}
+
+/// Bytes of the UDP datagram at `at`; the IP packet may hold more behind it (RFC 9868).
+#[inline]
+fn udp(packet: &[u8], at: usize) -> Result<usize, Fault> {
+    let fixed: &[u8; UDP_HEADER] = chunk(packet, at).ok_or(Fault::Truncated)?;
+    let length = usize::from(u16::from_be_bytes([fixed[4], fixed[5]]));
+    if length < UDP_HEADER {
+        Err(Fault::Malformed)
+    } else if at + length > packet.len() {
+        Err(Fault::Truncated)
+    } else {
+        Ok(length)
+    }
+}
+
+/// Bytes of the SCTP header at `at`.
+#[inline]
+fn sctp(packet: &[u8], at: usize) -> Result<usize, Fault> {
+    chunk::<SCTP_HEADER>(packet, at).ok_or(Fault::Truncated)?;
+    Ok(SCTP_HEADER)
+}
+
+/// Reads the ICMP message at `at`.
+#[inline]
+fn icmp(packet: &[u8], at: usize, layers: &mut Layers) -> Result<(), Fault> {
+    let fixed: &[u8; ICMP_HEADER] = chunk(packet, at).ok_or(Fault::Truncated)?;
+    layers.payload = at + ICMP_HEADER;
+    layers.payload_end = packet.len();
+    match Message::of(layers.version, fixed[0]) {
+        Message::Query => {
+            layers.outer.ports = (at + ICMP_IDENTIFIER) as u16;
+            layers.outer.identifier = true;
+            Ok(())
+        }
+        Message::Error => {
+            layers.icmp_error = true;
+            quoted(packet, at + ICMP_HEADER, layers)
+        }
+        Message::Other => Err(Fault::NoFlow),
+    }
+}
+
+/// Reads the packet that an ICMP error quotes, or as much of it as is there.
+fn quoted(packet: &[u8], at: usize, layers: &mut Layers) -> Result<(), Fault> {
+    let (mut inner, end) = match layers.version {
+        Version::V6 => ip::v6(packet, at, ip::Length::Quoted)?,
+        _ => ip::v4(packet, at, ip::Length::Quoted)?,
+    };
+    let packet = packet.get(..end).unwrap_or_default();
+    let fault = quoted_transport(packet, layers.version, &mut inner);
+    layers.inner = inner;
+    match fault {
+        Fault::None => Ok(()),
+        fault => Err(fault),
+    }
+}
+
+/// Finds ports and checksum of the quoted packet. Eight bytes of its transport are certain to be
+/// there (RFC 792), so a TCP checksum may be missing.
+fn quoted_transport(packet: &[u8], version: Version, inner: &mut Header) -> Fault {
+    if inner.part == Part::Later {
+        return Fault::Fragment;
+    }
+    let at = usize::from(inner.transport);
+    if let Some(sum) = checksum_at(version, inner.protocol)
+        && number(packet, at + sum).is_some()
+    {
+        inner.sum = (at + sum) as u16;
+    }
+    let start = chunk::<8>(packet, at);
+    match (version, inner.protocol, start) {
+        (_, TCP | UDP | SCTP, Some(_)) => inner.ports = at as u16,
+        (Version::V4, ICMP, Some(start)) | (Version::V6, ICMPV6, Some(start)) => {
+            if Message::of(version, start[0]) != Message::Query {
+                return Fault::NoFlow;
+            }
+            inner.ports = (at + ICMP_IDENTIFIER) as u16;
+            inner.identifier = true;
+        }
+        (_, TCP | UDP | SCTP, None) | (Version::V4, ICMP, None) | (Version::V6, ICMPV6, None) => {
+            return Fault::Truncated;
+        }
+        _ => return Fault::NoFlow,
+    }
+    Fault::None
+}

@@ -1,0 +1,140 @@
+//! Plain data: what may stand in a state and cross from one side to the other.
+//!
+//! Fields are written one by one, little-endian, without padding, so that the encoding depends on
+//! neither machine nor compiler, and no unsafe code is generated into a user's crate. Decoding
+//! checks: bytes from the other side are not trusted to be a value of the type.
+
+/// Data of fixed width without pointers.
+///
+/// Derived for structs and field-less enums by `#[derive(Plain)]`, and implied by `#[state]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't stand in a state: it is not plain data",
+    label = "not plain data",
+    note = "entries cross between NIC and host: use fixed-width integers, `bool`, arrays of them, \
+            Cora's own types, or a type of yours with `#[derive(Plain)]`"
+)]
+pub trait Plain: Copy + 'static {
+    /// Bytes of the encoding.
+    const SIZE: usize;
+
+    /// Writes the encoding to the first [`Self::SIZE`] bytes of `out`.
+    ///
+    /// # Panics
+    /// When `out` is shorter than that.
+    fn put(&self, out: &mut [u8]);
+
+    /// Reads a value from the first [`Self::SIZE`] bytes; `None` when they encode none, or there
+    /// are fewer.
+    fn get(bytes: &[u8]) -> Option<Self>;
+
+    /// Tells `to` what this value is, for people and for comparison.
+    fn describe(&self, to: &mut dyn Describe);
+}
+
+/// Receives the description of a [`Plain`] value: a tree of named fields, lists and leaves.
+pub trait Describe {
+    /// A number without sign.
+    fn number(&mut self, value: u128);
+    /// A number with sign.
+    fn signed(&mut self, value: i128);
+    /// A truth value.
+    fn truth(&mut self, value: bool);
+    /// Text, as of an address or the name of a variant.
+    fn text(&mut self, value: &dyn core::fmt::Display);
+    /// Opens a struct.
+    fn open(&mut self);
+    /// Names the field whose value comes next.
+    fn field(&mut self, name: &'static str);
+    /// Closes a struct.
+    fn close(&mut self);
+    /// Opens a list; its items follow.
+    fn open_list(&mut self);
+    /// Closes a list.
+    fn close_list(&mut self);
+}
+
+macro_rules! plain_integers {
+    ($($integer:ty => $tell:ident as $wide:ty),* $(,)?) => {$(
+        impl Plain for $integer {
+            const SIZE: usize = size_of::<Self>();
+            #[inline]
+            fn put(&self, out: &mut [u8]) {
+                out[..Self::SIZE].copy_from_slice(&self.to_le_bytes());
+            }
+            #[inline]
+            fn get(bytes: &[u8]) -> Option<Self> {
+                Some(Self::from_le_bytes(*bytes.first_chunk()?))
+            }
+            fn describe(&self, to: &mut dyn Describe) {
+                to.$tell(<$wide>::from(*self));
+            }
+        }
+    )*};
+}
+
+plain_integers! {
+    u8 => number as u128, u16 => number as u128, u32 => number as u128, u64 => number as u128,
+    u128 => number as u128,
+    i8 => signed as i128, i16 => signed as i128, i32 => signed as i128, i64 => signed as i128,
+    i128 => signed as i128,
+}
+
+impl Plain for bool {
+    const SIZE: usize = 1;
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        out[0] = u8::from(*self);
+    }
+    #[inline]
+    fn get(bytes: &[u8]) -> Option<Self> {
+        match bytes.first()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+    fn describe(&self, to: &mut dyn Describe) {
+        to.truth(*self);
+    }
+}
+
+impl<T: Plain, const N: usize> Plain for [T; N] {
+    const SIZE: usize = T::SIZE * N;
+    fn put(&self, out: &mut [u8]) {
+        for (item, place) in self.iter().zip(out.chunks_exact_mut(T::SIZE.max(1))) {
+            item.put(place);
+        }
+    }
+    fn get(bytes: &[u8]) -> Option<Self> {
+        let bytes = bytes.get(..Self::SIZE)?;
+        let first = T::get(bytes.get(..T::SIZE)?)?;
+        let mut items = [first; N];
+        for (item, place) in items.iter_mut().zip(bytes.chunks_exact(T::SIZE.max(1))) {
+            *item = T::get(place)?;
+        }
+        Some(items)
+    }
+    fn describe(&self, to: &mut dyn Describe) {
+        to.open_list();
+        for item in self {
+            item.describe(to);
+        }
+        to.close_list();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trips_and_refuses() {
+        let mut bytes = [0; 8];
+        [0x0102_u16, 3, 4].put(&mut bytes);
+        assert_eq!(&bytes, &[2, 1, 3, 0, 4, 0, 0, 0]);
+        assert_eq!(<[u16; 3]>::get(&bytes), Some([0x0102, 3, 4]));
+        assert_eq!(<[u16; 5]>::get(&bytes), None, "too short");
+        assert_eq!(bool::get(&[2]), None, "no truth value");
+        assert_eq!(i32::get(&(-5_i32).to_le_bytes()), Some(-5));
+    }
+}

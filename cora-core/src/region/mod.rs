@@ -1,0 +1,183 @@
+//! What begins the shared memory: whose it is, for which plan, and where its four rings are.
+//!
+//! ```text
+//! byte 0       magic, layout version, plan hash, generation, hash seed, length,
+//!              offset and size of each ring                   written by the host, before the NIC
+//! byte 512     the NIC's status and heartbeat                 written by the NIC
+//! byte 1024    the host's heartbeat                           written by the host
+//! byte 4096    the rings, each its indices and its data
+//! ```
+//!
+//! All of it is native 64-bit words, little-endian on every machine Cora runs on. The host creates
+//! the region, the NIC attaches; both by the code of this module. Whoever attaches copies the header
+//! once, checks every bound, and trusts nothing it has not checked.
+
+mod error;
+mod layout;
+mod status;
+
+use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+pub use error::AttachError;
+use layout::{HEADER_BYTES, HeaderWords, at, check_layout, find_rings, write_header};
+pub use layout::{LAYOUT_VERSION, LayoutError, RING_NAMES, RegionLayout};
+pub use status::NicStatus;
+
+use crate::ring::SharedMemory;
+
+const _: () = assert!(
+    cfg!(target_endian = "little") && usize::BITS == 64,
+    "both sides read the region as native words: 64-bit little-endian machines only"
+);
+
+/// Seed of the hash that both sides place keys by. Secret from the network, so that nobody outside
+/// can choose packets that collide.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct HashSeed(pub u64);
+
+impl fmt::Debug for HashSeed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HashSeed(..)")
+    }
+}
+
+/// What a region is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Hash of the plan that both programs were built for.
+    pub plan: u64,
+    /// Counts the starts of the host: what belongs to another generation is stale.
+    pub generation: u64,
+    /// Where keys are placed.
+    pub seed: HashSeed,
+}
+
+/// The shared memory between one NIC half and one host half.
+#[derive(Clone, Copy)]
+pub struct Region {
+    header: &'static HeaderWords,
+    identity: Identity,
+    rings: Rings,
+}
+
+/// The four rings of a region, each in one direction.
+#[derive(Clone, Copy, Debug)]
+pub struct Rings {
+    /// Host to NIC: frames that arrive at the NIC's wire.
+    pub wire_in: SharedMemory,
+    /// NIC to host: frames that leave.
+    pub wire_out: SharedMemory,
+    /// NIC to host: packets and flows that go to the host's handlers.
+    pub punt: SharedMemory,
+    /// Host to NIC: what comes back from there.
+    pub back: SharedMemory,
+}
+
+impl Region {
+    /// Makes a region in `words`, whatever they held: the host's part. The rings are empty, and the
+    /// NIC's status is [`NicStatus::Starting`]. A NIC that was attached to an earlier region in the
+    /// same words must have ended.
+    pub fn create(
+        words: &'static [AtomicU64],
+        layout: &RegionLayout,
+        identity: Identity,
+    ) -> Result<Self, AttachError> {
+        let has = size_of_val(words);
+        if has < layout.bytes() {
+            return Err(AttachError::TooShort { has, needs: layout.bytes() });
+        }
+        let header = header_of(words)?;
+        let indices = layout.rings.iter().filter_map(|place| words.get(place.control())).flatten();
+        for word in header.iter().chain(indices) {
+            word.store(0, Ordering::Relaxed);
+        }
+        write_header(header, layout, identity);
+        Self::attach(words, identity.plan)
+    }
+
+    /// Finds the region that the other side made in `words`, for a program built for `plan`.
+    pub fn attach(words: &'static [AtomicU64], plan: u64) -> Result<Self, AttachError> {
+        let header = header_of(words)?;
+        check_layout(header)?;
+        let read = |at: usize| header[at].load(Ordering::Relaxed);
+        let region = read(at::PLAN);
+        if region != plan {
+            return Err(AttachError::OtherPlan { region, program: plan });
+        }
+        let has = size_of_val(words);
+        let needs = usize::try_from(read(at::LENGTH)).unwrap_or(usize::MAX);
+        if has < needs {
+            return Err(AttachError::TooShort { has, needs });
+        }
+        let identity =
+            Identity { plan, generation: read(at::GENERATION), seed: HashSeed(read(at::SEED)) };
+        Ok(Self { header, identity, rings: find_rings(header, words, needs)? })
+    }
+
+    /// What the region was made for.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// Its rings. Each has one producer and one consumer, at opposite sides; to use one end twice is
+    /// safe, and makes garbage.
+    pub fn rings(&self) -> Rings {
+        self.rings
+    }
+
+    /// What the NIC said last of itself; `None` when it wrote nonsense.
+    pub fn nic_status(&self) -> Option<NicStatus> {
+        NicStatus::decode(self.header[at::NIC_STATUS].load(Ordering::Acquire))
+    }
+
+    /// Says what the NIC does now: the NIC's part.
+    pub fn set_nic_status(&self, status: NicStatus) {
+        self.header[at::NIC_STATUS].store(status.encode(), Ordering::Release);
+    }
+
+    /// A number that grows while the NIC lives.
+    pub fn nic_heartbeat(&self) -> u64 {
+        self.header[at::NIC_HEARTBEAT].load(Ordering::Relaxed)
+    }
+
+    /// The NIC is alive: `beat` is any number that differs from the last.
+    pub fn nic_beats(&self, beat: u64) {
+        self.header[at::NIC_HEARTBEAT].store(beat, Ordering::Relaxed);
+    }
+
+    /// A number that grows while the host lives.
+    pub fn host_heartbeat(&self) -> u64 {
+        self.header[at::HOST_HEARTBEAT].load(Ordering::Relaxed)
+    }
+
+    /// The host is alive: `beat` is any number that differs from the last.
+    pub fn host_beats(&self, beat: u64) {
+        self.header[at::HOST_HEARTBEAT].store(beat, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for Region {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Region")
+            .field("identity", &self.identity)
+            .field("nic_status", &self.nic_status())
+            .field("rings", &self.rings)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Tells the host why this NIC will not attach, if `words` are a region of this version at all.
+pub fn refuse(words: &[AtomicU64], code: u32) {
+    if let Some(header) = words.first_chunk::<{ layout::HEADER_WORDS }>()
+        && check_layout(header).is_ok()
+    {
+        header[at::NIC_STATUS].store(NicStatus::Refused(code).encode(), Ordering::Release);
+    }
+}
+
+/// The words before the first ring, if there are so many.
+fn header_of(words: &'static [AtomicU64]) -> Result<&'static HeaderWords, AttachError> {
+    let has = size_of_val(words);
+    words.first_chunk().ok_or(AttachError::TooShort { has, needs: HEADER_BYTES })
+}

@@ -1,0 +1,130 @@
+//! What a ring lies in.
+#![expect(
+    unsafe_code,
+    reason = "shared memory comes as a raw address, and the data path skips bounds checks"
+)]
+
+use core::fmt;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use super::record::{MAX_RING_BYTES, MIN_RING_BYTES};
+
+/// The words of one ring, with the accesses that its two ends need and no others.
+///
+/// [`SharedMemory`] is the one that runs; the tests bring their own, on loom's atomics among them, so
+/// that what is proven is the code that runs.
+pub trait RingMemory {
+    /// Words of data: a power of two, at least 32, the same at every call.
+    fn words(&self) -> usize;
+    /// Reads a data word, relaxed. `index` is below [`Self::words`].
+    fn load(&self, index: usize) -> u64;
+    /// Writes a data word, relaxed. `index` is below [`Self::words`].
+    fn store(&self, index: usize, word: u64);
+    /// Reads the producer's index, acquire.
+    fn head(&self) -> u64;
+    /// Writes the producer's index, release.
+    fn set_head(&self, position: u64);
+    /// Reads the consumer's index, acquire.
+    fn tail(&self) -> u64;
+    /// Writes the consumer's index, release.
+    fn set_tail(&self, position: u64);
+}
+
+/// Words before a ring's data: its two indices, each on a line pair of its own (processors fetch
+/// lines in pairs, so 64 bytes between them would still let the two sides disturb each other).
+pub const CONTROL_WORDS: usize = 32;
+
+const HEAD: usize = 0;
+const TAIL: usize = 16;
+
+/// A ring's words in memory that two processes (or two threads) share.
+#[derive(Clone, Copy)]
+pub struct SharedMemory {
+    control: &'static [AtomicU64; CONTROL_WORDS],
+    /// Invariant: a power of two of words, so that an index masked with one less is within.
+    data: &'static [AtomicU64],
+}
+
+impl SharedMemory {
+    /// The ring that fills `words`: [`CONTROL_WORDS`] and then the data. `None` when the data are not
+    /// a power of two of words, or not between [`MIN_RING_BYTES`] and [`MAX_RING_BYTES`].
+    pub fn new(words: &'static [AtomicU64]) -> Option<Self> {
+        let (control, data) = words.split_first_chunk()?;
+        let fits = (MIN_RING_BYTES..=MAX_RING_BYTES).contains(&size_of_val(data));
+        (fits && data.len().is_power_of_two()).then_some(Self { control, data })
+    }
+
+    /// The data word at `index`, taken around the lap.
+    #[inline(always)]
+    fn word(&self, index: usize) -> &AtomicU64 {
+        // SAFETY: `data.len()` is a power of two (invariant of the field, checked in `new`), hence
+        // not zero, and `index & (len - 1)` is below it for every `index`.
+        unsafe { self.data.get_unchecked(index & (self.data.len() - 1)) }
+    }
+}
+
+impl RingMemory for SharedMemory {
+    #[inline]
+    fn words(&self) -> usize {
+        self.data.len()
+    }
+
+    #[inline(always)]
+    fn load(&self, index: usize) -> u64 {
+        self.word(index).load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    fn store(&self, index: usize, word: u64) {
+        self.word(index).store(word, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn head(&self) -> u64 {
+        self.control[HEAD].load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn set_head(&self, position: u64) {
+        self.control[HEAD].store(position, Ordering::Release);
+    }
+
+    #[inline]
+    fn tail(&self) -> u64 {
+        self.control[TAIL].load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn set_tail(&self, position: u64) {
+        self.control[TAIL].store(position, Ordering::Release);
+    }
+}
+
+impl fmt::Debug for SharedMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedMemory")
+            .field("words", &self.words())
+            .field("head", &self.head())
+            .field("tail", &self.tail())
+            .finish()
+    }
+}
+
+/// A mapping of shared memory as the words that [`SharedMemory`] and
+/// [`Region`](crate::region::Region) take.
+///
+/// # Safety
+///
+/// - `bytes` bytes from `start` on are mapped readable and writable, and stay so until the process
+///   ends.
+/// - `start` is a multiple of 64.
+/// - Nothing in this process reaches them except through the words returned here (the other process
+///   may do with them what it likes).
+pub unsafe fn shared_words(start: NonNull<u8>, bytes: usize) -> &'static [AtomicU64] {
+    let words = start.cast::<AtomicU64>().as_ptr();
+    // SAFETY: the caller vouches that the bytes are mapped for good and aligned to more than
+    // `AtomicU64` needs; every bit pattern is an `AtomicU64`; a process can't map more than
+    // `isize::MAX` bytes; and an atomic may change under a shared reference, by whomever.
+    unsafe { core::slice::from_raw_parts(words, bytes / size_of::<AtomicU64>()) }
+}

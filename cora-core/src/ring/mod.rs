@@ -1,0 +1,64 @@
+//! The ring: a first-in-first-out queue of records between two processes that share memory and
+//! don't trust each other. One producer, one consumer, one direction.
+//!
+//! # Layout
+//!
+//! All of it is 64-bit words. Two index words, far enough apart that no cache line and no pair of
+//! lines holds both, and then the data, a power of two of words long:
+//!
+//! ```text
+//! word 0          16          32                                       32 + n
+//!      ├ head ─────┼ tail ─────┼ data ───────────────────────────────────┤
+//!        written     written     written by the producer,
+//!        by the      by the      read by the consumer
+//!        producer    consumer
+//!
+//! data ┌────────┬───────────────┬────────┬──────────┬────────┬─────────┐
+//!      │ header │ payload       │ header │ payload  │ header │ (unused)│  one lap
+//!      └────────┴───────────────┴────────┴──────────┴────────┴─────────┘
+//!      ├ record, a multiple of 64 bytes ┤            ├ padding to the lap's end
+//! ```
+//!
+//! `head` and `tail` count words since the beginning and never wrap; a position's place in the data
+//! is its remainder by `n`. A record is contiguous: where the rest of a lap is too short for it, a
+//! padding header closes the lap and the record begins the next one. The header word holds the
+//! payload's length in bytes (32 bits), a kind that the user chooses (16 bits), and a check (16
+//! bits) made from both and the position, so that stale or foreign words are noticed.
+//!
+//! # Invariants
+//!
+//! 1. `tail ≤ head ≤ tail + n`, both multiples of 8 words: every record begins on a 64-byte line.
+//! 2. A record takes at most a quarter of the data, so that it always fits, padding included, into
+//!    an empty ring.
+//! 3. A padding header is never the last thing published, and never begins a lap.
+//! 4. Each side keeps its own index in private memory; what stands in the shared word is a copy for
+//!    the peer. Whatever the peer wrote is checked against the private index before it is used.
+//!
+//! # Memory ordering
+//!
+//! Data words are read and written with relaxed atomics, indices with acquire and release:
+//!
+//! - The producer's data stores come before its release store of `head`, the consumer's acquire load
+//!   of `head` before its data loads: what the consumer reads is what was pushed.
+//! - The consumer's data loads come before its release store of `tail`, the producer's acquire load of
+//!   `tail` before its next stores to the same words: nothing is overwritten before it was read.
+//!
+//! Loom explores this for small rings (`tests/ring_loom.rs`), with each of the two edges also removed
+//! on purpose; Miri runs it on raw memory.
+//!
+//! # A hostile peer
+//!
+//! No reference to data in shared memory is handed out: records are copied in and out, word by word,
+//! by atomic accesses, so a peer that writes at the wrong time makes garbage, not undefined behaviour.
+//! A header is read once, and checked in its private copy. A side that sees something impossible
+//! reports a [`RingError`] and uses the ring no more.
+
+mod consumer;
+mod memory;
+mod producer;
+mod record;
+
+pub use consumer::{Consumer, Popped};
+pub use memory::{CONTROL_WORDS, RingMemory, SharedMemory, shared_words};
+pub use producer::{Producer, PushError};
+pub use record::{MAX_RECORD, MAX_RING_BYTES, MIN_RING_BYTES, RingError, record_bytes};

@@ -1,0 +1,227 @@
+//! The header word of a record, the arithmetic of positions, and what can be wrong with either.
+
+use core::fmt;
+
+/// Longest payload of a record, in bytes: a frame of 64 KiB and more with what Cora says about it.
+/// A ring carries less when a quarter of it is shorter.
+pub const MAX_RECORD: usize = 128 * 1024;
+
+/// Smallest ring, in bytes of data: four of the smallest records.
+pub const MIN_RING_BYTES: usize = 4 * LINE_BYTES;
+
+/// Largest ring, in bytes of data.
+pub const MAX_RING_BYTES: usize = 1 << 30;
+
+/// Records begin on a line of this many bytes.
+const LINE_BYTES: usize = 64;
+
+/// The same in words.
+pub(super) const LINE_WORDS: u64 = (LINE_BYTES / WORD_BYTES) as u64;
+
+const WORD_BYTES: usize = 8;
+
+/// The length that marks a padding header. No record is that long.
+pub(super) const PADDING: u32 = u32::MAX;
+
+/// Bytes that a record with a payload of `len` bytes takes in the ring, header included.
+#[inline]
+pub const fn record_bytes(len: usize) -> usize {
+    len.saturating_add(WORD_BYTES + LINE_BYTES - 1) & !(LINE_BYTES - 1)
+}
+
+/// What a header word says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    /// Bytes of payload, or [`PADDING`].
+    pub(super) len: u32,
+    /// The user's own.
+    pub(super) kind: u16,
+}
+
+impl Header {
+    /// The word for a record that begins at `position`.
+    #[inline]
+    pub(super) const fn encode(self, position: u64) -> u64 {
+        let plain = (self.kind as u64) << 32 | self.len as u64;
+        plain | (check(plain, position) as u64) << 48
+    }
+
+    /// Reads a header; `None` when the check does not fit.
+    #[inline]
+    pub(super) const fn decode(word: u64, position: u64) -> Option<Self> {
+        let plain = word & 0x0000_ffff_ffff_ffff;
+        if check(plain, position) != (word >> 48) as u16 {
+            return None;
+        }
+        Some(Self { len: plain as u32, kind: (plain >> 32) as u16 })
+    }
+}
+
+/// Mixes a header with its position: accidents are noticed, forgery is not the point.
+#[inline]
+const fn check(plain: u64, position: u64) -> u16 {
+    // Odd constants of Steele, Lea and Flood's SplitMix64.
+    let mixed = plain ^ position.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (mixed >> 48) as u16
+}
+
+/// The size of one ring's data, and what follows from it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    words: u64,
+}
+
+impl Shape {
+    /// `words` is a power of two, as [`RingMemory::words`](super::RingMemory::words) promises.
+    #[inline]
+    pub(super) const fn new(words: usize) -> Self {
+        Self { words: words as u64 }
+    }
+
+    /// Words of data.
+    #[inline]
+    pub(super) const fn words(self) -> u64 {
+        self.words
+    }
+
+    /// Where in the data a position is.
+    #[inline]
+    pub(super) const fn index(self, position: u64) -> usize {
+        (position & (self.words - 1)) as usize
+    }
+
+    /// Words from a position to the end of its lap; the whole lap at its beginning.
+    #[inline]
+    pub(super) const fn rest_of_lap(self, position: u64) -> u64 {
+        self.words - (position & (self.words - 1))
+    }
+
+    /// Longest payload, in bytes.
+    #[inline]
+    pub(super) const fn max_record(self) -> usize {
+        let quarter = (self.words as usize / 4) * WORD_BYTES - WORD_BYTES;
+        if quarter < MAX_RECORD { quarter } else { MAX_RECORD }
+    }
+
+    /// Words that a record with this payload takes, header included.
+    #[inline]
+    pub(super) const fn span(len: usize) -> u64 {
+        (record_bytes(len) / WORD_BYTES) as u64
+    }
+}
+
+/// What the peer did that a ring does not allow. The ring is of no more use then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RingError {
+    /// The peer's index lies outside the words that are its to give or take.
+    IndexOutOfRange {
+        /// What the peer wrote.
+        index: u64,
+        /// The lowest that is possible.
+        lowest: u64,
+        /// The highest that is possible.
+        highest: u64,
+    },
+    /// The peer's index is not at the beginning of a line.
+    IndexUnaligned {
+        /// What the peer wrote.
+        index: u64,
+    },
+    /// A header does not carry the check of its position.
+    BadCheck {
+        /// Where it stands, in words since the beginning.
+        position: u64,
+        /// The header word.
+        word: u64,
+    },
+    /// A record reaches beyond what is published, beyond its lap, or beyond the longest record.
+    BadLength {
+        /// Where it stands, in words since the beginning.
+        position: u64,
+        /// Its length as its header has it.
+        len: u32,
+        /// Bytes that could be there at most.
+        room: u64,
+    },
+    /// Padding where a producer has no cause to pad.
+    BadPadding {
+        /// Where it stands, in words since the beginning.
+        position: u64,
+    },
+    /// A record is longer than the buffer it is to be copied to.
+    BufferTooShort {
+        /// The record's length in bytes.
+        len: u32,
+        /// The buffer's.
+        buffer: usize,
+    },
+}
+
+impl fmt::Display for RingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::IndexOutOfRange { index, lowest, highest } => write!(
+                f,
+                "the peer's ring index is {index}, but only {lowest} to {highest} is possible"
+            ),
+            Self::IndexUnaligned { index } => {
+                write!(f, "the peer's ring index {index} is not at the beginning of a record line")
+            }
+            Self::BadCheck { position, word } => {
+                write!(f, "the word {word:#018x} at ring position {position} is no record header")
+            }
+            Self::BadLength { position, len, room } => write!(
+                f,
+                "the record at ring position {position} claims {len} bytes where at most {room} can be"
+            ),
+            Self::BadPadding { position } => {
+                write!(f, "the padding at ring position {position} has no place there")
+            }
+            Self::BufferTooShort { len, buffer } => {
+                write!(f, "a record of {len} bytes does not fit the buffer of {buffer} bytes")
+            }
+        }
+    }
+}
+
+impl core::error::Error for RingError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_round_trips_only_at_its_position() {
+        let header = Header { len: 1500, kind: 7 };
+        let word = header.encode(640);
+        assert_eq!(Header::decode(word, 640), Some(header));
+        assert_eq!(Header::decode(word, 648), None);
+        assert_eq!(Header::decode(word ^ 1, 640), None, "another length");
+        assert_eq!(Header::decode(word ^ 1 << 32, 640), None, "another kind");
+    }
+
+    #[test]
+    fn words_left_from_an_earlier_lap_are_seldom_headers() {
+        let word = Header { len: 64, kind: 1 }.encode(0);
+        let laps = (1..10_000_u64).filter(|lap| Header::decode(word, lap * 4096).is_some());
+        assert!(laps.count() <= 3, "a 16-bit check passes about once in 65536");
+    }
+
+    #[test]
+    fn spans_are_whole_lines() {
+        assert_eq!(Shape::span(0), 8);
+        assert_eq!(Shape::span(56), 8);
+        assert_eq!(Shape::span(57), 16);
+        assert_eq!(record_bytes(usize::MAX), usize::MAX - 63, "no overflow");
+    }
+
+    #[test]
+    fn a_record_takes_at_most_a_quarter() {
+        for words in [32, 64, 1 << 10, 1 << 20] {
+            let shape = Shape::new(words);
+            assert!(Shape::span(shape.max_record()) <= shape.words() / 4, "{words}");
+        }
+        assert_eq!(Shape::new(1 << 20).max_record(), MAX_RECORD);
+    }
+}

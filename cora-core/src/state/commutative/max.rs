@@ -1,0 +1,53 @@
+//! A high-water mark: replicas merge by the greater value.
+
+use super::super::Malformed;
+use super::{Replica, number};
+use crate::plain::Describe;
+
+/// The greatest value that a packet raised it to; 0 before the first.
+#[derive(Clone, Copy, Debug)]
+pub struct Max {
+    value: u64,
+    /// The value before the packet.
+    before: u64,
+}
+
+impl Max {
+    /// Raises the mark to `value`, if that is higher.
+    #[inline]
+    pub const fn raise(&mut self, value: u64) {
+        if value > self.value {
+            self.value = value;
+        }
+    }
+}
+
+impl Replica for Max {
+    const EMPTY: Self = Self { value: 0, before: 0 };
+    const UNITS: u32 = 1;
+
+    fn put_unit(&self, _: u32, out: &mut [u8]) -> usize {
+        out[..8].copy_from_slice(&self.value.to_le_bytes());
+        8
+    }
+
+    fn merge_unit(&mut self, _: u32, bytes: &[u8]) -> Result<(), Malformed> {
+        self.raise(number(bytes)?);
+        self.commit();
+        Ok(())
+    }
+
+    #[inline]
+    fn commit(&mut self) {
+        self.before = self.value;
+    }
+
+    #[inline]
+    fn rollback(&mut self) {
+        self.value = self.before;
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        to.number(u128::from(self.value));
+    }
+}

@@ -1,0 +1,268 @@
+//! Commutative states: each side updates its own replica, and a merge of the replicas is the value,
+//! whatever the order and wherever the updates were made.
+//!
+//! A handler updates and never reads: what it would read is only one side's part. [`Sum`] and
+//! [`CountMin`] merge by addition, [`Max`] and [`TopK`] by the greater value.
+
+mod count_min;
+mod max;
+mod sum;
+mod top_k;
+
+pub use count_min::CountMin;
+pub use max::Max;
+pub use sum::Sum;
+pub use top_k::TopK;
+
+use core::mem::MaybeUninit;
+
+use super::memory::bytes_for;
+use super::{DescribeItem, Home, Kind, Malformed, Memory, OutOfMemory, Visit};
+use crate::plain::Describe;
+
+/// A replica of a commutative state: an array of units that are exported and merged one by one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not commutative",
+    label = "not commutative",
+    note = "a `#[state(commutative)]` is made of `Sum`, `Max`, `CountMin<ROWS, COLUMNS>` and \
+            `TopK<Key, N>`: replicas of these merge to one value, whatever the order"
+)]
+pub trait Replica: Sized + 'static {
+    /// A replica without updates.
+    const EMPTY: Self;
+    /// Number of units.
+    const UNITS: u32;
+
+    /// Encodes a unit to the front of `out` ([`MAX_UNIT`] bytes or more); says how many bytes.
+    fn put_unit(&self, unit: u32, out: &mut [u8]) -> usize;
+
+    /// Merges an encoded unit of another replica into this one.
+    fn merge_unit(&mut self, unit: u32, bytes: &[u8]) -> Result<(), Malformed>;
+
+    /// The packet's updates stay.
+    fn commit(&mut self);
+
+    /// The packet's updates are taken back.
+    fn rollback(&mut self);
+
+    /// Describes the value.
+    fn describe(&self, to: &mut dyn Describe);
+}
+
+/// Most bytes of an encoded unit.
+pub const MAX_UNIT: usize = 64;
+
+/// A commutative state: what `#[state(commutative)]` says.
+pub trait Commutative: Replica {
+    /// Its name: that of the type.
+    const NAME: &'static str;
+}
+
+/// The home of one side's replica.
+#[derive(Debug)]
+pub struct Replicated<S: 'static> {
+    replica: &'static mut S,
+}
+
+impl<S: Commutative> Replicated<S> {
+    /// Bytes of [`Memory`] that it takes.
+    pub const BYTES: usize = bytes_for::<S>(1);
+
+    /// A replica without updates.
+    pub fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
+        let nothing = OutOfMemory { asked: size_of::<S>(), left: 0 };
+        let place: &'static mut MaybeUninit<S> = memory.take(1)?.first_mut().ok_or(nothing)?;
+        Ok(Self { replica: place.write(S::EMPTY) })
+    }
+
+    /// The replica.
+    #[inline]
+    pub const fn value(&mut self) -> &mut S {
+        self.replica
+    }
+}
+
+/// Bytes of units in one exported piece.
+const PIECE: usize = 1024;
+
+impl<S: Commutative> Home for Replicated<S> {
+    fn kind(&self) -> Kind {
+        Kind::Commutative
+    }
+
+    #[inline]
+    fn begin(&mut self, _: Visit) {}
+
+    #[inline]
+    fn commit(&mut self) {
+        self.replica.commit();
+    }
+
+    #[inline]
+    fn rollback(&mut self) {
+        self.replica.rollback();
+    }
+
+    /// A piece: the number of its first unit (4 bytes), then each unit behind its length (1 byte).
+    fn export(&mut self, _: u64, piece: &mut dyn FnMut(&[u8])) {
+        let mut bytes = [0; 4 + PIECE + 1 + MAX_UNIT];
+        let mut used = 4;
+        let mut first = 0_u32;
+        for unit in 0..S::UNITS {
+            let length = self.replica.put_unit(unit, &mut bytes[used + 1..]);
+            bytes[used] = length as u8;
+            used += 1 + length;
+            if used >= 4 + PIECE || unit + 1 == S::UNITS {
+                bytes[..4].copy_from_slice(&first.to_le_bytes());
+                piece(&bytes[..used]);
+                used = 4;
+                first = unit + 1;
+            }
+        }
+    }
+
+    fn import(&mut self, piece: &[u8], _: u64, _: &mut DescribeItem<'_>) -> Result<(), Malformed> {
+        let (first, mut rest) = piece.split_first_chunk().ok_or(Malformed)?;
+        let mut unit = u32::from_le_bytes(*first);
+        while let Some((&length, behind)) = rest.split_first() {
+            let bytes = behind.get(..usize::from(length)).ok_or(Malformed)?;
+            if unit >= S::UNITS {
+                return Err(Malformed);
+            }
+            self.replica.merge_unit(unit, bytes)?;
+            unit += 1;
+            rest = behind.get(usize::from(length)..).ok_or(Malformed)?;
+        }
+        Ok(())
+    }
+
+    fn describe(&self, _: u64, item: &mut DescribeItem<'_>) {
+        item(&[], &mut |to| self.replica.describe(to));
+    }
+
+    fn entries(&self, _: u64) -> u64 {
+        1
+    }
+}
+
+/// Reads a unit that is one number.
+fn number(bytes: &[u8]) -> Result<u64, Malformed> {
+    <[u8; 8]>::try_from(bytes).map(u64::from_le_bytes).map_err(|_| Malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory::leak;
+    use super::*;
+    use crate::key::{Address, SourceAddress};
+
+    struct Talkers {
+        bytes: Sum,
+        longest: Max,
+        sketch: CountMin<3, 64>,
+        top: TopK<SourceAddress, 4>,
+    }
+
+    /// As `#[state(commutative)]` writes it.
+    impl Replica for Talkers {
+        const EMPTY: Self =
+            Self { bytes: Sum::EMPTY, longest: Max::EMPTY, sketch: CountMin::EMPTY, top: TopK::EMPTY };
+        const UNITS: u32 = 1 + 1 + 3 * 64 + TopK::<SourceAddress, 4>::UNITS;
+        fn put_unit(&self, unit: u32, out: &mut [u8]) -> usize {
+            match unit {
+                0 => self.bytes.put_unit(0, out),
+                1 => self.longest.put_unit(0, out),
+                2..194 => self.sketch.put_unit(unit - 2, out),
+                _ => self.top.put_unit(unit - 194, out),
+            }
+        }
+        fn merge_unit(&mut self, unit: u32, bytes: &[u8]) -> Result<(), Malformed> {
+            match unit {
+                0 => self.bytes.merge_unit(0, bytes),
+                1 => self.longest.merge_unit(0, bytes),
+                2..194 => self.sketch.merge_unit(unit - 2, bytes),
+                _ => self.top.merge_unit(unit - 194, bytes),
+            }
+        }
+        fn commit(&mut self) {
+            self.bytes.commit();
+            self.longest.commit();
+            self.sketch.commit();
+            self.top.commit();
+        }
+        fn rollback(&mut self) {
+            self.bytes.rollback();
+            self.longest.rollback();
+            self.sketch.rollback();
+            self.top.rollback();
+        }
+        fn describe(&self, _: &mut dyn Describe) {}
+    }
+
+    impl Commutative for Talkers {
+        const NAME: &'static str = "Talkers";
+    }
+
+    fn home() -> Replicated<Talkers> {
+        Replicated::create(&mut leak(Replicated::<Talkers>::BYTES)).unwrap()
+    }
+
+    fn contents(home: &mut Replicated<Talkers>) -> Vec<Vec<u8>> {
+        let mut pieces = Vec::new();
+        home.export(0, &mut |piece| pieces.push(piece.to_vec()));
+        pieces
+    }
+
+    fn update(talkers: &mut Talkers, step: u64) {
+        let source = SourceAddress(Address::v4([10, 0, 0, (step * step % 11) as u8]));
+        talkers.bytes.add(step);
+        talkers.longest.raise(step % 97);
+        talkers.sketch.add(&source, step);
+        talkers.top.raise(source, step * 7 % 101);
+    }
+
+    #[test]
+    fn any_split_of_the_updates_merges_to_the_same_value() {
+        let mut whole = home();
+        for step in 0..500 {
+            update(whole.value(), step);
+            whole.commit();
+        }
+        let expected = contents(&mut whole);
+        for modulus in 2..6 {
+            let (mut nic, mut host) = (home(), home());
+            for step in 0..500 {
+                let side = if step % modulus == 0 { &mut nic } else { &mut host };
+                update(side.value(), step);
+                side.commit();
+            }
+            for piece in contents(&mut nic) {
+                host.import(&piece, 0, &mut |_, _| {}).unwrap();
+            }
+            assert_eq!(contents(&mut host), expected, "modulus {modulus}");
+        }
+    }
+
+    #[test]
+    fn a_rolled_back_packet_leaves_no_trace() {
+        let mut home = home();
+        for step in 0..50 {
+            update(home.value(), step);
+            home.commit();
+        }
+        let before = contents(&mut home);
+        for step in 100..110 {
+            update(home.value(), step);
+        }
+        home.rollback();
+        assert_eq!(contents(&mut home), before);
+    }
+
+    #[test]
+    fn refuses_units_that_are_not_there() {
+        let mut home = home();
+        assert_eq!(home.import(&[0xff; 20], 0, &mut |_, _| {}), Err(Malformed));
+        assert_eq!(home.import(&[0, 0, 0, 0, 8, 1], 0, &mut |_, _| {}), Err(Malformed), "shorter than it says");
+        assert_eq!(home.import(&[0, 0, 0, 0, 3, 1, 1, 1], 0, &mut |_, _| {}), Err(Malformed), "not a number");
+    }
+}

@@ -1,0 +1,192 @@
+//! Memory that the caller supplies: fixed before the first packet, handed out once.
+#![expect(unsafe_code, reason = "turns plain cache lines into slices of other types, once, at start")]
+
+use core::mem::MaybeUninit;
+
+/// A cache line: the unit in which memory is supplied, so that every piece starts on its own line.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub struct Line([u64; 8]);
+
+impl Line {
+    /// A line of zeroes.
+    pub const ZERO: Self = Self([0; 8]);
+    /// Bytes of a line.
+    pub const BYTES: usize = 64;
+}
+
+/// Zero-filled memory, handed out from front to back and never taken back.
+#[derive(Debug)]
+pub struct Memory {
+    lines: &'static mut [Line],
+    seed: u64,
+}
+
+/// The supplied memory is too small for the states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfMemory {
+    /// Bytes that one more piece asked for.
+    pub asked: usize,
+    /// Bytes that were left.
+    pub left: usize,
+}
+
+impl core::fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "the states need {} more bytes of memory, {} are left", self.asked, self.left)
+    }
+}
+
+impl Memory {
+    /// Memory over `lines`, which must be zero: an index read from it would find entries that were
+    /// never put in (wrong results, but nothing unsafe).
+    #[must_use]
+    pub const fn new(lines: &'static mut [Line]) -> Self {
+        Self { lines, seed: 0 }
+    }
+
+    /// The seed that tables in this memory hash with, so that nobody outside can choose keys that
+    /// collide. Both sides of a run have the same.
+    #[must_use]
+    pub const fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// The seed to hash with.
+    #[must_use]
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Room for `count` values, not yet made.
+    pub fn take<T: 'static>(
+        &mut self,
+        count: usize,
+    ) -> Result<&'static mut [MaybeUninit<T>], OutOfMemory> {
+        const { assert!(align_of::<T>() <= Line::BYTES, "aligned to at most a cache line") };
+        let lines = self.cut(bytes_for::<T>(count))?;
+        // SAFETY: `cut` gives exclusive `'static` lines of at least `count * size_of::<T>()` bytes,
+        // aligned to 64 ≥ align_of::<T>(); `MaybeUninit<T>` is valid for every content.
+        Ok(unsafe { core::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), count) })
+    }
+
+    /// `count` zero words of 32 bits.
+    pub fn take_u32(&mut self, count: usize) -> Result<&'static mut [u32], OutOfMemory> {
+        let lines = self.cut(bytes_for::<u32>(count))?;
+        // SAFETY: as in `take`; lines hold initialised integers, and every content is a valid `u32`.
+        Ok(unsafe { core::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), count) })
+    }
+
+    /// `count` zero words of 64 bits.
+    pub fn take_u64(&mut self, count: usize) -> Result<&'static mut [u64], OutOfMemory> {
+        let lines = self.cut(bytes_for::<u64>(count))?;
+        // SAFETY: as in `take`; lines hold initialised integers, and every content is a valid `u64`.
+        Ok(unsafe { core::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), count) })
+    }
+
+    fn cut(&mut self, bytes: usize) -> Result<&'static mut [Line], OutOfMemory> {
+        let count = bytes / Line::BYTES;
+        if count > self.lines.len() {
+            return Err(OutOfMemory { asked: bytes, left: self.lines.len() * Line::BYTES });
+        }
+        let (cut, rest) = core::mem::take(&mut self.lines).split_at_mut(count);
+        self.lines = rest;
+        Ok(cut)
+    }
+}
+
+/// Bytes of [`Memory`] that `count` values take, in whole lines.
+#[must_use]
+pub(crate) const fn bytes_for<T>(count: usize) -> usize {
+    (count * size_of::<T>()).div_ceil(Line::BYTES) * Line::BYTES
+}
+
+/// A growing array in supplied memory: values are made in order and are never dropped, and memory
+/// that is never used is never touched.
+#[derive(Debug)]
+pub(crate) struct Arena<T: 'static> {
+    room: &'static mut [MaybeUninit<T>],
+    made: usize,
+}
+
+impl<T: 'static> Arena<T> {
+    /// Room for `count` values, none made.
+    pub(crate) fn create(memory: &mut Memory, count: usize) -> Result<Self, OutOfMemory> {
+        Ok(Self { room: memory.take(count)?, made: 0 })
+    }
+
+    /// Values made so far.
+    #[inline]
+    pub(crate) const fn len(&self) -> usize {
+        self.made
+    }
+
+    /// Values there is room for.
+    #[inline]
+    pub(crate) const fn capacity(&self) -> usize {
+        self.room.len()
+    }
+
+    /// Makes one more; gives it back when there is no room.
+    #[inline]
+    pub(crate) fn push(&mut self, value: T) -> Result<u32, T> {
+        let Some(place) = self.room.get_mut(self.made) else { return Err(value) };
+        place.write(value);
+        self.made += 1;
+        Ok((self.made - 1) as u32)
+    }
+
+    /// Forgets all values.
+    #[inline]
+    pub(crate) const fn clear(&mut self) {
+        self.made = 0;
+    }
+
+    /// The value with this number.
+    #[inline]
+    pub(crate) fn get(&self, number: u32) -> Option<&T> {
+        let made = self.room.get(..self.made)?;
+        // SAFETY: the first `made` places were written by `push` and hold values that are never dropped.
+        made.get(number as usize).map(|place| unsafe { place.assume_init_ref() })
+    }
+
+    /// The value with this number.
+    #[inline]
+    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
+        let made = self.room.get_mut(..self.made)?;
+        // SAFETY: the first `made` places were written by `push` and hold values that are never dropped.
+        made.get_mut(number as usize).map(|place| unsafe { place.assume_init_mut() })
+    }
+}
+
+#[cfg(test)]
+pub(crate) fn leak(bytes: usize) -> Memory {
+    Memory::new(std::vec![Line::ZERO; bytes.div_ceil(Line::BYTES)].leak())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hands_out_disjoint_aligned_pieces_until_it_is_used_up() {
+        let mut memory = leak(192);
+        let bytes = memory.take::<u8>(3).unwrap().as_ptr() as usize;
+        let words = memory.take_u64(8).unwrap();
+        assert_eq!(bytes % 64, 0);
+        assert_eq!(words.as_ptr() as usize, bytes + 64);
+        words.fill(7);
+        assert_eq!(memory.take_u32(17).unwrap_err(), OutOfMemory { asked: 128, left: 64 });
+        assert_eq!(memory.take_u32(16).unwrap(), &[0; 16]);
+    }
+
+    #[test]
+    fn an_arena_gives_back_what_does_not_fit() {
+        let mut arena = Arena::create(&mut leak(64), 2).unwrap();
+        assert_eq!(arena.push(5_u64), Ok(0));
+        assert_eq!(arena.push(6), Ok(1));
+        assert_eq!(arena.push(7), Err(7));
+        *arena.get_mut(1).unwrap() += 1;
+        assert_eq!((arena.get(0), arena.get(1), arena.get(2)), (Some(&5), Some(&7), None));
+    }
+}

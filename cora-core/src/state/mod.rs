@@ -1,0 +1,215 @@
+//! States: what a handler may keep from one packet to the next.
+//!
+//! Five kinds, each with its own rule of who may hold it (see the table in `ARCHITECTURE.md`):
+//! keyed by the flow key, keyed by a coarser key, singleton, commutative, read-mostly. `#[state]`
+//! implements the traits of this module; a program names none of them.
+
+pub mod commutative;
+mod memory;
+mod pinned;
+pub mod table;
+
+pub use commutative::{Commutative, Replica, Replicated};
+pub use memory::{Line, Memory, OutOfMemory};
+#[cfg(test)]
+pub(crate) use memory::leak as memory_for_tests;
+pub use pinned::{Pinned, Versioned};
+pub use table::Table;
+
+use crate::key::Key;
+use crate::plain::{Describe, Plain};
+
+/// How a state is declared, which decides who may hold it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One entry per key.
+    Keyed,
+    /// One value.
+    Singleton,
+    /// One replica per side; their merge is the value.
+    Commutative,
+    /// One copy per side, replaced in whole versions by the control plane.
+    ReadMostly,
+}
+
+/// Where the plan puts a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Entries live at the side that owns their flow.
+    Travels,
+    /// Only the NIC holds it.
+    Nic,
+    /// Only the host holds it.
+    Host,
+    /// Both sides hold a replica.
+    Replica,
+}
+
+/// Which states a build of a handler can reach: what is out of reach becomes a punt, and the code
+/// behind it vanishes.
+pub trait Reach {
+    /// Each state's place by name; `None` when every state is in reach.
+    const PLACES: Option<&'static [(&'static str, Place)]>;
+}
+
+/// The host's view, and a plan's that splits nothing: every state is in reach.
+#[derive(Clone, Copy, Debug)]
+pub struct EveryState;
+
+impl Reach for EveryState {
+    const PLACES: Option<&'static [(&'static str, Place)]> = None;
+}
+
+/// Whether state `S` is in reach of `R`; evaluated while compiling.
+///
+/// # Panics
+/// When the plan does not know the state, which fails the build: the build script did not see it.
+pub const fn reaches<R: Reach, S: Stored>() -> bool {
+    let Some(places) = R::PLACES else { return true };
+    let mut at = 0;
+    while at < places.len() {
+        if same(places[at].0, S::NAME) {
+            return !matches!(places[at].1, Place::Host);
+        }
+        at += 1;
+    }
+    panic!("the plan has no place for this state: is it made by a macro, or outside the crate?");
+}
+
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut at = 0;
+    while at < a.len() {
+        if a[at] != b[at] {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+/// What the runtime asks of the thing behind a handler's parameter: a [`Table`], or the state
+/// itself for the other kinds.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a state",
+    label = "not a state",
+    note = "a handler reaches `&mut Table<S>` for a keyed `#[state(key = …)]`, `&mut S` for a \
+            singleton or commutative one, `&S` for a read-mostly one"
+)]
+pub trait Stored: Sized + 'static {
+    /// The state's name: that of its type.
+    const NAME: &'static str;
+    /// Its kind.
+    const KIND: Kind;
+    /// Bytes of [`Memory`] that [`Self::create`] takes, at most.
+    const BYTES: usize;
+    /// The type that a handler's parameter names and the runtime keeps: `Table<S>` itself, or a
+    /// `&'static mut S` in caller-supplied memory.
+    type Home: Home;
+
+    /// Makes the state, empty, in `memory`.
+    fn create(memory: &mut Memory) -> Result<Self::Home, OutOfMemory>;
+
+    /// The state as a handler's parameter.
+    fn borrow(home: &mut Self::Home) -> &mut Self;
+}
+
+/// What a packet's run means to the states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Visit {
+    /// The packet's time, which idle times are counted in (ns).
+    pub now: u64,
+    /// The run may end in a punt, so what it writes must be recorded.
+    pub undo: bool,
+    /// The flow that new entries belong to; [`NO_FLOW`] when nothing ever moves.
+    pub flow: u32,
+}
+
+/// In place of a flow's number: none.
+pub const NO_FLOW: u32 = u32::MAX;
+
+/// A stored state, as the runtime handles it: undo, export, merge.
+pub trait Home {
+    /// Its kind.
+    fn kind(&self) -> Kind;
+
+    /// Called once before the packet's handlers.
+    fn begin(&mut self, visit: Visit);
+
+    /// The packet is through: what it wrote stays.
+    fn commit(&mut self);
+
+    /// What the packet wrote is undone.
+    fn rollback(&mut self);
+
+    /// Hands out what is alive at `now`, piece by piece: one call of `piece` per entry, or chunks of
+    /// the whole for the other kinds. Each piece is at most [`MAX_PIECE`] bytes.
+    fn export(&mut self, now: u64, piece: &mut dyn FnMut(&[u8]));
+
+    /// Takes in a piece that the same state exported at the other side: a replica's units are merged,
+    /// chunks of a whole value replace it, and an entry is described to `item`, not kept (entries
+    /// move only with their flows).
+    fn import(&mut self, piece: &[u8], now: u64, item: &mut DescribeItem<'_>) -> Result<(), Malformed>;
+
+    /// Describes what is alive at `now`: one call of `item` per entry, with the encoded key to sort
+    /// by and a closure that describes the entry; one call with an empty key for the other kinds.
+    fn describe(&self, now: u64, item: &mut DescribeItem<'_>);
+
+    /// The table behind a keyed state that travels with its flow.
+    fn as_travelling(&mut self) -> Option<&mut dyn table::Travelling> {
+        None
+    }
+
+    /// Whether the packet wrote more than can be taken back, so that it must punt whatever it says.
+    fn overflowed(&self) -> bool {
+        false
+    }
+
+    /// Entries alive at `now`; 1 for states that are not keyed.
+    fn entries(&self, now: u64) -> u64;
+}
+
+/// What [`Home::describe`] calls per entry: its encoded key, and a closure that describes it.
+pub type DescribeItem<'a> = dyn FnMut(&[u8], &mut dyn FnMut(&mut dyn Describe)) + 'a;
+
+/// Most bytes of a piece in [`Home::export`].
+pub const MAX_PIECE: usize = 2048;
+
+/// Bytes from the other side that encode no value of the state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed;
+
+/// A keyed state: what `#[state(key = …)]` says.
+pub trait Keyed: Plain {
+    /// The type of its key.
+    type Key: Key;
+    /// Its name: that of the type.
+    const NAME: &'static str;
+    /// Most entries at a time.
+    const CAPACITY: u32;
+    /// How long an entry lives unused, in nanoseconds of packet time.
+    const IDLE: u64;
+    /// Whether an entry is also found by the key of the reply direction.
+    const REPLY: bool;
+}
+
+/// A singleton: what `#[state(singleton)]` says. It begins as its `Default`.
+pub trait Singleton: Plain + Default {
+    /// Its name: that of the type.
+    const NAME: &'static str;
+}
+
+/// A read-mostly state: what `#[state(read_mostly)]` says. Without a configuration it is its `Default`.
+pub trait ReadMostly: Plain + Default + Configure {
+    /// Its name: that of the type.
+    const NAME: &'static str;
+}
+
+/// How the control plane makes a version of a read-mostly state from text, at the host.
+pub trait Configure: Sized {
+    /// Parses one whole version; the error says what is wrong and where.
+    fn configure(text: &str) -> Result<Self, &'static str>;
+}

@@ -1,0 +1,192 @@
+//! Homes of the states that are one value: singletons, and versions of read-mostly states.
+//!
+//! Neither needs undo. A plan that splits pins every singleton to the host, and the host never
+//! punts; a plan that runs everything at the NIC never punts either.
+
+use core::mem::MaybeUninit;
+
+use super::memory::bytes_for;
+use super::{DescribeItem, Home, Kind, Malformed, Memory, OutOfMemory, ReadMostly, Singleton, Visit};
+use crate::plain::Plain;
+
+/// Bytes of value in one exported piece, which begins with its offset (4 bytes).
+const CHUNK: usize = 1024;
+
+/// One value in supplied memory, and room for its encoding.
+#[derive(Debug)]
+struct Whole<S: 'static> {
+    value: &'static mut S,
+    encoded: &'static mut [u64],
+}
+
+impl<S: Plain> Whole<S> {
+    const BYTES: usize = bytes_for::<S>(1) + bytes_for::<u64>(S::SIZE.div_ceil(8));
+
+    fn create(memory: &mut Memory, value: S) -> Result<Self, OutOfMemory> {
+        let nothing = OutOfMemory { asked: size_of::<S>(), left: 0 };
+        let place: &'static mut MaybeUninit<S> = memory.take(1)?.first_mut().ok_or(nothing)?;
+        let encoded = memory.take_u64(S::SIZE.div_ceil(8))?;
+        Ok(Self { value: place.write(value), encoded })
+    }
+
+    fn export(&mut self, piece: &mut dyn FnMut(&[u8])) {
+        let encoded = zerocopy::IntoBytes::as_mut_bytes(self.encoded);
+        self.value.put(encoded);
+        let mut chunk = [0; 4 + CHUNK];
+        for (number, bytes) in encoded[..S::SIZE].chunks(CHUNK).enumerate() {
+            chunk[..4].copy_from_slice(&((number * CHUNK) as u32).to_le_bytes());
+            chunk[4..4 + bytes.len()].copy_from_slice(bytes);
+            piece(&chunk[..4 + bytes.len()]);
+        }
+    }
+
+    /// Takes a chunk in; the last one puts the new value in force.
+    fn import(&mut self, piece: &[u8]) -> Result<(), Malformed> {
+        let encoded = zerocopy::IntoBytes::as_mut_bytes(self.encoded);
+        let (offset, bytes) = piece.split_first_chunk().ok_or(Malformed)?;
+        let from = u32::from_le_bytes(*offset) as usize;
+        let to = from + bytes.len();
+        if to > S::SIZE {
+            return Err(Malformed);
+        }
+        encoded.get_mut(from..to).ok_or(Malformed)?.copy_from_slice(bytes);
+        if to == S::SIZE {
+            *self.value = S::get(encoded).ok_or(Malformed)?;
+        }
+        Ok(())
+    }
+}
+
+macro_rules! home_of_one_value {
+    ($(#[$doc:meta])* $home:ident, $kind:ident) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $home<S: 'static> {
+            whole: Whole<S>,
+        }
+
+        impl<S: $kind> $home<S> {
+            /// Bytes of [`Memory`] that it takes.
+            pub const BYTES: usize = Whole::<S>::BYTES;
+
+            /// The state, as its `Default`.
+            pub fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
+                Ok(Self { whole: Whole::create(memory, S::default())? })
+            }
+
+            /// The value.
+            #[inline]
+            pub const fn value(&mut self) -> &mut S {
+                self.whole.value
+            }
+        }
+
+        impl<S: $kind> Home for $home<S> {
+            fn kind(&self) -> Kind {
+                Kind::$kind
+            }
+
+            #[inline]
+            fn begin(&mut self, _: Visit) {}
+            #[inline]
+            fn commit(&mut self) {}
+            #[inline]
+            fn rollback(&mut self) {}
+
+            fn export(&mut self, _: u64, piece: &mut dyn FnMut(&[u8])) {
+                self.whole.export(piece);
+            }
+
+            fn import(
+                &mut self,
+                piece: &[u8],
+                _: u64,
+                _: &mut DescribeItem<'_>,
+            ) -> Result<(), Malformed> {
+                self.whole.import(piece)
+            }
+
+            fn describe(&self, _: u64, item: &mut DescribeItem<'_>) {
+                item(&[], &mut |to| self.whole.value.describe(to));
+            }
+
+            fn entries(&self, _: u64) -> u64 {
+                1
+            }
+        }
+    };
+}
+
+home_of_one_value! {
+    /// The home of a singleton.
+    Pinned, Singleton
+}
+
+home_of_one_value! {
+    /// The home of a read-mostly state: the version in force.
+    Versioned, ReadMostly
+}
+
+impl<S: ReadMostly> Versioned<S> {
+    /// Puts a whole new version, made from `text`, in force.
+    pub fn configure(&mut self, text: &str) -> Result<(), &'static str> {
+        *self.whole.value = S::configure(text)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory::leak;
+    use super::*;
+    use crate::plain::Describe;
+
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    struct Pool([u16; 3000]);
+
+    impl Default for Pool {
+        fn default() -> Self {
+            Self([9; 3000])
+        }
+    }
+
+    impl Plain for Pool {
+        const SIZE: usize = 6000;
+        fn put(&self, out: &mut [u8]) {
+            self.0.put(out);
+        }
+        fn get(bytes: &[u8]) -> Option<Self> {
+            Plain::get(bytes).map(Self)
+        }
+        fn describe(&self, to: &mut dyn Describe) {
+            self.0.describe(to);
+        }
+    }
+
+    impl Singleton for Pool {
+        const NAME: &'static str = "Pool";
+    }
+
+    #[test]
+    fn crosses_in_chunks_and_takes_force_with_the_last() {
+        let mut here = Pinned::<Pool>::create(&mut leak(Pinned::<Pool>::BYTES)).unwrap();
+        let mut there = Pinned::<Pool>::create(&mut leak(Pinned::<Pool>::BYTES)).unwrap();
+        here.value().0[2999] = 77;
+        let mut pieces = Vec::new();
+        here.export(0, &mut |piece| pieces.push(piece.to_vec()));
+        assert_eq!(pieces.len(), 6);
+        for piece in &pieces[..5] {
+            there.import(piece, 0, &mut |_, _| {}).unwrap();
+        }
+        assert_eq!(there.value(), &Pool::default(), "not whole yet");
+        there.import(&pieces[5], 0, &mut |_, _| {}).unwrap();
+        assert_eq!(there.value(), here.value());
+    }
+
+    #[test]
+    fn refuses_a_chunk_out_of_bounds() {
+        let mut home = Pinned::<Pool>::create(&mut leak(Pinned::<Pool>::BYTES)).unwrap();
+        assert_eq!(home.import(&[0xff, 0xff, 0xff, 0xff, 1], 0, &mut |_, _| {}), Err(Malformed));
+        assert_eq!(home.import(&[1, 0], 0, &mut |_, _| {}), Err(Malformed));
+    }
+}

@@ -1,0 +1,71 @@
+//! What the current packet wrote to a table, so that a punt can take it back.
+
+use super::super::memory::{Arena, bytes_for};
+use super::super::{Memory, OutOfMemory};
+
+/// Writes of one packet that can be taken back. A packet that makes more on the NIC punts.
+pub(super) const CAPACITY: usize = 64;
+
+/// One write.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Write<V> {
+    /// The entry was put in.
+    Insert(u32),
+    /// The entry was taken out, and is freed when the packet is through.
+    Remove(u32),
+    /// The entry's value was about to change; this is what it was.
+    Change(u32, V),
+}
+
+/// The writes, in order.
+#[derive(Debug)]
+pub(super) struct Journal<V: 'static> {
+    writes: Arena<Write<V>>,
+    overflowed: bool,
+}
+
+impl<V: Copy + 'static> Journal<V> {
+    pub(super) const BYTES: usize = bytes_for::<Write<V>>(CAPACITY);
+
+    pub(super) fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
+        Ok(Self { writes: Arena::create(memory, CAPACITY)?, overflowed: false })
+    }
+
+    #[inline]
+    pub(super) const fn clear(&mut self) {
+        self.writes.clear();
+        self.overflowed = false;
+    }
+
+    /// Notes a write; `false` when there is no room, and it must not be made.
+    #[inline]
+    pub(super) fn note(&mut self, write: Write<V>) -> bool {
+        let noted = self.writes.push(write).is_ok();
+        self.overflowed |= !noted;
+        noted
+    }
+
+    /// Whether the entry's value before the packet is noted, or it had none.
+    #[inline]
+    pub(super) fn knows(&self, entry: u32) -> bool {
+        (0..self.writes.len() as u32).rev().any(|number| match self.writes.get(number) {
+            Some(Write::Insert(noted) | Write::Change(noted, _)) => *noted == entry,
+            _ => false,
+        })
+    }
+
+    #[inline]
+    pub(super) const fn overflowed(&self) -> bool {
+        self.overflowed
+    }
+
+    #[inline]
+    pub(super) const fn len(&self) -> u32 {
+        self.writes.len() as u32
+    }
+
+    #[inline]
+    pub(super) fn get(&self, number: u32) -> Option<Write<V>> {
+        self.writes.get(number).copied()
+    }
+}

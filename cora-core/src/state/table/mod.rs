@@ -1,0 +1,239 @@
+//! Keyed states: fixed capacity, one entry per key, in memory that the caller supplies.
+//!
+//! ```text
+//! index    open addressing, linear probing; a slot is (32 bits of hash, entry number + 1)
+//! entries  key, reply key, value, last use, links; numbered, never moved
+//! wheel    lazy timer wheel: an entry is looked at when it would expire if never used again,
+//!          and put back if it was; so expiry neither scans nor touches a line on a hit
+//! flows    per flow, a list of its entries: what travels when the flow moves
+//! journal  what the current packet wrote, to be taken back by a punt
+//! ```
+//!
+//! | module | concept |
+//! | --- | --- |
+//! | [`raw`] | the table itself, generic over key and value: look-up, insert, remove |
+//! | `index` | keys to entry numbers |
+//! | `entry` | one entry, and the free list |
+//! | `wheel` | expiry |
+//! | `journal` | undo |
+//! | [`travelling`] | moving a flow's entries to the other side |
+
+mod entry;
+mod index;
+mod journal;
+pub mod raw;
+pub mod travelling;
+mod wheel;
+
+pub use travelling::Travelling;
+
+use super::{DescribeItem, Home, Keyed, Kind, Malformed, Memory, OutOfMemory, Stored, Visit};
+use crate::plain::Plain;
+use crate::verdict::{Reason, Stop, reasons};
+use entry::Entry;
+use raw::{RawTable, Shape};
+
+/// Which of an entry's two keys found it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// The key it was inserted under.
+    Original,
+    /// The key of the reply direction.
+    Reply,
+}
+
+impl Direction {
+    /// The other direction.
+    #[must_use]
+    pub const fn opposite(self) -> Self {
+        match self {
+            Self::Original => Self::Reply,
+            Self::Reply => Self::Original,
+        }
+    }
+}
+
+/// Why an entry could not be inserted. `?` turns it into a drop of that name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InsertError {
+    /// The table holds as many entries as its capacity.
+    Full,
+    /// The reply key belongs to another entry.
+    KeyTaken,
+}
+
+impl From<InsertError> for Reason {
+    #[inline]
+    fn from(error: InsertError) -> Self {
+        match error {
+            InsertError::Full => reasons::TableFull,
+            InsertError::KeyTaken => reasons::KeyTaken,
+        }
+    }
+}
+
+impl From<InsertError> for Stop {
+    #[inline]
+    fn from(error: InsertError) -> Self {
+        Self::drop(error.into())
+    }
+}
+
+/// A keyed state, as a handler sees it.
+///
+/// An entry lives until it is removed or was unused for its idle time; being found by any method
+/// here counts as use. A handler's keys must come from its packet: an entry of another flow may be
+/// at the other side.
+#[derive(Debug)]
+pub struct Table<S: Keyed> {
+    raw: RawTable<S::Key, S>,
+}
+
+impl<S: Keyed> Table<S> {
+    const SHAPE: Shape = Shape { capacity: S::CAPACITY, idle: S::IDLE, reply: S::REPLY };
+
+    /// Bytes that one entry takes, its share of the index included.
+    pub const ENTRY_BYTES: usize = RawTable::<S::Key, S>::bytes(Self::SHAPE) / S::CAPACITY as usize;
+
+    /// The entry with this key (or reply key).
+    #[inline]
+    pub fn get(&self, key: &S::Key) -> Option<&S> {
+        self.raw.get(key)
+    }
+
+    /// Whether there is an entry with this key (or reply key).
+    #[inline]
+    pub fn contains(&self, key: &S::Key) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// The entry with this key (or reply key), to change.
+    #[inline]
+    pub fn get_mut(&mut self, key: &S::Key) -> Option<&mut S> {
+        self.raw.find_mut(key).map(|(_, value)| value)
+    }
+
+    /// The entry with this key, to change, and which of its keys this is.
+    #[inline]
+    pub fn find_mut(&mut self, key: &S::Key) -> Option<(Direction, &mut S)> {
+        self.raw.find_mut(key)
+    }
+
+    /// Puts an entry in; an entry that the key finds already is overwritten. Of a state with `reply`,
+    /// the reply direction's key finds it too.
+    #[inline]
+    pub fn insert(&mut self, key: S::Key, value: S) -> Result<(), InsertError> {
+        let reply = if S::REPLY { crate::key::Key::reply(&key) } else { None };
+        self.raw.insert(key, reply, value)
+    }
+
+    /// As [`Self::insert`], where the reply direction carries a key of its own: a NAT's translation.
+    /// For states with `reply`.
+    #[inline]
+    pub fn insert_with_reply(&mut self, key: S::Key, reply: S::Key, value: S) -> Result<(), InsertError> {
+        const { assert!(S::REPLY, "declare the state with `reply` to give its entries a second key") };
+        self.raw.insert(key, Some(reply), value)
+    }
+
+    /// Takes an entry out.
+    #[inline]
+    pub fn remove(&mut self, key: &S::Key) -> Option<S> {
+        self.raw.remove(key)
+    }
+}
+
+impl<S: Keyed> Stored for Table<S> {
+    const NAME: &'static str = S::NAME;
+    const KIND: Kind = Kind::Keyed;
+    const BYTES: usize = RawTable::<S::Key, S>::bytes(Self::SHAPE);
+    type Home = Self;
+
+    fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
+        Ok(Self { raw: RawTable::create(memory, Self::SHAPE)? })
+    }
+
+    #[inline]
+    fn borrow(home: &mut Self) -> &mut Self {
+        home
+    }
+}
+
+/// The key type of a table, for generated code.
+pub trait KeyOf {
+    /// That type.
+    type Key: crate::key::Key;
+}
+
+impl<S: Keyed> KeyOf for Table<S> {
+    type Key = S::Key;
+}
+
+impl<S: Keyed> Home for Table<S> {
+    fn kind(&self) -> Kind {
+        Kind::Keyed
+    }
+
+    #[inline]
+    fn begin(&mut self, visit: Visit) {
+        self.raw.begin(visit);
+    }
+
+    #[inline]
+    fn commit(&mut self) {
+        self.raw.commit();
+    }
+
+    #[inline]
+    fn rollback(&mut self) {
+        self.raw.rollback();
+    }
+
+    fn export(&mut self, now: u64, piece: &mut dyn FnMut(&[u8])) {
+        self.raw.export(now, piece);
+    }
+
+    fn import(&mut self, piece: &[u8], now: u64, item: &mut DescribeItem<'_>) -> Result<(), Malformed> {
+        let entry = RawTable::<S::Key, S>::decode(piece).ok_or(Malformed)?;
+        if now.saturating_sub(entry.used.get()) < S::IDLE {
+            describe_entry(&entry, item);
+        }
+        Ok(())
+    }
+
+    fn describe(&self, now: u64, item: &mut DescribeItem<'_>) {
+        self.raw.each_alive(now, &mut |entry| describe_entry(entry, item));
+    }
+
+    fn overflowed(&self) -> bool {
+        self.raw.overflowed()
+    }
+
+    fn as_travelling(&mut self) -> Option<&mut dyn Travelling> {
+        Some(&mut self.raw)
+    }
+
+    fn entries(&self, now: u64) -> u64 {
+        let mut count = 0;
+        self.raw.each_alive(now, &mut |_| count += 1);
+        count
+    }
+}
+
+fn describe_entry<K: crate::key::Key, V: Plain>(entry: &Entry<K, V>, item: &mut DescribeItem<'_>) {
+    let mut key = [0; 64];
+    entry.key.put(&mut key);
+    item(&key[..K::SIZE], &mut |to| {
+        to.open();
+        to.field("key");
+        entry.key.describe(to);
+        if entry.reply != entry.key {
+            to.field("reply");
+            entry.reply.describe(to);
+        }
+        to.field("used");
+        to.number(u128::from(entry.used.get()));
+        to.field("value");
+        entry.value.describe(to);
+        to.close();
+    });
+}

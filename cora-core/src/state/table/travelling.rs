@@ -1,0 +1,161 @@
+//! Entries that travel with their flow: what the protocol of [`migration`](crate::migration) asks of
+//! a table.
+
+use core::any::TypeId;
+
+use super::super::{Malformed, Memory, NO_FLOW, OutOfMemory};
+use super::InsertError;
+use super::entry::{Links, NONE};
+use super::raw::RawTable;
+use crate::key::Key;
+use crate::plain::Plain;
+
+/// Why an entry from the other side could not be installed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImportError {
+    /// The bytes encode no entry.
+    Malformed(Malformed),
+    /// There is no room, or its key is taken.
+    Refused(InsertError),
+}
+
+/// A table whose entries travel with their flows.
+pub trait Travelling {
+    /// Makes room to know the entries of up to `flows` flows. Until then, entries belong to none.
+    fn attach(&mut self, memory: &mut Memory, flows: u32) -> Result<(), OutOfMemory>;
+
+    /// Most entries.
+    fn capacity(&self) -> u32;
+
+    /// The idle time of entries (ns).
+    fn idle(&self) -> u64;
+
+    /// The type of the key.
+    fn key_type(&self) -> TypeId;
+
+    /// The flow of the entry that a key with these words finds.
+    fn flow_of(&self, words: &[u64; 5]) -> Option<u32>;
+
+    /// Whether the flow has entries here.
+    fn has_entries(&self, flow: u32) -> bool;
+
+    /// Visits the words of each key that finds an entry of the flow.
+    fn each_key(&self, flow: u32, visit: &mut dyn FnMut(&[u64; 5]));
+
+    /// Hands out the flow's entries.
+    fn export_flow(&self, flow: u32, piece: &mut dyn FnMut(&[u8]));
+
+    /// Installs an entry of the flow that the other side exported.
+    fn import_entry(&mut self, piece: &[u8], flow: u32) -> Result<(), ImportError>;
+
+    /// Takes the flow's entries out.
+    fn remove_flow(&mut self, flow: u32);
+}
+
+impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
+    fn attach(&mut self, memory: &mut Memory, flows: u32) -> Result<(), OutOfMemory> {
+        self.flow_heads = memory.take_u32(flows as usize)?;
+        Ok(())
+    }
+
+    fn capacity(&self) -> u32 {
+        self.shape.capacity
+    }
+
+    fn idle(&self) -> u64 {
+        self.shape.idle
+    }
+
+    fn key_type(&self) -> TypeId {
+        TypeId::of::<K>()
+    }
+
+    #[inline]
+    fn flow_of(&self, words: &[u64; 5]) -> Option<u32> {
+        let entry = self.entry(self.number_of(words)?)?;
+        (entry.flow != NO_FLOW).then_some(entry.flow)
+    }
+
+    #[inline]
+    fn has_entries(&self, flow: u32) -> bool {
+        self.first_of(flow) != NONE
+    }
+
+    fn each_key(&self, flow: u32, visit: &mut dyn FnMut(&[u64; 5])) {
+        self.each_of(flow, &mut |number| {
+            let Some(entry) = self.entry(number) else { return };
+            visit(&entry.key.words());
+            if entry.reply != entry.key {
+                visit(&entry.reply.words());
+            }
+        });
+    }
+
+    fn export_flow(&self, flow: u32, piece: &mut dyn FnMut(&[u8])) {
+        self.each_of(flow, &mut |number| {
+            if let Some(entry) = self.entry(number) {
+                Self::encode(entry, piece);
+            }
+        });
+    }
+
+    fn import_entry(&mut self, piece: &[u8], flow: u32) -> Result<(), ImportError> {
+        let entry = Self::decode(piece).ok_or(ImportError::Malformed(Malformed))?;
+        self.install(entry, flow).map_err(ImportError::Refused)
+    }
+
+    fn remove_flow(&mut self, flow: u32) {
+        while self.first_of(flow) != NONE {
+            self.release(self.first_of(flow));
+        }
+    }
+}
+
+impl<K: Key, V: Plain> RawTable<K, V> {
+    fn first_of(&self, flow: u32) -> u32 {
+        self.flow_heads.get(flow as usize).map_or(NONE, |head| head.wrapping_sub(1))
+    }
+
+    fn set_first_of(&mut self, flow: u32, number: u32) {
+        if let Some(head) = self.flow_heads.get_mut(flow as usize) {
+            *head = number.wrapping_add(1);
+        }
+    }
+
+    fn each_of(&self, flow: u32, visit: &mut dyn FnMut(u32)) {
+        let mut number = self.first_of(flow);
+        while let Some(entry) = self.entries.get(number) {
+            visit(number);
+            number = entry.flow_links.next;
+        }
+    }
+
+    /// Puts an entry into its flow's list; a flow that nobody knows has none.
+    pub(super) fn join_flow(&mut self, number: u32, flow: u32) {
+        let flow = if (flow as usize) < self.flow_heads.len() { flow } else { NO_FLOW };
+        let next = self.first_of(flow);
+        if let Some(entry) = self.entries.get_mut(number) {
+            entry.flow = flow;
+            entry.flow_links = Links { previous: NONE, next };
+        }
+        if let Some(entry) = self.entries.get_mut(next) {
+            entry.flow_links.previous = number;
+        }
+        self.set_first_of(flow, number);
+    }
+
+    /// Takes an entry out of its flow's list.
+    pub(super) fn leave_flow(&mut self, number: u32) {
+        let Some(entry) = self.entries.get_mut(number) else { return };
+        let (flow, links) = (entry.flow, entry.flow_links);
+        entry.flow = NO_FLOW;
+        entry.flow_links = Links::LOOSE;
+        match self.entries.get_mut(links.previous) {
+            Some(previous) => previous.flow_links.next = links.next,
+            None => self.set_first_of(flow, links.next),
+        }
+        if let Some(next) = self.entries.get_mut(links.next) {
+            next.flow_links.previous = links.previous;
+        }
+    }
+}

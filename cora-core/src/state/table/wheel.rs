@@ -1,0 +1,129 @@
+//! Expiry without scanning.
+//!
+//! A lazy timer wheel: each entry hangs in the slot of the tick at which it would expire if it were
+//! never used again. Using an entry only writes its time. When its tick comes, the entry is looked
+//! at: it expires, or hangs itself in the slot of its new tick. So an entry costs at most one look
+//! per idle time, and a hit touches no list.
+//!
+//! With 64 ticks to an idle time, an entry is freed at most 1/64 of it late. Look-ups compare times
+//! exactly, so lateness shows only in when a full table has room again.
+
+use super::super::{Memory, OutOfMemory};
+use super::entry::{Links, NONE};
+use super::raw::RawTable;
+use crate::key::Key;
+use crate::plain::Plain;
+
+/// Slots. More than the ticks of an idle time plus [`MAX_LAG`], so that an entry is never put back
+/// into a slot that is still to be emptied.
+pub(super) const SLOTS: usize = 256;
+const TICKS_PER_IDLE: u64 = 64;
+/// Ticks that look-ups may leave behind before they are made up for at once.
+const MAX_LAG: u64 = 128;
+/// Entries that one packet looks at.
+const LOOKS_PER_PACKET: u32 = 4;
+
+/// The wheel's slots: heads of lists, as entry number + 1.
+#[derive(Debug)]
+pub(super) struct Wheel {
+    heads: &'static mut [u32],
+    /// Nanoseconds of a tick.
+    tick: u64,
+    /// The next tick whose slot is to be looked at.
+    due: u64,
+}
+
+impl Wheel {
+    pub(super) fn create(memory: &mut Memory, idle: u64) -> Result<Self, OutOfMemory> {
+        Ok(Self { heads: memory.take_u32(SLOTS)?, tick: (idle / TICKS_PER_IDLE).max(1), due: 0 })
+    }
+
+    fn head(&self, slot: u32) -> u32 {
+        self.heads.get(slot as usize).map_or(NONE, |head| head.wrapping_sub(1))
+    }
+
+    fn set_head(&mut self, slot: u32, entry: u32) {
+        if let Some(head) = self.heads.get_mut(slot as usize) {
+            *head = entry.wrapping_add(1);
+        }
+    }
+
+    /// The slot of the first tick at which an entry last used at `used` has expired.
+    fn slot(&self, used: u64, idle: u64) -> u32 {
+        let tick = used.saturating_add(idle).div_ceil(self.tick);
+        (tick % SLOTS as u64) as u32
+    }
+}
+
+impl<K: Key, V: Plain> RawTable<K, V> {
+    /// Looks at a few entries whose tick has come; at all of them when it lags behind, or when
+    /// `everything` is asked for.
+    pub(super) fn expire(&mut self, now: u64, everything: bool) {
+        let today = now / self.wheel.tick;
+        if today < self.wheel.due {
+            return;
+        }
+        let lag = today - self.wheel.due;
+        // A jump over more than the whole wheel: each slot needs one look only.
+        if lag >= SLOTS as u64 {
+            self.wheel.due = today - (SLOTS as u64 - 1);
+        }
+        let mut looks = if everything || lag > MAX_LAG { u32::MAX } else { LOOKS_PER_PACKET };
+        while self.wheel.due <= today {
+            let slot = (self.wheel.due % SLOTS as u64) as u32;
+            if !self.empty_slot(slot, now, &mut looks) {
+                return;
+            }
+            self.wheel.due += 1;
+        }
+    }
+
+    /// Looks at the entries of a slot; `false` when it ran out of looks.
+    fn empty_slot(&mut self, slot: u32, now: u64, looks: &mut u32) -> bool {
+        let mut entry = self.wheel.head(slot);
+        while let Some(found) = self.entries.get(entry) {
+            if *looks == 0 {
+                return false;
+            }
+            *looks -= 1;
+            let next = found.wheel_links.next;
+            let (alive, used) = (found.alive, found.used.get());
+            if alive && now.saturating_sub(used) >= self.shape.idle {
+                self.release(entry);
+            } else if alive {
+                self.unhang(entry);
+                self.hang(entry, used);
+            }
+            entry = next;
+        }
+        true
+    }
+
+    /// Hangs an entry into the wheel.
+    pub(super) fn hang(&mut self, number: u32, used: u64) {
+        let slot = self.wheel.slot(used, self.shape.idle);
+        let next = self.wheel.head(slot);
+        if let Some(entry) = self.entries.get_mut(number) {
+            entry.wheel_slot = slot;
+            entry.wheel_links = Links { previous: NONE, next };
+        }
+        if let Some(entry) = self.entries.get_mut(next) {
+            entry.wheel_links.previous = number;
+        }
+        self.wheel.set_head(slot, number);
+    }
+
+    /// Takes an entry out of the wheel.
+    pub(super) fn unhang(&mut self, number: u32) {
+        let Some(entry) = self.entries.get_mut(number) else { return };
+        let (slot, links) = (entry.wheel_slot, entry.wheel_links);
+        entry.wheel_links = Links::LOOSE;
+        match self.entries.get_mut(links.previous) {
+            Some(previous) => previous.wheel_links.next = links.next,
+            None => self.wheel.set_head(slot, links.next),
+        }
+        if let Some(next) = self.entries.get_mut(links.next) {
+            next.wheel_links.previous = links.previous;
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The state of a TCP connection, as a box in the middle can tell it from the segments it sees.
+//!
+//! The states and the moves between them follow the table that Linux's connection tracking
+//! publishes (`net/netfilter/nf_conntrack_proto_tcp.c`), since that is what operators know and what
+//! has met the world's traffic. Where this differs: nothing but a SYN moves a connection on from
+//! [`TcpState::New`]; picking up a running connection is asked for with [`TcpState::open`]. Sequence
+//! numbers are not followed, so a guessed RST closes a connection here.
+//!
+//! ```text
+//! New ─SYN→ SynSent ─reply SYN+ACK→ SynReceived ─ACK→ Established ─FIN→ FinWait ─ACK→ CloseWait
+//!             │ reply SYN                ↑                                │ FIN          │ FIN
+//!             └→ SimultaneousOpen ─SYN+ACK┘              TimeWait ←ACK─ LastAck ←─────────┘
+//! any ─RST→ Closed;  TimeWait, Closed ─SYN→ SynSent
+//! ```
+
+use core::fmt;
+
+use crate::packet::{Packet, TcpFlags};
+use crate::plain::{Describe, Plain};
+use crate::state::table::Direction;
+use crate::verdict::Reason;
+use crate::verdict::reasons::BadTcpState;
+
+/// The state of a TCP connection. "Original" is the direction of the connection's first segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[repr(u8)]
+pub enum TcpState {
+    /// No segment has counted yet.
+    #[default]
+    New = 0,
+    /// Original has sent SYN.
+    SynSent = 1,
+    /// Both have sent SYN, none has acknowledged: a simultaneous open.
+    SimultaneousOpen = 2,
+    /// A SYN was answered with SYN and ACK.
+    SynReceived = 3,
+    /// The handshake is over.
+    Established = 4,
+    /// One end has sent FIN.
+    FinWait = 5,
+    /// That FIN was acknowledged: the connection is half closed.
+    CloseWait = 6,
+    /// Both have sent FIN.
+    LastAck = 7,
+    /// Both FINs were acknowledged.
+    TimeWait = 8,
+    /// One end has sent RST.
+    Closed = 9,
+}
+
+/// What a segment is to the connection, by its flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Segment {
+    Syn,
+    SynAck,
+    Fin,
+    Ack,
+    Rst,
+}
+
+impl Segment {
+    /// `None` for flags that no segment of a connection has: none at all, SYN with FIN or RST, FIN
+    /// with RST, and FIN, data or urgent data without ACK.
+    #[inline]
+    const fn of(flags: TcpFlags) -> Option<Self> {
+        match (flags.syn(), flags.fin(), flags.rst(), flags.ack()) {
+            (true, false, false, false) => Some(Self::Syn),
+            (true, false, false, true) => Some(Self::SynAck),
+            (false, true, false, true) => Some(Self::Fin),
+            (false, false, false, true) => Some(Self::Ack),
+            (false, false, true, _) => Some(Self::Rst),
+            _ => None,
+        }
+    }
+}
+
+/// What a segment does to a state.
+#[derive(Clone, Copy)]
+enum Move {
+    /// The state becomes this one.
+    To(TcpState),
+    /// It may be right or wrong, the other end will tell: let it through, stay.
+    Stay,
+    /// It can't be.
+    Refuse,
+}
+
+/// Moves by state, for segments `[Syn, SynAck, Fin, Ack, Rst]`.
+type Moves = [[Move; 5]; 10];
+
+const RE: Move = Move::Refuse;
+const ST: Move = Move::Stay;
+const SS: Move = Move::To(TcpState::SynSent);
+const SO: Move = Move::To(TcpState::SimultaneousOpen);
+const SR: Move = Move::To(TcpState::SynReceived);
+const ES: Move = Move::To(TcpState::Established);
+const FW: Move = Move::To(TcpState::FinWait);
+const CW: Move = Move::To(TcpState::CloseWait);
+const LA: Move = Move::To(TcpState::LastAck);
+const TW: Move = Move::To(TcpState::TimeWait);
+const CL: Move = Move::To(TcpState::Closed);
+
+/// A SYN within a connection stays without effect: the other end answers it with an ACK of where it
+/// is (RFC 9293, 3.10.7.4), unless the connection is long dead there.
+#[rustfmt::skip]
+const ORIGINAL: Moves = [
+    //                     Syn SynAck Fin Ack Rst
+    /* New              */ [SS, RE,   RE, RE, RE],
+    /* SynSent          */ [SS, RE,   RE, RE, CL],
+    /* SimultaneousOpen */ [SO, SR,   RE, RE, CL],
+    /* SynReceived      */ [ST, ST,   FW, ES, CL],
+    /* Established      */ [ST, ST,   FW, ES, CL],
+    /* FinWait          */ [ST, ST,   LA, CW, CL],
+    /* CloseWait        */ [ST, ST,   LA, CW, CL],
+    /* LastAck          */ [ST, ST,   LA, TW, CL],
+    /* TimeWait         */ [SS, ST,   TW, TW, CL],
+    /* Closed           */ [SS, ST,   CL, CL, CL],
+];
+
+/// An answer to the first SYN may be an ACK: of an earlier connection, half open at the other end.
+#[rustfmt::skip]
+const REPLY: Moves = [
+    //                     Syn SynAck Fin Ack Rst
+    /* New              */ [RE, RE,   RE, RE, RE],
+    /* SynSent          */ [SO, SR,   RE, ST, CL],
+    /* SimultaneousOpen */ [SO, SR,   RE, ST, CL],
+    /* SynReceived      */ [RE, ST,   FW, SR, CL],
+    /* Established      */ [RE, ST,   FW, ES, CL],
+    /* FinWait          */ [RE, ST,   LA, CW, CL],
+    /* CloseWait        */ [RE, ST,   LA, CW, CL],
+    /* LastAck          */ [RE, ST,   LA, TW, CL],
+    /* TimeWait         */ [RE, ST,   TW, TW, CL],
+    /* Closed           */ [RE, ST,   CL, CL, CL],
+];
+
+impl TcpState {
+    /// All states, in the order of their numbers.
+    const ALL: [Self; 10] = [
+        Self::New,
+        Self::SynSent,
+        Self::SimultaneousOpen,
+        Self::SynReceived,
+        Self::Established,
+        Self::FinWait,
+        Self::CloseWait,
+        Self::LastAck,
+        Self::TimeWait,
+        Self::Closed,
+    ];
+
+    /// The state that this packet, the first seen of its connection, leaves it in.
+    ///
+    /// A SYN opens; an ACK is taken as the middle of a connection that began unseen, a FIN with ACK
+    /// as its end. Everything else, other transports included, gives [`Self::New`].
+    #[inline]
+    pub fn open(packet: &Packet<'_>) -> Self {
+        match packet.tcp().and_then(|tcp| Segment::of(tcp.flags)) {
+            Some(Segment::Syn) => Self::SynSent,
+            Some(Segment::Ack) => Self::Established,
+            Some(Segment::Fin) => Self::FinWait,
+            Some(Segment::SynAck | Segment::Rst) | None => Self::New,
+        }
+    }
+
+    /// Moves on by a packet that travels in `direction`; other transports than TCP change nothing.
+    ///
+    /// Refused with `bad-tcp-state` when no such segment can be: then nothing has changed.
+    #[inline]
+    pub fn advance(&mut self, packet: &Packet<'_>, direction: Direction) -> Result<(), Reason> {
+        let Some(tcp) = packet.tcp() else { return Ok(()) };
+        let segment = Segment::of(tcp.flags).ok_or(BadTcpState)?;
+        match self.after(segment, direction) {
+            Move::To(state) => *self = state,
+            Move::Stay => {}
+            Move::Refuse => return Err(BadTcpState),
+        }
+        Ok(())
+    }
+
+    #[inline]
+    const fn after(self, segment: Segment, direction: Direction) -> Move {
+        let moves = match direction {
+            Direction::Original => &ORIGINAL,
+            Direction::Reply => &REPLY,
+        };
+        moves[self as usize][segment as usize]
+    }
+
+    /// Whether the connection is over: both ends have closed it, or one has reset it. What still
+    /// comes are retransmits, or a SYN that opens it again.
+    #[inline]
+    pub const fn is_closed(self) -> bool {
+        matches!(self, Self::TimeWait | Self::Closed)
+    }
+
+    /// The state's name, as reports show it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::SynSent => "syn-sent",
+            Self::SimultaneousOpen => "simultaneous-open",
+            Self::SynReceived => "syn-received",
+            Self::Established => "established",
+            Self::FinWait => "fin-wait",
+            Self::CloseWait => "close-wait",
+            Self::LastAck => "last-ack",
+            Self::TimeWait => "time-wait",
+            Self::Closed => "closed",
+        }
+    }
+}
+
+impl fmt::Display for TcpState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Plain for TcpState {
+    const SIZE: usize = 1;
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        out[0] = *self as u8;
+    }
+    #[inline]
+    fn get(bytes: &[u8]) -> Option<Self> {
+        Self::ALL.get(usize::from(*bytes.first()?)).copied()
+    }
+    fn describe(&self, to: &mut dyn Describe) {
+        to.text(self);
+    }
+}

@@ -1,0 +1,201 @@
+//! What becomes of a packet.
+//!
+//! A handler returns a [`Verdict`]: `Ok` says how the packet leaves, `Err` that it does not. Being a
+//! plain `Result`, it makes `?` work on everything that can refuse a packet: a header that does not
+//! parse, a table that is full, a connection that does not allow the segment.
+
+use core::fmt;
+
+use crate::packet::Port;
+
+/// What a handler says about its packet.
+pub type Verdict = Result<Forward, Stop>;
+
+/// How a packet goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forward {
+    /// Out at the port opposite to the one it came in by.
+    Transmit,
+    /// To the local network stack of the machine the NIC is in.
+    Pass,
+    /// Out at a port of the handler's choice.
+    Redirect(Port),
+}
+
+/// The packet leaves at the port opposite to the one it came in by.
+#[expect(non_upper_case_globals, reason = "reads as the verdict it is: `Transmit`")]
+pub const Transmit: Verdict = Ok(Forward::Transmit);
+
+/// The packet goes to the local network stack.
+#[expect(non_upper_case_globals, reason = "reads as the verdict it is: `Pass`")]
+pub const Pass: Verdict = Ok(Forward::Pass);
+
+/// The packet leaves at `port`.
+#[expect(non_snake_case, reason = "reads as the verdict it is: `Redirect(port)`")]
+#[inline]
+pub const fn Redirect(port: Port) -> Verdict {
+    Ok(Forward::Redirect(port))
+}
+
+/// The packet ends here, and is counted under the name of `reason`.
+#[expect(non_snake_case, reason = "reads as the verdict it is: `Drop(NotAllowed)`")]
+#[inline]
+pub const fn Drop(reason: Reason) -> Verdict {
+    Err(Stop::drop(reason))
+}
+
+/// Why a handler stopped without forwarding its packet.
+///
+/// Opaque on purpose: a handler passes it on with `?` and makes one with [`Drop`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stop(Cause);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    Drop(Reason),
+    Punt,
+}
+
+impl Stop {
+    /// The packet is dropped for `reason`.
+    #[inline]
+    pub const fn drop(reason: Reason) -> Self {
+        Self(Cause::Drop(reason))
+    }
+
+    /// The handler reached for a state that this side does not hold: the packet goes to the other
+    /// side. Only generated code makes one.
+    #[doc(hidden)]
+    #[inline]
+    pub const fn punt() -> Self {
+        Self(Cause::Punt)
+    }
+
+    /// The reason of a drop, or `None` for a punt.
+    #[inline]
+    pub const fn reason(&self) -> Option<Reason> {
+        match self.0 {
+            Cause::Drop(reason) => Some(reason),
+            Cause::Punt => None,
+        }
+    }
+}
+
+impl From<Reason> for Stop {
+    #[inline]
+    fn from(reason: Reason) -> Self {
+        Self::drop(reason)
+    }
+}
+
+/// A named reason to drop a packet.
+///
+/// Cora's own are in [`reasons`]; a program adds its own with
+/// `const SynFlood: Reason = Reason::new("syn-flood");`. The name is what reports count by.
+#[derive(Clone, Copy)]
+pub struct Reason {
+    name: &'static str,
+    id: u32,
+}
+
+impl Reason {
+    /// Longest name, in bytes, that reports keep whole.
+    pub const MAX_NAME: usize = 40;
+
+    /// A reason with this name: lower case, words joined by `-`, at most [`Self::MAX_NAME`] bytes.
+    ///
+    /// # Panics
+    /// When the name is empty or too long; in a `const`, that is an error at build time.
+    pub const fn new(name: &'static str) -> Self {
+        assert!(!name.is_empty(), "a drop reason needs a name");
+        assert!(name.len() <= Self::MAX_NAME, "the name of a drop reason has at most 40 bytes");
+        Self { name, id: fnv1a(name.as_bytes()) }
+    }
+
+    /// The name that reports count by.
+    #[inline]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// A number for quick comparison: equal names have equal numbers.
+    #[inline]
+    pub const fn id(&self) -> u32 {
+        self.id
+    }
+}
+
+impl PartialEq for Reason {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id && self.name == other.name
+    }
+}
+
+impl Eq for Reason {}
+
+impl fmt::Debug for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// FNV-1a, 32 bits: <http://www.isthe.com/chongo/tech/comp/fnv/>.
+const fn fnv1a(bytes: &[u8]) -> u32 {
+    let mut hash = 0x811c_9dc5_u32;
+    let mut at = 0;
+    while at < bytes.len() {
+        hash = (hash ^ bytes[at] as u32).wrapping_mul(0x0100_0193);
+        at += 1;
+    }
+    hash
+}
+
+/// The reasons that Cora itself gives, and common ones for programs.
+#[expect(non_upper_case_globals, reason = "read as the reasons they are: `Drop(NotAllowed)`")]
+pub mod reasons {
+    use super::Reason;
+
+    /// The policy does not allow this packet.
+    pub const NotAllowed: Reason = Reason::new("not-allowed");
+    /// Neither IPv4 nor IPv6.
+    pub const NotIp: Reason = Reason::new("not-ip");
+    /// A header ends after the packet does.
+    pub const Truncated: Reason = Reason::new("truncated");
+    /// A header contradicts itself: a version, a length or an offset cannot be.
+    pub const Malformed: Reason = Reason::new("malformed");
+    /// A fragment of an IP packet, which carries no whole flow key.
+    pub const Fragment: Reason = Reason::new("fragment");
+    /// A transport without ports or identifiers, so without a flow key.
+    pub const NoFlow: Reason = Reason::new("no-flow");
+    /// A keyed state has no room for another entry.
+    pub const TableFull: Reason = Reason::new("table-full");
+    /// The reply key of a new entry names another entry already.
+    pub const KeyTaken: Reason = Reason::new("key-taken");
+    /// A TCP segment that the state of its connection does not allow.
+    pub const BadTcpState: Reason = Reason::new("bad-tcp-state");
+    /// Longer than the longest frame that the rings carry.
+    pub const TooLong: Reason = Reason::new("too-long");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn question_mark_carries_a_reason_out() {
+        fn handler(full: bool) -> Verdict {
+            let inserted: Result<(), Reason> = if full { Err(reasons::TableFull) } else { Ok(()) };
+            inserted?;
+            Transmit
+        }
+        assert_eq!(handler(false), Transmit);
+        assert_eq!(handler(true), Drop(reasons::TableFull));
+    }
+
+    #[test]
+    fn a_punt_is_not_a_drop() {
+        assert_eq!(Stop::punt().reason(), None);
+        assert_eq!(Stop::drop(reasons::NotIp).reason(), Some(reasons::NotIp));
+    }
+}

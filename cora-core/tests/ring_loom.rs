@@ -1,0 +1,203 @@
+//! The ring under loom, which tries every interleaving and every value a load may return:
+//! `RUSTFLAGS="--cfg loom" cargo test -p cora-core --release --test ring_loom`.
+//!
+//! The two ends are the code that runs; only the memory is loom's. Each data word has a race
+//! detector beside it, so an access that is not ordered by the indices fails, in either direction.
+//! The last tests take one ordering away on purpose, and must fail.
+#![cfg(loom)]
+#![expect(unsafe_code, reason = "loom's race detector is not Sync by itself")]
+
+use cora_core::ring::{Consumer, Producer, PushError, RingMemory};
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU64, Ordering};
+use loom::thread;
+
+/// A data word: its value, and what notices accesses that nothing orders.
+struct Slot {
+    value: std::sync::atomic::AtomicU64,
+    races: UnsafeCell<()>,
+}
+
+struct Words {
+    head: AtomicU64,
+    tail: AtomicU64,
+    data: Vec<Slot>,
+}
+
+// SAFETY: nothing is stored in the cells; loom is told of accesses to them, and loom runs one thread
+// at a time.
+unsafe impl Sync for Words {}
+// SAFETY: as above; nothing in it belongs to a thread.
+unsafe impl Send for Words {}
+
+/// Orderings by which the indices are written. The right ones are both `Release`.
+#[derive(Clone, Copy)]
+struct Orders {
+    head: Ordering,
+    tail: Ordering,
+}
+
+const RIGHT: Orders = Orders { head: Ordering::Release, tail: Ordering::Release };
+
+#[derive(Clone)]
+struct LoomMemory {
+    words: Arc<Words>,
+    orders: Orders,
+}
+
+impl LoomMemory {
+    fn new(words: usize, position: u64, orders: Orders) -> Self {
+        let slot =
+            || Slot { value: std::sync::atomic::AtomicU64::new(0), races: UnsafeCell::new(()) };
+        let words = Words {
+            head: AtomicU64::new(position),
+            tail: AtomicU64::new(position),
+            data: (0..words).map(|_| slot()).collect(),
+        };
+        Self { words: Arc::new(words), orders }
+    }
+}
+
+impl RingMemory for LoomMemory {
+    fn words(&self) -> usize {
+        self.words.data.len()
+    }
+    fn load(&self, index: usize) -> u64 {
+        let slot = &self.words.data[index];
+        slot.races.with(|_| ());
+        slot.value.load(Ordering::Relaxed)
+    }
+    fn store(&self, index: usize, word: u64) {
+        let slot = &self.words.data[index];
+        slot.races.with_mut(|_| ());
+        slot.value.store(word, Ordering::Relaxed);
+    }
+    fn head(&self) -> u64 {
+        self.words.head.load(Ordering::Acquire)
+    }
+    fn set_head(&self, position: u64) {
+        self.words.head.store(position, self.orders.head);
+    }
+    fn tail(&self) -> u64 {
+        self.words.tail.load(Ordering::Acquire)
+    }
+    fn set_tail(&self, position: u64) {
+        self.words.tail.store(position, self.orders.tail);
+    }
+}
+
+/// Payload of record `number`.
+fn payload(number: u16, len: usize) -> Vec<u8> {
+    (0..len).map(|at| at as u8 ^ (number as u8 + 1)).collect()
+}
+
+fn push(producer: &mut Producer<LoomMemory>, number: u16, len: usize) {
+    let payload = payload(number, len);
+    let (head, tail) = payload.split_at(len / 3);
+    while let Err(error) = producer.push(number, &[head, tail]) {
+        assert_eq!(error, PushError::Full);
+        thread::yield_now();
+    }
+}
+
+fn pop(consumer: &mut Consumer<LoomMemory>, number: u16, len: usize) {
+    let mut buffer = [0; 128];
+    loop {
+        if let Some(record) = consumer.pop(&mut buffer).expect("an honest peer") {
+            assert_eq!((record.kind, &buffer[..record.len]), (number, &payload(number, len)[..]));
+            return;
+        }
+        thread::yield_now();
+    }
+}
+
+/// Three records, the first two published together, around the end of a lap.
+fn batch_around_a_lap(orders: Orders) {
+    loom::model(move || {
+        let memory = LoomMemory::new(32, 16, orders);
+        let mut producer = Producer::new(memory.clone());
+        let writing = thread::spawn(move || {
+            push(&mut producer, 0, 3);
+            push(&mut producer, 1, 20);
+            producer.publish();
+            push(&mut producer, 2, 9);
+            producer.publish();
+        });
+        let mut consumer = Consumer::new(memory);
+        for (number, len) in [(0, 3), (1, 20), (2, 9)] {
+            pop(&mut consumer, number, len);
+            consumer.release();
+        }
+        writing.join().expect("the producer ends");
+    });
+}
+
+/// The ring is full but for one line, so the third record waits until the consumer gave room back,
+/// which it does for two records together.
+fn full_ring(orders: Orders) {
+    loom::model(move || {
+        let memory = LoomMemory::new(32, 0, orders);
+        let mut producer = Producer::new(memory.clone());
+        for number in 0..3 {
+            push(&mut producer, number, 10);
+        }
+        producer.publish();
+        let writing = thread::spawn(move || {
+            for number in 3..6 {
+                push(&mut producer, number, 10);
+                producer.publish();
+            }
+        });
+        let mut consumer = Consumer::new(memory);
+        for number in 0..6 {
+            pop(&mut consumer, number, 10);
+            if number % 2 == 1 {
+                consumer.release();
+            }
+        }
+        writing.join().expect("the producer ends");
+    });
+}
+
+#[test]
+fn ring_batch_around_a_lap() {
+    batch_around_a_lap(RIGHT);
+}
+
+#[test]
+fn ring_full() {
+    full_ring(RIGHT);
+}
+
+/// A record of two lines where one remains of the lap: padding and record become visible together.
+#[test]
+fn ring_padding() {
+    loom::model(|| {
+        let memory = LoomMemory::new(64, 48, RIGHT);
+        let mut producer = Producer::new(memory.clone());
+        let writing = thread::spawn(move || {
+            push(&mut producer, 0, 5);
+            producer.publish();
+            push(&mut producer, 1, 70);
+            producer.publish();
+        });
+        let mut consumer = Consumer::new(memory);
+        pop(&mut consumer, 0, 5);
+        pop(&mut consumer, 1, 70);
+        consumer.release();
+        writing.join().expect("the producer ends");
+    });
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn ring_without_release_of_the_head_is_caught() {
+    batch_around_a_lap(Orders { head: Ordering::Relaxed, ..RIGHT });
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn ring_without_release_of_the_tail_is_caught() {
+    full_ring(Orders { tail: Ordering::Relaxed, ..RIGHT });
+}

@@ -1,0 +1,182 @@
+//! The ring against a model: random pushes, publications, pops and releases agree with a `VecDeque`,
+//! around many laps.
+// Not under Miri: safe code on heap memory, which takes it minutes; see `ring_threads.rs`.
+#![cfg(not(any(loom, miri)))]
+
+mod ring_memory;
+
+use std::collections::VecDeque;
+
+use cora_core::ring::{Consumer, Producer, PushError};
+use proptest::prelude::*;
+use ring_memory::HeapMemory;
+
+/// One step of either side.
+#[derive(Clone, Debug)]
+enum Step {
+    Push { kind: u16, len: usize, cuts: (usize, usize) },
+    Publish,
+    Pop,
+    Release,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let push = (any::<u16>(), 0..300_usize, (0..300_usize, 0..300_usize))
+        .prop_map(|(kind, len, cuts)| Step::Push { kind, len, cuts });
+    let step = prop_oneof![4 => push, 2 => Just(Step::Publish), 4 => Just(Step::Pop), 2 => Just(Step::Release)];
+    prop::collection::vec(step, 1..200)
+}
+
+/// What a ring should do, written down the slow way.
+struct Model {
+    words: u64,
+    head: u64,
+    published: u64,
+    tail: u64,
+    released: u64,
+    /// Where each record ends, its kind and its payload.
+    records: VecDeque<(u64, u16, Vec<u8>)>,
+}
+
+impl Model {
+    /// Where a record of `len` bytes would end, if it has room.
+    fn room(&self, len: usize) -> Result<u64, PushError> {
+        let span = (len as u64 + 8).div_ceil(64) * 8;
+        if span > self.words / 4 {
+            return Err(PushError::TooLong);
+        }
+        let lap_end = (self.head / self.words + 1) * self.words;
+        let begin = if self.head + span > lap_end { lap_end } else { self.head };
+        if begin + span > self.released + self.words {
+            Err(PushError::Full)
+        } else {
+            Ok(begin + span)
+        }
+    }
+
+    fn push(&mut self, kind: u16, payload: &[u8]) -> Result<(), PushError> {
+        self.head = self.room(payload.len())?;
+        self.records.push_back((self.head, kind, payload.to_vec()));
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Option<(u16, Vec<u8>)> {
+        if self.records.front()?.0 > self.published {
+            return None;
+        }
+        let (end, kind, payload) = self.records.pop_front()?;
+        self.tail = end;
+        Some((kind, payload))
+    }
+}
+
+/// `payload` as three parts, cut somewhere.
+fn cut(payload: &[u8], (a, b): (usize, usize)) -> [&[u8]; 3] {
+    let (head, tail) = payload.split_at(a.min(payload.len()));
+    let (middle, tail) = tail.split_at(b.min(tail.len()));
+    [head, middle, tail]
+}
+
+fn run(words: usize, start: u64, steps: &[Step]) -> Result<(), TestCaseError> {
+    let memory = HeapMemory::new(words, start);
+    let (mut producer, mut consumer) = (Producer::new(memory.clone()), Consumer::new(memory));
+    let (words, records) = (words as u64, VecDeque::new());
+    let mut model =
+        Model { words, head: start, published: start, tail: start, released: start, records };
+    let (mut buffer, mut pushed, mut popped) = ([0_u8; 300], 0, 0);
+    for (number, step) in steps.iter().enumerate() {
+        match step {
+            Step::Push { kind, len, cuts } => {
+                let payload: Vec<u8> = (0..*len).map(|at| (at ^ number) as u8).collect();
+                prop_assert_eq!(producer.has_room(*len), model.room(*len).is_ok());
+                let outcome = producer.push(*kind, &cut(&payload, *cuts));
+                prop_assert_eq!(outcome, model.push(*kind, &payload));
+                pushed += u64::from(outcome.is_ok());
+            }
+            Step::Publish => {
+                producer.publish();
+                model.published = model.head;
+            }
+            Step::Pop => {
+                let found = consumer.pop(&mut buffer).expect("an honest peer");
+                let found = found.map(|record| (record.kind, buffer[..record.len].to_vec()));
+                popped += u64::from(found.is_some());
+                prop_assert_eq!(found, model.pop());
+            }
+            Step::Release => {
+                consumer.release();
+                model.released = model.tail;
+            }
+        }
+    }
+    prop_assert_eq!((producer.records(), consumer.records()), (pushed, popped));
+    prop_assert_eq!(producer.free_bytes() as u64, (words - (model.head - model.released)) * 8);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 2000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn ring_agrees_with_the_model(size in 5..9_u32, start in 0..64_u64, steps in steps()) {
+        run(1 << size, start * 8, &steps)?;
+    }
+}
+
+#[test]
+fn ring_takes_several_records_when_it_says_so() {
+    let memory = HeapMemory::new(64, 56);
+    let mut producer = Producer::new(memory);
+    // One line remains of the lap: the long record pads it and takes two of the next lap's eight.
+    assert!(producer.has_room_for(&[100, 100, 100, 1]));
+    assert!(!producer.has_room_for(&[100, 100, 100, 1, 1]));
+    for len in [100, 100, 100, 1] {
+        producer.push(0, &[&[9; 100][..len]]).expect("it said so");
+    }
+    assert_eq!(producer.push(0, &[&[1]]), Err(PushError::Full));
+    assert_eq!(producer.occupancy(), 64 * 8);
+}
+
+#[test]
+fn ring_shows_nothing_before_it_is_published() {
+    let memory = HeapMemory::new(64, 0);
+    let (mut producer, mut consumer) = (Producer::new(memory.clone()), Consumer::new(memory));
+    let mut buffer = [0; 64];
+    producer.push(1, &[b"first"]).expect("room");
+    producer.push(2, &[b"second"]).expect("room");
+    assert_eq!(consumer.pop(&mut buffer), Ok(None));
+    producer.publish();
+    assert_eq!(consumer.pop(&mut buffer).map(|record| record.map(|r| r.kind)), Ok(Some(1)));
+    assert_eq!(consumer.pop(&mut buffer).map(|record| record.map(|r| r.kind)), Ok(Some(2)));
+    assert_eq!(consumer.is_empty(), Ok(true));
+    let before = producer.free_bytes();
+    consumer.release();
+    assert_eq!(producer.free_bytes(), before + 128);
+}
+
+#[test]
+fn ring_ends_go_on_where_the_indices_stand() {
+    let memory = HeapMemory::new(64, 0);
+    let (mut producer, mut consumer) =
+        (Producer::new(memory.clone()), Consumer::new(memory.clone()));
+    let mut buffer = [0; 64];
+    for kind in 0..3 {
+        producer.push(kind, &[&kind.to_le_bytes()]).expect("room");
+    }
+    producer.publish();
+    assert!(consumer.pop(&mut buffer).is_ok_and(|record| record.is_some()));
+    consumer.release();
+
+    let (mut producer, mut consumer) = (Producer::new(memory.clone()), Consumer::new(memory));
+    producer.push(3, &[]).expect("room");
+    producer.publish();
+    let mut kinds = Vec::new();
+    while let Some(record) = consumer.pop(&mut buffer).expect("an honest peer") {
+        kinds.push(record.kind);
+    }
+    assert_eq!(kinds, [1, 2, 3]);
+}

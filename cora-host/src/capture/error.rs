@@ -1,0 +1,173 @@
+//! What can be wrong with a capture, in words and with the byte it is wrong at.
+
+use std::io;
+
+use thiserror::Error;
+
+use super::{MAX_BLOCK, MAX_FRAME};
+
+/// Why a capture can't be read (further).
+#[derive(Debug, Error)]
+pub enum CaptureError {
+    /// The file does not open.
+    #[error("the file does not open: {source}")]
+    Open {
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The system fails to read on.
+    #[error("reading the capture failed at byte {offset}: {source}")]
+    Read {
+        /// Bytes read before.
+        offset: u64,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The bytes are not those of a capture.
+    #[error("at byte {offset}: {fault}")]
+    Corrupt {
+        /// Where the header, record or block begins that is wrong.
+        offset: u64,
+        /// What is wrong with it.
+        fault: Fault,
+    },
+}
+
+/// What is wrong with the bytes of a capture.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Fault {
+    /// There are none.
+    #[error("the capture is empty, without even a header")]
+    Empty,
+    /// They begin with no known magic number.
+    #[error("neither pcap nor pcapng: it begins with {}{}", hex(*magic), hint(*magic))]
+    NotACapture {
+        /// The first four bytes.
+        magic: [u8; 4],
+    },
+    /// A pcap or pcapng of another version.
+    #[error("version {major}.{minor} of the format is not one that can be read")]
+    Version {
+        /// Major version.
+        major: u16,
+        /// Minor version.
+        minor: u16,
+    },
+    /// Frames of another link layer.
+    #[error("the link type is {link}{}, but only Ethernet (1) can be read", link_name(*link))]
+    LinkType {
+        /// The number in the capture.
+        link: u32,
+    },
+    /// The capture ends too early.
+    #[error("the capture ends within {what}: {has} bytes where {needs} should be")]
+    Truncated {
+        /// What should be there.
+        what: &'static str,
+        /// Bytes that are there.
+        has: usize,
+        /// Bytes that should be.
+        needs: usize,
+    },
+    /// A frame beyond what is possible.
+    #[error("a packet claims {len} captured bytes; more than {MAX_FRAME} can't be right")]
+    FrameTooLong {
+        /// Its length.
+        len: u32,
+    },
+    /// A block beyond what is kept in memory.
+    #[error("a block of type {kind} claims {len} bytes; more than {MAX_BLOCK} can't be right")]
+    BlockTooLong {
+        /// Its type.
+        kind: u32,
+        /// Its length.
+        len: u32,
+    },
+    /// A block length that no block has.
+    #[error("a block of type {kind:#x} claims {len} bytes, which is {}", odd_length(*len))]
+    BlockLength {
+        /// Its type.
+        kind: u32,
+        /// Its length.
+        len: u32,
+    },
+    /// The two lengths of a block differ.
+    #[error("a block's length is {first} at its beginning and {last} at its end")]
+    LengthsDiffer {
+        /// At the beginning.
+        first: u32,
+        /// At the end.
+        last: u32,
+    },
+    /// A section header without the mark that tells its byte order.
+    #[error("the section's byte-order mark is {mark:#010x}, not 0x1a2b3c4d in either order")]
+    ByteOrder {
+        /// What stands there.
+        mark: u32,
+    },
+    /// A packet at an interface that was not described.
+    #[error("a packet names interface {interface}, but the section has described {described}")]
+    NoSuchInterface {
+        /// Its number.
+        interface: u32,
+        /// Interfaces described before.
+        described: usize,
+    },
+    /// More interfaces than are kept in memory.
+    #[error("the section describes more than {max} interfaces")]
+    TooManyInterfaces {
+        /// How many are kept.
+        max: usize,
+    },
+    /// Something that should lie in a block reaches beyond it.
+    #[error("{what} takes {len} bytes where its block has {room}")]
+    BeyondBlock {
+        /// What.
+        what: &'static str,
+        /// Its length.
+        len: usize,
+        /// What is left for it.
+        room: usize,
+    },
+    /// A time stamp that 64 bits of nanoseconds since 1970 can't say.
+    #[error("a time stamp lies before 1970 or after 2554")]
+    Time,
+}
+
+fn hex(magic: [u8; 4]) -> String {
+    let [a, b, c, d] = magic;
+    format!("{a:02x} {b:02x} {c:02x} {d:02x}")
+}
+
+/// What else begins so.
+fn hint(magic: [u8; 4]) -> &'static str {
+    match magic {
+        [0x1f, 0x8b, ..] => " (gzip: unpack it first)",
+        [0x28, 0xb5, 0x2f, 0xfd] => " (zstd: unpack it first)",
+        [0xfd, b'7', b'z', b'X'] => " (xz: unpack it first)",
+        [0x34, 0xcd, 0xb2, 0xa1] | [0xa1, 0xb2, 0xcd, 0x34] => " (a pcap with patched records)",
+        _ => "",
+    }
+}
+
+/// Names of link types that captures often have: <https://www.tcpdump.org/linktypes.html>.
+fn link_name(link: u32) -> &'static str {
+    match link {
+        0 => " (BSD loopback)",
+        6 => " (Token Ring)",
+        9 => " (PPP)",
+        12 | 14 | 101 => " (raw IP)",
+        105 => " (IEEE 802.11)",
+        113 => " (Linux cooked)",
+        127 => " (802.11 with radiotap)",
+        195 => " (IEEE 802.15.4)",
+        228 => " (raw IPv4)",
+        229 => " (raw IPv6)",
+        276 => " (Linux cooked, version 2)",
+        _ => "",
+    }
+}
+
+fn odd_length(len: u32) -> &'static str {
+    if len.is_multiple_of(4) { "shorter than such a block" } else { "no multiple of 4" }
+}

@@ -1,0 +1,53 @@
+//! Hand-made captures of every variant, and what the reader makes of them.
+
+mod comparing;
+mod damaged;
+mod make;
+mod reading;
+
+use super::{CaptureError, Fault, Reader};
+
+/// A frame, as the tests look at it.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    time: u64,
+    interface: u32,
+    bytes: Vec<u8>,
+    original_len: u32,
+}
+
+/// All frames of a capture that should be whole.
+fn read(capture: &[u8]) -> Vec<Seen> {
+    let (frames, error) = read_until_error(capture);
+    assert!(error.is_none(), "{}", error.expect("there is one"));
+    frames
+}
+
+/// Frames up to the first error, and it.
+fn read_until_error(capture: &[u8]) -> (Vec<Seen>, Option<CaptureError>) {
+    let mut frames = Vec::new();
+    let mut reader = match Reader::new(capture) {
+        Ok(reader) => reader,
+        Err(error) => return (frames, Some(error)),
+    };
+    loop {
+        match reader.next_frame() {
+            Ok(Some(frame)) => frames.push(Seen {
+                time: frame.time,
+                interface: frame.interface,
+                bytes: frame.bytes.to_vec(),
+                original_len: frame.original_len,
+            }),
+            Ok(None) => return (frames, None),
+            Err(error) => return (frames, Some(error)),
+        }
+    }
+}
+
+/// The error of a damaged capture: where, and what.
+fn fault(capture: &[u8]) -> (u64, Fault) {
+    match read_until_error(capture).1 {
+        Some(CaptureError::Corrupt { offset, fault }) => (offset, fault),
+        other => panic!("not a fault: {other:?}"),
+    }
+}

@@ -1,0 +1,131 @@
+//! The command line of a program.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use cora_core::app::App;
+use serde_json::Value;
+
+use crate::inside::{DEFAULT, Inside};
+use crate::nic_process::{NIC_COMMAND, NicMode};
+use crate::report::RunReport;
+use crate::run::{Request, run};
+use crate::{Program, RunError};
+
+/// A network function that runs on SmartNIC and host together.
+#[derive(Debug, Parser)]
+#[command(arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run it on a capture.
+    Run(RunArguments),
+    /// Print the state-flow graph it was built with, as JSON.
+    Graph,
+    /// Print the plan it was built with, as JSON.
+    Plan,
+    /// Be the NIC half of a run: started by `run --nic native`.
+    #[command(name = NIC_COMMAND, hide = true)]
+    Nic {
+        /// File descriptor of the shared region.
+        fd: i32,
+        /// Its bytes.
+        length: usize,
+    },
+}
+
+#[derive(Debug, Args)]
+struct RunArguments {
+    /// How the NIC half runs.
+    #[arg(long, value_enum, default_value = "native")]
+    nic: NicMode,
+    /// The capture that comes in at the NIC's wire: pcap or pcapng, Ethernet.
+    #[arg(long = "in", value_name = "FILE")]
+    input: PathBuf,
+    /// Where to write what leaves, as pcap.
+    #[arg(long = "out", value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print one JSON object instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// Where to write the final state of every table, as JSON in canonical order.
+    #[arg(long, value_name = "FILE")]
+    state_out: Option<PathBuf>,
+    /// A configuration for a read-mostly state, as State=file.
+    #[arg(long = "config", value_name = "STATE=FILE", value_parser = configuration)]
+    configurations: Vec<(String, PathBuf)>,
+    /// Source prefixes that come in at the inside port, unless the capture has several interfaces.
+    #[arg(long, value_name = "PREFIX,…", default_value = DEFAULT)]
+    inside: Inside,
+}
+
+fn configuration(text: &str) -> Result<(String, PathBuf), String> {
+    let (state, file) = text.split_once('=').ok_or("write it as State=file, for example Backends=backends.txt")?;
+    Ok((state.into(), file.into()))
+}
+
+/// The `main` of a program. Exit status: 0 when every packet is accounted for, 1 when something failed,
+/// 2 for a wrong command line.
+pub fn main<A: App>(program: Program) -> ExitCode {
+    let matches = Cli::command().name(A::NAME).get_matches();
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    match cli.command {
+        Command::Run(arguments) => run_command::<A>(&program, arguments),
+        Command::Graph => print(program.graph_json),
+        Command::Plan => print(program.plan_json),
+        Command::Nic { fd, length } => ExitCode::from((program.native_nic)(fd, length) as u8),
+    }
+}
+
+fn run_command<A: App>(program: &Program, arguments: RunArguments) -> ExitCode {
+    let RunArguments { nic, input, output, json, state_out, configurations, inside } = arguments;
+    let request = Request { nic, input, output, configurations, inside };
+    let finished = run::<A>(program, &request).and_then(|(report, state)| {
+        if let Some(path) = &state_out {
+            write_state(path, &state)?;
+        }
+        Ok(report)
+    });
+    match finished {
+        Ok(report) => tell(&report, json),
+        Err(error) => fail(&error.to_string()),
+    }
+}
+
+fn tell(report: &RunReport, json: bool) -> ExitCode {
+    let text = if json {
+        serde_json::to_string_pretty(report).unwrap_or_default()
+    } else {
+        report.to_string()
+    };
+    let printed = print(&text);
+    let faults = report.faults();
+    if faults.is_empty() { printed } else { fail(&faults.join("; ")) }
+}
+
+fn write_state(path: &Path, state: &Value) -> Result<(), RunError> {
+    let failed = |cause| RunError::File { path: path.into(), cause };
+    let mut file = BufWriter::new(std::fs::File::create(path).map_err(failed)?);
+    serde_json::to_writer_pretty(&mut file, state).map_err(|error| failed(error.into()))?;
+    file.write_all(b"\n").and_then(|()| file.flush()).map_err(failed)
+}
+
+fn print(text: &str) -> ExitCode {
+    // A reader that went away (`| head`) is no failure of the run.
+    let _printed = writeln!(std::io::stdout(), "{}", text.trim_end());
+    ExitCode::SUCCESS
+}
+
+fn fail(what: &str) -> ExitCode {
+    let _printed = writeln!(std::io::stderr(), "error: {what}");
+    ExitCode::FAILURE
+}

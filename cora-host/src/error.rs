@@ -1,0 +1,102 @@
+//! Why a run ends early, and what to do about it.
+
+use std::path::PathBuf;
+
+use cora_core::migration::ProtocolError;
+use cora_core::region::AttachError;
+use cora_core::ring::RingError;
+use cora_core::state::OutOfMemory;
+
+use crate::capture::CaptureError;
+
+/// Why a run ends early.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A file can't be opened, read or written.
+    #[error("{}: {cause}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        cause: std::io::Error,
+    },
+    /// A capture is not one, or is damaged.
+    #[error("{}: {cause}", path.display())]
+    Capture {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        cause: CaptureError,
+    },
+    /// The states don't fit.
+    #[error("{0}: lower a `capacity`, or give the machine more memory")]
+    Memory(OutOfMemory),
+    /// The kernel won't.
+    #[error("{what}: {cause}")]
+    System {
+        /// What was asked of it.
+        what: &'static str,
+        /// What it says.
+        cause: std::io::Error,
+    },
+    /// The program has no NIC half for the emulator.
+    #[error(
+        "this program was built without its NIC half: build it with `--features nic`, or run it with \
+         `--nic native`"
+    )]
+    NoNicImage,
+    /// There is no emulator.
+    #[error(
+        "no qemu-aarch64 in PATH: install it (Debian: `apt-get install qemu-user`), set CORA_QEMU to its \
+         path, or run with `--nic native`"
+    )]
+    NoEmulator,
+    /// The NIC process could not be started.
+    #[error("can't start the NIC process ({program}): {cause}")]
+    Start {
+        /// The program.
+        program: String,
+        /// What the system says.
+        cause: std::io::Error,
+    },
+    /// The NIC process ended by itself.
+    #[error("the NIC process ended early ({status}); {packets} packets were on their way")]
+    NicDied {
+        /// How it ended.
+        status: String,
+        /// Packets fed in that have no outcome.
+        packets: u64,
+    },
+    /// The NIC process lives, but does nothing.
+    #[error("the NIC process has not moved for {seconds} s; it was ended")]
+    NicSilent {
+        /// How long.
+        seconds: u64,
+    },
+    /// The region can't be made.
+    #[error("the shared region: {0}")]
+    Region(AttachError),
+    /// A ring is broken.
+    #[error("a ring from the NIC is broken: {0}")]
+    Ring(#[from] RingError),
+    /// A ring to the NIC is broken.
+    #[error("a ring to the NIC is broken")]
+    RingToNic,
+    /// The NIC said something impossible.
+    #[error("the NIC broke the protocol: {0}")]
+    Protocol(#[from] ProtocolError),
+    /// A `--config` names no read-mostly state.
+    #[error("--config {name}: the program has no read-mostly state of that name")]
+    NoSuchState {
+        /// The name.
+        name: String,
+    },
+    /// A configuration is refused by its state.
+    #[error("{}: {reason}", path.display())]
+    Configuration {
+        /// The file.
+        path: PathBuf,
+        /// What the state says.
+        reason: &'static str,
+    },
+}

@@ -1,0 +1,51 @@
+//! The runtime of the host half: it starts the NIC, plays the wire, handles what the NIC passes on, and
+//! reports.
+//!
+//! A program's `main` is [`main`]; `cora::app!` writes it. Its command line:
+//!
+//! ```text
+//! <program> run --nic off|emulated|native --in a.pcap [--out b.pcap] [--json] [--state-out f.json]
+//!               [--config State=file]… [--inside prefix,…]
+//! <program> graph | plan         the state-flow graph and the plan that it was built with, as JSON
+//! ```
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`capture`] | pcap and pcapng files: read, written, compared flow by flow |
+//! | `command` | the command line |
+//! | `run` | one run, from the first frame to the report |
+//! | `nic_process` | starting the NIC half, emulated or native, and noticing when it dies |
+//! | `wire` | the capture at the NIC's wire |
+//! | `worker` | the host's half of the protocol, on its rings |
+//! | `state_out` | the final state, in canonical order |
+//! | `report` | what a run tells: table and JSON |
+//! | `map` | memory from the kernel |
+
+pub mod capture;
+mod command;
+mod error;
+mod inside;
+mod map;
+mod nic_process;
+mod report;
+mod run;
+mod state_out;
+mod wire;
+mod worker;
+
+pub use command::main;
+pub use error::RunError;
+pub use report::{RunReport, Side};
+
+/// A program, as `cora::app!` hands it over.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// The NIC half for BlueField's Arm cores, an ELF executable; built with `--features nic`.
+    pub nic_image: Option<&'static [u8]>,
+    /// The NIC half for this machine: serves the region in the first bytes of a file.
+    pub native_nic: fn(fd: i32, length: usize) -> i32,
+    /// The state-flow graph.
+    pub graph_json: &'static str,
+    /// The plan.
+    pub plan_json: &'static str,
+}

@@ -1,0 +1,145 @@
+//! The NIC half as a process: started, watched, and never left behind.
+#![expect(unsafe_code, reason = "asks, between fork and exec, to be ended with the host process")]
+
+use std::io::Write as _;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use cora_core::region::Region;
+
+use crate::{Program, RunError};
+
+/// How the NIC half runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum NicMode {
+    /// Not at all: the host handles every packet.
+    Off,
+    /// The aarch64 program, under qemu-aarch64 as a Cortex-A72 (BlueField-2's core).
+    Emulated,
+    /// The same source built for this machine.
+    Native,
+}
+
+/// How long the NIC may stand still.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The argument under which the host binary is its own native NIC half.
+pub(crate) const NIC_COMMAND: &str = "__nic";
+
+/// The NIC half's process. Dropping it ends the process.
+#[derive(Debug)]
+pub(crate) struct NicProcess {
+    child: Child,
+    beat: u64,
+    moved: Instant,
+    /// Kept open until the emulator has read it.
+    _image: Option<OwnedFd>,
+}
+
+impl NicProcess {
+    /// Starts the NIC half on the region in `file`.
+    pub(crate) fn start(
+        program: &Program,
+        mode: NicMode,
+        file: &OwnedFd,
+        length: usize,
+    ) -> Result<Self, RunError> {
+        let (mut command, image) = match mode {
+            NicMode::Emulated => emulated(program)?,
+            NicMode::Native | NicMode::Off => (native()?, None),
+        };
+        command.arg(file.as_raw_fd().to_string()).arg(length.to_string());
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let parent = rustix::process::getpid();
+        let die_with_host = move || {
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+            // The host may have died before the line above.
+            if rustix::process::getppid() != Some(parent) {
+                return Err(std::io::Error::other("the host process is gone"));
+            }
+            Ok(())
+        };
+        // SAFETY: the closure only makes system calls, which is allowed between fork and exec.
+        unsafe { command.pre_exec(die_with_host) };
+        let name = command.get_program().to_string_lossy().into_owned();
+        let child = command.spawn().map_err(|cause| RunError::Start { program: name, cause })?;
+        Ok(Self { child, beat: 0, moved: Instant::now(), _image: image })
+    }
+
+    /// Notes whether the NIC moves. `Ok(Some)`: it ended, in this way.
+    pub(crate) fn watch(&mut self, region: &Region) -> Result<Option<ExitStatus>, RunError> {
+        if let Some(status) = self.child.try_wait().map_err(waiting)? {
+            return Ok(Some(status));
+        }
+        let beat = region.nic_heartbeat();
+        if beat != self.beat {
+            self.beat = beat;
+            self.moved = Instant::now();
+        } else if self.moved.elapsed() > PATIENCE {
+            return Err(RunError::NicSilent { seconds: PATIENCE.as_secs() });
+        }
+        Ok(None)
+    }
+
+    /// Waits for the process to end by itself, having been told to.
+    pub(crate) fn wait(mut self) -> Result<ExitStatus, RunError> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().map_err(waiting)? {
+                return Ok(status);
+            }
+            if Instant::now() > deadline {
+                return Err(RunError::NicSilent { seconds: PATIENCE.as_secs() });
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+impl Drop for NicProcess {
+    fn drop(&mut self) {
+        // It may have ended already; then both say so, and nothing is left to do.
+        let _ended = self.child.kill();
+        let _status = self.child.wait();
+    }
+}
+
+fn waiting(cause: std::io::Error) -> RunError {
+    RunError::System { what: "waiting for the NIC process", cause }
+}
+
+fn native() -> Result<Command, RunError> {
+    let path = std::env::current_exe()
+        .map_err(|cause| RunError::System { what: "finding this program's file", cause })?;
+    let mut command = Command::new(path);
+    command.arg(NIC_COMMAND);
+    Ok(command)
+}
+
+/// The emulator on the image, which lies in a file without a name.
+fn emulated(program: &Program) -> Result<(Command, Option<OwnedFd>), RunError> {
+    let image = program.nic_image.ok_or(RunError::NoNicImage)?;
+    let emulator = find_emulator().ok_or(RunError::NoEmulator)?;
+    let system = |cause| RunError::System { what: "a file for the NIC image", cause };
+    let file = rustix::fs::memfd_create("cora-nic", rustix::fs::MemfdFlags::empty())
+        .map_err(|errno| system(errno.into()))?;
+    let mut file = std::fs::File::from(file);
+    file.write_all(image).map_err(system)?;
+    let file = OwnedFd::from(file);
+    let mut command = Command::new(emulator);
+    command.args(["-cpu", "cortex-a72"]).arg(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    Ok((command, Some(file)))
+}
+
+fn find_emulator() -> Option<PathBuf> {
+    if let Some(path) = std::env::var_os("CORA_QEMU") {
+        return Some(path.into());
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .flat_map(|directory| ["qemu-aarch64", "qemu-aarch64-static"].map(|name| directory.join(name)))
+        .find(|candidate| candidate.is_file())
+}

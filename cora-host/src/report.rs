@@ -1,0 +1,185 @@
+//! What a run tells: a table for people, an object for scripts.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use cora_core::message::Report;
+use serde::Serialize;
+
+/// What one side did.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Side {
+    /// Packets whose handlers ran to their end here.
+    pub packets: u64,
+    /// Packets taken back here after a handler began, and sent to the other side.
+    pub punts: u64,
+    /// Packets passed on to the other side, which owns their flow.
+    pub passed_on: u64,
+    /// Flows owned here at the end.
+    pub flows: u64,
+    /// Flows handed to the NIC (at the host) or taken over from the host (at the NIC).
+    pub offloads: u64,
+    /// Offers that came to nothing.
+    pub declined: u64,
+    /// Packets held while their flow moved.
+    pub held: u64,
+    /// Nanoseconds spent with packets, not waiting.
+    pub busy_ns: u64,
+    /// Records on the rings between the sides, both ways.
+    pub ring_records: u64,
+}
+
+impl From<Report> for Side {
+    fn from(report: Report) -> Self {
+        let Report { packets, punts, passed_on, flows, offloads, declined, held, busy_ns, ring_records } =
+            report;
+        Self { packets, punts, passed_on, flows, offloads, declined, held, busy_ns, ring_records }
+    }
+}
+
+/// Both sides.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Sides {
+    /// The NIC.
+    pub nic: Side,
+    /// The host.
+    pub host: Side,
+}
+
+/// What a run tells.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunReport {
+    /// `cora-run/1`.
+    pub schema: &'static str,
+    /// The program.
+    pub program: &'static str,
+    /// Hash of the plan, in hexadecimal.
+    pub plan: String,
+    /// The plan's name.
+    pub plan_name: &'static str,
+    /// How the NIC ran: `off`, `emulated`, `native`.
+    pub nic: &'static str,
+    /// Packets that came in at the wire.
+    pub packets_in: u64,
+    /// Packets that left at the wire.
+    pub packets_out: u64,
+    /// Packets by outcome; each packet has exactly one.
+    pub outcomes: BTreeMap<String, u64>,
+    /// What each side did.
+    pub sides: Sides,
+    /// Times that a flow changed its owner.
+    pub migrations: u64,
+    /// Entries at the end in the fullest table, both sides together.
+    pub entries: u64,
+    /// From the first frame to the last, in nanoseconds of this machine.
+    pub elapsed_ns: u64,
+}
+
+impl RunReport {
+    /// What does not add up; nothing when all is well.
+    pub fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        let total: u64 = self.outcomes.values().sum();
+        if total != self.packets_in {
+            faults.push(format!("{} packets came in, but {total} have an outcome", self.packets_in));
+        }
+        let sent = ["transmit", "redirect"].iter().filter_map(|name| self.outcomes.get(*name)).sum::<u64>();
+        if sent != self.packets_out {
+            faults.push(format!("{sent} packets were to leave, but {} did", self.packets_out));
+        }
+        faults
+    }
+}
+
+impl fmt::Display for RunReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nic = match self.nic {
+            "emulated" => "emulated (aarch64 under qemu, as a Cortex-A72)",
+            "native" => "native (a process of its own on this machine)",
+            _ => "off",
+        };
+        writeln!(f, "{} · plan {} {} · NIC {nic}", self.program, self.plan_name, self.plan)?;
+        writeln!(f)?;
+        writeln!(f, "{:<26}{:>14}{:>14}", "", "nic", "host")?;
+        let row = |f: &mut fmt::Formatter<'_>, name: &str, nic: u64, host: Option<u64>| {
+            let host = host.map_or_else(|| "-".into(), grouped);
+            writeln!(f, "{name:<26}{:>14}{host:>14}", grouped(nic))
+        };
+        let Sides { nic, host } = &self.sides;
+        row(f, "packets handled", nic.packets, Some(host.packets))?;
+        row(f, "punted after a start", nic.punts, None)?;
+        row(f, "passed on to the owner", nic.passed_on, None)?;
+        row(f, "held while a flow moved", nic.held, None)?;
+        row(f, "flows owned at the end", nic.flows, Some(host.flows))?;
+        row(f, "flows moved to the NIC", nic.offloads, None)?;
+        row(f, "offers declined", nic.declined, Some(host.declined))?;
+        row(f, "ring records", nic.ring_records, Some(host.ring_records))?;
+        row(f, "busy, microseconds", nic.busy_ns / 1000, Some(host.busy_ns / 1000))?;
+        writeln!(f)?;
+        writeln!(f, "outcomes")?;
+        for (name, count) in &self.outcomes {
+            writeln!(f, "  {name:<24}{:>14}", grouped(*count))?;
+        }
+        let total: u64 = self.outcomes.values().sum();
+        let check = if total == self.packets_in { "= packets in" } else { "≠ packets in!" };
+        writeln!(f, "  {:<24}{:>14}  {check} ({})", "sum", grouped(total), grouped(self.packets_in))?;
+        writeln!(f)?;
+        let seconds = self.elapsed_ns as f64 / 1e9;
+        write!(
+            f,
+            "{} packets out · {} migrations · {} entries at the end · {seconds:.2} s",
+            grouped(self.packets_out),
+            grouped(self.migrations),
+            grouped(self.entries)
+        )
+    }
+}
+
+/// A number with its thousands apart.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> RunReport {
+        RunReport {
+            schema: "cora-run/1",
+            program: "nf",
+            plan: "0".into(),
+            plan_name: "split",
+            nic: "off",
+            packets_in: 3,
+            packets_out: 2,
+            outcomes: [("transmit".to_owned(), 2), ("not-ip".to_owned(), 1)].into(),
+            sides: Sides::default(),
+            migrations: 0,
+            entries: 0,
+            elapsed_ns: 1,
+        }
+    }
+
+    #[test]
+    fn finds_a_packet_without_outcome_and_one_that_did_not_leave() {
+        assert_eq!(report().faults(), Vec::<String>::new());
+        let lost = RunReport { packets_in: 4, ..report() };
+        assert_eq!(lost.faults(), ["4 packets came in, but 3 have an outcome"]);
+        let kept = RunReport { packets_out: 1, ..report() };
+        assert_eq!(kept.faults(), ["2 packets were to leave, but 1 did"]);
+    }
+
+    #[test]
+    fn groups_digits() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+}

@@ -1,0 +1,89 @@
+//! The capture at the wire: frames are read from a file, stamped, and fed in; what leaves is written.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use cora_core::message::{MAX_FRAME, Stamp};
+use cora_core::packet::Meta;
+
+use crate::RunError;
+use crate::capture::{self, CaptureError};
+use crate::inside::Inside;
+
+/// Where packets come from.
+pub(crate) struct Source {
+    reader: capture::Reader<File>,
+    path: PathBuf,
+    inside: Inside,
+    /// Latest time so far: what states expire by never runs backwards.
+    now: u64,
+    /// Frames read.
+    pub(crate) packets: u64,
+    /// Frames that are longer than any frame may be.
+    pub(crate) too_long: u64,
+}
+
+impl Source {
+    pub(crate) fn open(path: &Path, inside: Inside) -> Result<Self, RunError> {
+        let file = File::open(path).map_err(|cause| RunError::File { path: path.into(), cause })?;
+        let reader = capture::Reader::new(file)
+            .map_err(|cause| RunError::Capture { path: path.into(), cause })?;
+        Ok(Self { reader, path: path.into(), inside, now: 0, packets: 0, too_long: 0 })
+    }
+
+    /// The next frame, copied to `buffer`, with its stamp.
+    pub(crate) fn next<'a>(&mut self, buffer: &'a mut [u8]) -> Result<Option<(Stamp, &'a mut [u8])>, RunError> {
+        loop {
+            let damaged = |cause: CaptureError| RunError::Capture { path: self.path.clone(), cause };
+            let Some(frame) = self.reader.next_frame().map_err(damaged)? else { return Ok(None) };
+            let number = self.packets;
+            self.packets += 1;
+            if frame.bytes.len() > MAX_FRAME {
+                self.too_long += 1;
+                continue;
+            }
+            let (time, interface) = (frame.time, frame.interface);
+            let bytes = &mut buffer[..frame.bytes.len()];
+            bytes.copy_from_slice(frame.bytes);
+            self.now = self.now.max(time);
+            let port = self.inside.port(bytes, interface, self.reader.interfaces());
+            let meta = Meta { time, now: self.now, port };
+            return Ok(Some((Stamp { meta, number, egress: port }, bytes)));
+        }
+    }
+}
+
+/// Where packets go.
+pub(crate) struct Sink {
+    writer: Option<(capture::Writer<File>, PathBuf)>,
+    /// Packets that left.
+    pub(crate) packets: u64,
+}
+
+impl Sink {
+    /// Writes to a file; without one, packets are counted only.
+    pub(crate) fn create(path: Option<&Path>) -> Result<Self, RunError> {
+        let Some(path) = path else { return Ok(Self { writer: None, packets: 0 }) };
+        let failed = |cause| RunError::File { path: path.into(), cause };
+        let file = File::create(path).map_err(failed)?;
+        let writer = capture::Writer::new(file).map_err(failed)?;
+        Ok(Self { writer: Some((writer, path.into())), packets: 0 })
+    }
+
+    pub(crate) fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError> {
+        self.packets += 1;
+        if let Some((writer, path)) = &mut self.writer {
+            let failed = |cause| RunError::File { path: path.clone(), cause };
+            writer.write(stamp.meta.time, frame).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is still in memory.
+    pub(crate) fn finish(&mut self) -> Result<(), RunError> {
+        if let Some((writer, path)) = &mut self.writer {
+            writer.flush().map_err(|cause| RunError::File { path: path.clone(), cause })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,231 @@
+//! The NIC half's life: attach, serve, report.
+
+use core::fmt::{self, Write as _};
+
+use cora_core::app::{App, Sides};
+use cora_core::message::{MAX_MESSAGE, Message};
+use cora_core::migration::nic::Event;
+use cora_core::migration::{NicHalf, Outbox, ProtocolError};
+use cora_core::region::{NicStatus, Region, refuse};
+use cora_core::ring::{Consumer, RingError, SharedMemory};
+use cora_core::state::{Kind, Line, Memory, OutOfMemory, Place};
+
+use crate::link::{Idle, Incoming, Outgoing, ends};
+use crate::sys::{self, Stderr};
+
+/// Exit status: the region is not one that this program can serve.
+pub const EXIT_REFUSED: i32 = 3;
+/// Exit status: what came over the rings makes no sense.
+pub const EXIT_LINK: i32 = 4;
+/// Exit status: no memory for the states.
+pub const EXIT_MEMORY: i32 = 5;
+
+/// Codes in [`NicStatus::Refused`] beside those of the region.
+const CODE_LINK: u32 = 64;
+const CODE_MEMORY: u32 = 65;
+
+/// Packets taken from the wire between two looks at the other rings.
+const BURST: usize = 32;
+/// Messages taken from the host between two looks at the wire.
+const BACK_BURST: usize = 64;
+
+/// Serves the region in the first `length` bytes of the file `fd` until the host ends the run; gives
+/// the exit status of the process. What is wrong is said on standard error and in the region.
+#[must_use]
+pub fn serve<A: App>(fd: i32, length: usize) -> i32 {
+    let Some(words) = sys::map_shared(fd, length) else {
+        say(format_args!("can't map the shared region ({length} bytes of file {fd})"));
+        return EXIT_REFUSED;
+    };
+    let region = match Region::attach(words, A::PLAN.hash) {
+        Ok(region) => region,
+        Err(error) => {
+            say(format_args!("{error}"));
+            refuse(words, error.code());
+            return EXIT_REFUSED;
+        }
+    };
+    let half = match make_half::<A>(region.identity().seed.0) {
+        Ok(half) => half,
+        Err(error) => {
+            say(format_args!("{error}"));
+            region.set_nic_status(NicStatus::Refused(CODE_MEMORY));
+            return EXIT_MEMORY;
+        }
+    };
+    region.set_nic_status(NicStatus::Ready);
+    let (incoming, outgoing) = ends(&region);
+    let mut server = Server { half, outgoing, begun: false, wire_ended: false, released: false };
+    match server.run(incoming, &region) {
+        Ok(()) => {
+            region.set_nic_status(NicStatus::Done);
+            0
+        }
+        Err(error) => {
+            say(format_args!("{error}"));
+            region.set_nic_status(NicStatus::Refused(CODE_LINK));
+            EXIT_LINK
+        }
+    }
+}
+
+fn say(what: fmt::Arguments<'_>) {
+    let _ = writeln!(Stderr, "cora nic: {what}");
+}
+
+fn make_half<A: App>(seed: u64) -> Result<NicHalf<A>, OutOfMemory> {
+    let supply = |bytes: usize| {
+        let lines = sys::map_private(bytes).ok_or(OutOfMemory { asked: bytes, left: 0 })?;
+        Ok(Memory::new(lines).with_seed(seed))
+    };
+    let mut app = A::new(&mut supply(A::MEMORY)?)?;
+    // Each piece may waste up to a line.
+    let mut memory = supply(NicHalf::<A>::bytes(&mut app) + 16 * Line::BYTES)?;
+    NicHalf::create(app, &mut memory)
+}
+
+/// Why serving ends early.
+#[derive(Clone, Copy, Debug)]
+enum LinkError {
+    Ring(RingError),
+    Protocol(ProtocolError),
+    Broken,
+}
+
+impl From<RingError> for LinkError {
+    fn from(error: RingError) -> Self {
+        Self::Ring(error)
+    }
+}
+
+impl From<ProtocolError> for LinkError {
+    fn from(error: ProtocolError) -> Self {
+        Self::Protocol(error)
+    }
+}
+
+impl fmt::Display for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ring(error) => write!(f, "a ring from the host is broken: {error}"),
+            Self::Protocol(error) => write!(f, "the host broke the protocol: {error}"),
+            Self::Broken => f.write_str("a ring to the host is broken"),
+        }
+    }
+}
+
+struct Server<A: App> {
+    half: NicHalf<A>,
+    outgoing: Outgoing,
+    /// The host said that the wire may be read.
+    begun: bool,
+    wire_ended: bool,
+    /// The host has nothing on its way any more.
+    released: bool,
+}
+
+impl<A: App> Server<A> {
+    fn run(&mut self, mut incoming: Incoming, region: &Region) -> Result<(), LinkError> {
+        let mut buffer = [0; MAX_MESSAGE];
+        let mut idle = Idle::default();
+        let mut beat = 0_u64;
+        let mut said_drained = false;
+        while !(said_drained && self.released) {
+            beat = beat.wrapping_add(1);
+            region.nic_beats(beat);
+            if self.step(&mut incoming, &mut buffer)? {
+                idle.reset();
+            } else {
+                idle.wait();
+            }
+            if self.outgoing.broken {
+                return Err(LinkError::Broken);
+            }
+            if self.wire_ended && !said_drained && self.half.is_drained() {
+                said_drained = true;
+                self.half.close();
+                self.outgoing.send(&Message::Drained(self.half.now()));
+                self.outgoing.publish();
+            }
+        }
+        self.half.report.ring_records = self.outgoing.records() + incoming.back.records();
+        self.tell_all();
+        Ok(())
+    }
+
+    /// One round over the rings; whether there was anything.
+    fn step(&mut self, incoming: &mut Incoming, buffer: &mut [u8]) -> Result<bool, LinkError> {
+        let wire_open = self.begun && !self.wire_ended && self.half.takes_packets();
+        let anything = !incoming.back.is_empty()? || (wire_open && !incoming.wire_in.is_empty()?);
+        if !anything {
+            return Ok(false);
+        }
+        let start = sys::now_ns();
+        self.read_back(&mut incoming.back, buffer)?;
+        if wire_open {
+            self.read_wire(&mut incoming.wire_in, buffer)?;
+        }
+        self.outgoing.publish();
+        self.half.report.busy_ns += sys::now_ns().saturating_sub(start);
+        Ok(true)
+    }
+
+    fn read_back(&mut self, back: &mut Consumer<SharedMemory>, buffer: &mut [u8]) -> Result<(), LinkError> {
+        for _ in 0..BACK_BURST {
+            let Some(popped) = back.pop(buffer)? else { break };
+            let bytes = buffer.get(..popped.len).unwrap_or_default();
+            let undecodable = ProtocolError::Undecodable(popped.kind);
+            let message = Message::decode(popped.kind, bytes).ok_or(undecodable)?;
+            match self.half.message(&message, &mut self.outgoing)? {
+                Event::None => {}
+                Event::Begin => self.begun = true,
+                Event::Drained => self.released = true,
+            }
+        }
+        back.release();
+        Ok(())
+    }
+
+    fn read_wire(&mut self, wire: &mut Consumer<SharedMemory>, buffer: &mut [u8]) -> Result<(), LinkError> {
+        for _ in 0..BURST {
+            if !self.half.takes_packets() {
+                break;
+            }
+            let Some(popped) = wire.pop(buffer)? else { break };
+            let bytes = buffer.get_mut(..popped.len).unwrap_or_default();
+            if let Some((stamp, frame)) = Message::decode_frame(popped.kind, bytes) {
+                self.half.packet(&stamp, frame, &mut self.outgoing);
+            } else if Message::decode(popped.kind, bytes) == Some(Message::WireEnd) {
+                self.wire_ended = true;
+                break;
+            } else {
+                return Err(ProtocolError::Undecodable(popped.kind).into());
+            }
+        }
+        wire.release();
+        Ok(())
+    }
+
+    /// States, outcomes and counters, for the host to merge.
+    fn tell_all(&mut self) {
+        let now = self.half.now();
+        let mut flows = 0;
+        for (number, (_, place)) in A::PLACES.iter().enumerate() {
+            let home = self.half.engine().app().state(number);
+            if matches!(home.kind(), Kind::Keyed) && A::PLAN.sides == Sides::NicOnly {
+                flows = flows.max(home.entries(now));
+            }
+            if *place != Place::Host && A::PLAN.sides != Sides::HostOnly {
+                let outgoing = &mut self.outgoing;
+                home.export(now, &mut |piece| outgoing.send(&Message::Piece(number as u16, piece)));
+            }
+        }
+        let outgoing = &mut self.outgoing;
+        self.half.engine().outcomes.each(&mut |name, count| {
+            outgoing.send(&Message::Outcome(count, name.as_bytes()));
+        });
+        self.half.report.flows = flows.max(u64::from(self.half.flows()));
+        outgoing.send(&Message::Report(self.half.report));
+        outgoing.publish();
+    }
+}

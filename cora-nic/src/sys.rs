@@ -1,0 +1,159 @@
+//! The system calls that the NIC half makes, raw: on bare metal there is no library to make them.
+//!
+//! Numbers and conventions: `arch/arm64/include/asm/unistd.h` (the generic table, number in `x8`) and
+//! `arch/x86/entry/syscalls/syscall_64.tbl` (number in `rax`), Linux.
+#![expect(unsafe_code, reason = "system calls, and memory that the kernel hands over")]
+
+use core::fmt;
+use core::sync::atomic::AtomicU64;
+
+use cora_core::state::Line;
+
+#[cfg(target_arch = "aarch64")]
+mod number {
+    pub(super) const WRITE: usize = 64;
+    #[cfg(target_os = "none")]
+    pub(super) const EXIT_GROUP: usize = 94;
+    pub(super) const CLOCK_GETTIME: usize = 113;
+    pub(super) const SCHED_YIELD: usize = 124;
+    pub(super) const MMAP: usize = 222;
+}
+
+#[cfg(target_arch = "x86_64")]
+mod number {
+    pub(super) const WRITE: usize = 1;
+    #[cfg(target_os = "none")]
+    pub(super) const EXIT_GROUP: usize = 231;
+    pub(super) const CLOCK_GETTIME: usize = 228;
+    pub(super) const SCHED_YIELD: usize = 24;
+    pub(super) const MMAP: usize = 9;
+}
+
+/// Makes a system call.
+///
+/// # Safety
+/// The call's own contract must hold: pointers among `args` are valid for what the kernel does with them.
+#[cfg(target_arch = "aarch64")]
+unsafe fn call(number: usize, args: [usize; 6]) -> isize {
+    let [a, b, c, d, e, f] = args;
+    let result;
+    // SAFETY: `svc 0` clobbers `x0` only, which is declared; memory effects are the caller's contract.
+    unsafe {
+        core::arch::asm!(
+            "svc 0",
+            in("x8") number,
+            inlateout("x0") a => result,
+            in("x1") b, in("x2") c, in("x3") d, in("x4") e, in("x5") f,
+            options(nostack)
+        );
+    }
+    result
+}
+
+/// Makes a system call.
+///
+/// # Safety
+/// The call's own contract must hold: pointers among `args` are valid for what the kernel does with them.
+#[cfg(target_arch = "x86_64")]
+unsafe fn call(number: usize, args: [usize; 6]) -> isize {
+    let [a, b, c, d, e, f] = args;
+    let result;
+    // SAFETY: `syscall` clobbers `rax`, `rcx` and `r11`, which are declared; memory effects are the
+    // caller's contract.
+    unsafe {
+        core::arch::asm!(
+            "syscall",
+            inlateout("rax") number => result,
+            in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, in("r8") e, in("r9") f,
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack)
+        );
+    }
+    result
+}
+
+/// Standard error, as something to format to. Errors are ignored: there is nowhere to tell them.
+pub(crate) struct Stderr;
+
+impl fmt::Write for Stderr {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let args = [2, text.as_ptr() as usize, text.len(), 0, 0, 0];
+        // SAFETY: the kernel reads `text.len()` bytes at `text`.
+        let _written = unsafe { call(number::WRITE, args) };
+        Ok(())
+    }
+}
+
+/// Ends the process.
+#[cfg(target_os = "none")]
+pub(crate) fn exit(code: i32) -> ! {
+    loop {
+        // SAFETY: `exit_group` takes no pointer.
+        let _never = unsafe { call(number::EXIT_GROUP, [code as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// Lets another process run.
+pub(crate) fn yield_now() {
+    // SAFETY: `sched_yield` takes no argument.
+    let _zero = unsafe { call(number::SCHED_YIELD, [0; 6]) };
+}
+
+/// Nanoseconds of the monotonic clock.
+pub(crate) fn now_ns() -> u64 {
+    const CLOCK_MONOTONIC: usize = 1;
+    let mut time = [0_i64; 2];
+    let args = [CLOCK_MONOTONIC, time.as_mut_ptr() as usize, 0, 0, 0, 0];
+    // SAFETY: the kernel writes a `timespec`, two 64-bit words on both machines, at `time`.
+    let _zero = unsafe { call(number::CLOCK_GETTIME, args) };
+    (time[0] as u64).wrapping_mul(1_000_000_000).wrapping_add(time[1] as u64)
+}
+
+const PROT_READ_WRITE: usize = 1 | 2;
+const MAP_SHARED: usize = 1;
+const MAP_PRIVATE_ANONYMOUS: usize = 2 | 0x20;
+/// Pages are made when they are touched: a table's unused part costs nothing.
+const MAP_NORESERVE: usize = 0x4000;
+
+fn map(length: usize, flags: usize, fd: i32) -> Option<*mut u8> {
+    // SAFETY: a mapping at an address of the kernel's choice touches no memory of ours.
+    let address = unsafe { call(number::MMAP, [0, length, PROT_READ_WRITE, flags, fd as usize, 0]) };
+    // Errors are -4095 ..= -1.
+    (length > 0 && !(-4095..0).contains(&address)).then_some(address as *mut u8)
+}
+
+/// Maps the first `length` bytes of a shared file; `None` when the kernel won't.
+pub(crate) fn map_shared(fd: i32, length: usize) -> Option<&'static [AtomicU64]> {
+    let address = map(length, MAP_SHARED, fd)?;
+    // SAFETY: the kernel mapped `length` bytes at a page boundary, readable and writable, and they are
+    // never unmapped. Others write them too, which is what atomics are for.
+    Some(unsafe { core::slice::from_raw_parts(address.cast(), length / size_of::<AtomicU64>()) })
+}
+
+/// Zeroed memory of this process's own; `None` when the kernel has none.
+pub(crate) fn map_private(bytes: usize) -> Option<&'static mut [Line]> {
+    let length = bytes.next_multiple_of(4096).max(4096);
+    let address = map(length, MAP_PRIVATE_ANONYMOUS | MAP_NORESERVE, -1)?;
+    // SAFETY: the kernel mapped `length` zero bytes at a page boundary for nobody else, never unmapped.
+    Some(unsafe { core::slice::from_raw_parts_mut(address.cast(), length / Line::BYTES) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn maps_zeroed_memory_that_can_be_written() {
+        let lines = map_private(10_000).unwrap();
+        assert_eq!(lines.len(), 12_288 / 64);
+        lines.fill(Line::ZERO);
+        assert!(map_shared(-1, 4096).is_none(), "no such file");
+    }
+
+    #[test]
+    fn the_clock_goes_forward() {
+        let before = now_ns();
+        yield_now();
+        assert!(now_ns() >= before && before > 0);
+    }
+}

@@ -1,0 +1,214 @@
+//! From graph and statement to a decision.
+//!
+//! 1. Every state gets the place that follows from its kind and the sides that run (`places`).
+//! 2. Stated places replace them, each checked against what its kind allows.
+//! 3. Ownership goes by the coarsest key of the states that travel (`group`).
+//! 4. Every place gets its reason, in words (`reasons`).
+//!
+//! All refusals are told at once. In this version the plan is stated; a search would stand between
+//! 1 and 3, proposing statements and keeping the best decision: [`run`] is a pure function, so it can
+//! be asked as often as wanted.
+
+mod group;
+mod places;
+mod reasons;
+
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+
+pub use group::Group;
+
+use crate::graph::Graph;
+use crate::nearest::nearest;
+use crate::plan::SHARE_OF;
+use crate::statement::Statement;
+use crate::words::{Kind, Place, Sides};
+
+/// Where everything goes. [`Plan::seal`](crate::plan::Plan::seal) makes a plan of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Which side runs packets.
+    pub sides: Sides,
+    /// Place of each state.
+    pub places: BTreeMap<String, Place>,
+    /// Per state, one sentence: why it is there.
+    pub reasons: BTreeMap<String, String>,
+    /// Packets must reach the host in the order of their arrival, even across flows.
+    pub host_ordered: bool,
+    /// No state travels.
+    pub stateless_flows: bool,
+    /// Of 1024 flows, how many the NIC may own.
+    pub nic_share: u16,
+    /// What ownership goes by.
+    pub group: Group,
+}
+
+/// What speaks against a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PlanError {
+    /// A place for a state that the program has not.
+    #[error("the program has no state `{name}`")]
+    UnknownState {
+        /// The name.
+        name: String,
+        /// The right name nearest to it.
+        near: Option<String>,
+        /// All names.
+        known: Vec<String>,
+        /// Line of `cora.toml`.
+        line: usize,
+    },
+    /// A state can't be pinned to the NIC while the host runs handlers too.
+    #[error(
+        "`{state}` can't be pinned to the NIC under `split`: the host side runs handlers that need it"
+    )]
+    PinnedToNic {
+        /// The state.
+        state: String,
+        /// Its kind.
+        kind: Kind,
+        /// Handlers that need it.
+        handlers: Vec<String>,
+        /// Line of `cora.toml`.
+        line: usize,
+    },
+    /// A place that the state's kind does not allow.
+    #[error("`{state}` is {kind} and can't be placed as `{place}`: {because}")]
+    NotItsPlace {
+        /// The state.
+        state: String,
+        /// Its kind.
+        kind: Kind,
+        /// The place.
+        place: Place,
+        /// Why not.
+        because: &'static str,
+        /// Places that its kind allows.
+        allowed: &'static [Place],
+        /// Line of `cora.toml`.
+        line: usize,
+    },
+    /// One side runs everything, so there is nothing to place.
+    #[error("`{what}` is stated, but under `{sides}` {because}")]
+    NothingToState {
+        /// What was stated.
+        what: String,
+        /// Which side runs packets.
+        sides: Sides,
+        /// Why it can't be.
+        because: &'static str,
+        /// Line of `cora.toml`.
+        line: usize,
+    },
+    /// Two travelling states whose entries can't move together.
+    #[error("`{first}` and `{second}` can't both travel: {because}")]
+    NoCommonGroup {
+        /// A state.
+        first: String,
+        /// Another one.
+        second: String,
+        /// Why not.
+        because: String,
+    },
+}
+
+impl PlanError {
+    /// Line of `cora.toml`, where one is to blame.
+    pub fn line(&self) -> Option<usize> {
+        match self {
+            Self::UnknownState { line, .. }
+            | Self::PinnedToNic { line, .. }
+            | Self::NotItsPlace { line, .. }
+            | Self::NothingToState { line, .. } => Some(*line),
+            Self::NoCommonGroup { .. } => None,
+        }
+    }
+
+    /// What would be right.
+    pub fn cure(&self) -> String {
+        match self {
+            Self::UnknownState { near: Some(near), .. } => format!("did you mean `{near}`?"),
+            Self::UnknownState { known, .. } if known.is_empty() => {
+                "remove the line: the program has no states".to_owned()
+            }
+            Self::UnknownState { known, .. } => {
+                format!("write one of `{}`", known.join("`, `"))
+            }
+            Self::PinnedToNic { state, kind, handlers, .. } => {
+                let place = places::by_kind(*kind, Sides::Split);
+                let users = handlers.join("`, `");
+                format!(
+                    "place `{state}` as `{place}`, or run everything at the NIC with \
+                     `use = \"nic-only\"`; it is used by `{users}`"
+                )
+            }
+            Self::NotItsPlace { allowed, .. } => {
+                let allowed: Vec<&str> = allowed.iter().map(|place| place.word()).collect();
+                format!("write `{}`, or remove the line", allowed.join("` or `"))
+            }
+            Self::NothingToState { .. } => "remove the line, or write `use = \"split\"`".to_owned(),
+            Self::NoCommonGroup { first, second, .. } => format!(
+                "pin one of them in `cora.toml`: under `[plan.places]`, `{second} = \"host\"` or \
+                 `{first} = \"host\"`"
+            ),
+        }
+    }
+}
+
+/// Decides, or says everything that speaks against it.
+pub fn run(graph: &Graph, statement: &Statement) -> Result<Decision, Vec<PlanError>> {
+    let mut errors = Vec::new();
+    let places = places::run(graph, statement, &mut errors);
+    let group = group::run(graph, &places, statement.sides, &mut errors);
+    let nic_share = share(statement, &mut errors);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let reasons = reasons::run(graph, statement, &places, &group);
+    let host_ordered = statement.sides == Sides::Split
+        && graph.states.iter().any(|state| {
+            // Who reads first shows in no result, so a read-mostly state wants no order.
+            places.get(&state.name) == Some(&Place::Host) && state.kind != Kind::ReadMostly
+        });
+    Ok(Decision {
+        sides: statement.sides,
+        stateless_flows: group.state.is_none(),
+        host_ordered,
+        nic_share,
+        group,
+        reasons,
+        places,
+    })
+}
+
+/// Of 1024 flows, how many the NIC may own.
+fn share(statement: &Statement, errors: &mut Vec<PlanError>) -> u16 {
+    let whole = match statement.sides {
+        Sides::HostOnly => 0,
+        Sides::NicOnly | Sides::Split => SHARE_OF,
+    };
+    let Some(stated) = statement.nic_share else { return whole };
+    if statement.sides != Sides::Split {
+        errors.push(PlanError::NothingToState {
+            what: "nic-share".to_owned(),
+            sides: statement.sides,
+            because: "one side owns every flow",
+            line: stated.line,
+        });
+        return whole;
+    }
+    // Within 0 to 1024: the statement was checked. The cast cuts, so round before it.
+    #[expect(clippy::cast_sign_loss, reason = "clamped to 0 and above")]
+    let share = (stated.what.clamp(0.0, 1.0) * f64::from(SHARE_OF)).round() as u16;
+    share
+}
+
+fn unknown_state(graph: &Graph, name: &str, line: usize) -> PlanError {
+    let known: Vec<String> = graph.states.iter().map(|state| state.name.clone()).collect();
+    let near = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
+    PlanError::UnknownState { name: name.to_owned(), near, known, line }
+}
+
+#[cfg(test)]
+mod tests;

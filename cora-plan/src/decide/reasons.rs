@@ -1,0 +1,70 @@
+//! Why each state is where it is: one sentence, for people.
+
+use std::collections::BTreeMap;
+
+use super::Group;
+use crate::graph::{Graph, StateNode};
+use crate::statement::Statement;
+use crate::words::{Kind, Place, Sides};
+
+/// One sentence per state.
+pub(super) fn run(
+    graph: &Graph,
+    statement: &Statement,
+    places: &BTreeMap<String, Place>,
+    group: &Group,
+) -> BTreeMap<String, String> {
+    graph
+        .states
+        .iter()
+        .filter_map(|state| Some((state, *places.get(&state.name)?)))
+        .map(|(state, place)| {
+            let why = match statement.sides {
+                Sides::HostOnly => "the plan is host-only: the host runs every packet".to_owned(),
+                Sides::NicOnly => "the plan is nic-only: the NIC runs every packet".to_owned(),
+                Sides::Split => {
+                    let by = match statement.places.get(&state.name) {
+                        Some(stated) => format!("line {} of the plan says so", stated.line),
+                        None => by_kind(state.kind).to_owned(),
+                    };
+                    format!("{by}; {}", follows(graph, state, place, group))
+                }
+            };
+            (state.name.clone(), why)
+        })
+        .collect()
+}
+
+/// Why a kind is placed as it is unless stated otherwise.
+fn by_kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Keyed => "every entry belongs to flows that have one owner at a time",
+        Kind::Singleton => "it is one value, and the side that all packets can reach is the host",
+        Kind::Commutative => "updates in any order give the same value",
+        Kind::ReadMostly => "only the control plane writes it, in whole versions",
+    }
+}
+
+/// What follows from the place.
+fn follows(graph: &Graph, state: &StateNode, place: Place, group: &Group) -> String {
+    match place {
+        Place::Travels if state.keyed.as_ref().is_some_and(|keyed| keyed.key != group.key) => {
+            format!(
+                "entries travel with the group of flows that share a key of `{}` ({})",
+                group.state.as_deref().unwrap_or_default(),
+                group.key
+            )
+        }
+        Place::Travels => "entries travel with their flows".to_owned(),
+        Place::Replica => match state.kind {
+            Kind::ReadMostly => "each side reads its own copy".to_owned(),
+            _ => "each side updates its own replica, and reports merge them".to_owned(),
+        },
+        Place::Nic => "the NIC holds it".to_owned(),
+        Place::Host => {
+            let users: Vec<&str> =
+                graph.users(&state.name).map(|handler| handler.name.as_str()).collect();
+            format!("NIC-side paths of `{}` that reach it punt", users.join("`, `"))
+        }
+    }
+}

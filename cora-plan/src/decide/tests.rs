@@ -1,0 +1,215 @@
+//! Every rule and every refusal.
+
+use super::*;
+use crate::graph::{HandlerNode, Keyed, Parameter, SourcePlace, StateNode};
+
+fn keyed(name: &str, key: &str, reply: bool) -> StateNode {
+    let keyed = Keyed { key: key.to_owned(), reply, capacity: 16, idle_ns: 1, translates: false };
+    StateNode { keyed: Some(keyed), ..plain(name, Kind::Keyed) }
+}
+
+fn plain(name: &str, kind: Kind) -> StateNode {
+    let at = SourcePlace { file: "src/main.rs".to_owned(), line: 1, column: 1 };
+    StateNode {
+        name: name.to_owned(),
+        path: format!("crate::{name}"),
+        at,
+        kind,
+        keyed: None,
+        fields: Vec::new(),
+    }
+}
+
+/// A program of one handler, `nf`, that uses all the states.
+fn program(states: impl IntoIterator<Item = StateNode>) -> Graph {
+    let mut graph = Graph::new("test");
+    graph.states = states.into_iter().collect();
+    let parameters = graph
+        .states
+        .iter()
+        .map(|state| Parameter {
+            name: state.name.to_lowercase(),
+            state: state.name.clone(),
+            mutable: true,
+        })
+        .collect();
+    let at = SourcePlace { file: "src/main.rs".to_owned(), line: 1, column: 1 };
+    graph.chain.push(HandlerNode {
+        name: "nf".to_owned(),
+        path: "crate::nf".to_owned(),
+        at,
+        parameters,
+        opaque: Vec::new(),
+    });
+    graph
+}
+
+fn every_kind() -> Graph {
+    program([
+        plain("Backends", Kind::ReadMostly),
+        plain("Ports", Kind::Singleton),
+        keyed("Session", "FiveTuple", true),
+        plain("Sketch", Kind::Commutative),
+    ])
+}
+
+fn decide(graph: &Graph, toml: &str) -> Decision {
+    let statement = Statement::parse(toml).expect("a statement");
+    run(graph, &statement).expect("a decision")
+}
+
+fn refusals(graph: &Graph, toml: &str) -> Vec<String> {
+    let statement = Statement::parse(toml).expect("a statement");
+    let errors = run(graph, &statement).expect_err("a refusal");
+    errors.iter().map(|error| format!("{error}; {}", error.cure())).collect()
+}
+
+fn places(decision: &Decision) -> Vec<Place> {
+    decision.places.values().copied().collect()
+}
+
+#[test]
+fn each_kind_has_its_place() {
+    use Place::{Host, Nic, Replica, Travels};
+    let graph = every_kind();
+    let host = decide(&graph, "[plan]\nuse = \"host-only\"");
+    assert_eq!(places(&host), [Host; 4]);
+    assert_eq!((host.nic_share, host.host_ordered, host.stateless_flows), (0, false, true));
+    let nic = decide(&graph, "[plan]\nuse = \"nic-only\"");
+    assert_eq!(places(&nic), [Replica, Nic, Travels, Replica]);
+    assert_eq!((nic.nic_share, nic.host_ordered, nic.stateless_flows), (1024, false, false));
+    let split = decide(&graph, "");
+    assert_eq!(places(&split), [Replica, Host, Travels, Replica]);
+    assert_eq!((split.nic_share, split.host_ordered, split.stateless_flows), (1024, true, false));
+    assert_eq!(split.group, Group { key: "FiveTuple".into(), state: Some("Session".into()) });
+    for decision in [host, nic, split] {
+        assert_eq!(decision.reasons.len(), 4, "every state has its reason");
+    }
+}
+
+#[test]
+fn stated_places_replace_those_of_the_kind() {
+    let graph = every_kind();
+    let decision = decide(&graph, "[plan.places]\nSession = \"host\"\nBackends = \"host\"\n");
+    assert_eq!(places(&decision), [Place::Host, Place::Host, Place::Host, Place::Replica]);
+    assert!(decision.stateless_flows);
+    assert_eq!(decision.group, Group { key: "FiveTuple".into(), state: None });
+    assert_eq!(
+        decision.reasons["Session"],
+        "line 2 of the plan says so; NIC-side paths of `nf` that reach it punt"
+    );
+}
+
+#[test]
+fn only_a_state_whose_order_shows_orders_the_host() {
+    let readers = program([plain("Backends", Kind::ReadMostly)]);
+    assert!(!decide(&readers, "[plan.places]\nBackends = \"host\"").host_ordered);
+    let pool = program([plain("Ports", Kind::Singleton)]);
+    assert!(decide(&pool, "").host_ordered);
+    assert!(!decide(&pool, "[plan]\nuse = \"nic-only\"").host_ordered);
+}
+
+#[test]
+fn the_share_counts_of_1024() {
+    let graph = every_kind();
+    for (share, of_1024) in [("0", 0), ("0.5", 512), ("0.0004", 0), ("0.001", 1), ("1.0", 1024)] {
+        let toml = format!("[plan]\nnic-share = {share}");
+        assert_eq!(decide(&graph, &toml).nic_share, of_1024, "{share}");
+    }
+}
+
+#[test]
+fn the_group_is_the_coarsest_key() {
+    for (a, b, coarsest) in [
+        (keyed("A", "FiveTuple", false), keyed("B", "SourceAddress", false), "B"),
+        (keyed("A", "DestinationAddress", false), keyed("B", "FiveTuple", false), "A"),
+        (keyed("A", "FiveTuple", true), keyed("B", "InsideAddress", false), "B"),
+        (keyed("A", "FiveTuple", true), keyed("B", "FiveTuple", false), "A"),
+        (keyed("A", "Tenant", false), keyed("B", "Tenant", false), "A"),
+    ] {
+        let group = decide(&program([a, b]), "").group;
+        assert_eq!(group.state.as_deref(), Some(coarsest));
+    }
+}
+
+#[test]
+fn entries_that_cannot_move_together_are_refused() {
+    for (a, b) in [
+        (keyed("A", "SourceAddress", false), keyed("B", "DestinationAddress", false)),
+        (keyed("A", "SourceAddress", false), keyed("B", "FiveTuple", true)),
+        (keyed("A", "FiveTuple", true), keyed("B", "DestinationAddress", false)),
+        (keyed("A", "InsideAddress", false), keyed("B", "SourceAddress", false)),
+        (keyed("A", "Tenant", false), keyed("B", "FiveTuple", false)),
+    ] {
+        let graph = program([a, b]);
+        let told = refusals(&graph, "");
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].starts_with("`A` and `B` can't both travel: "), "{told:?}");
+        assert!(told[0].contains("`B = \"host\"`"), "{told:?}");
+        // Pinned, or with one side alone, it goes.
+        decide(&graph, "[plan.places]\nB = \"host\"");
+        decide(&graph, "[plan]\nuse = \"nic-only\"");
+    }
+}
+
+#[test]
+fn a_translated_reply_has_another_inside_address() {
+    let mut graph = program([keyed("A", "FiveTuple", true), keyed("B", "InsideAddress", false)]);
+    decide(&graph, "");
+    for state in &mut graph.states {
+        state.keyed.as_mut().expect("keyed").translates = state.name == "A";
+    }
+    let told = refusals(&graph, "");
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("rewritten"), "{told:?}");
+    decide(&graph, "[plan.places]\nB = \"host\"");
+}
+
+#[test]
+fn two_fine_keys_below_no_common_one_are_refused_as_a_pair() {
+    let graph = program([
+        keyed("A", "FiveTuple", false),
+        keyed("B", "SourceAddress", false),
+        keyed("C", "DestinationAddress", false),
+    ]);
+    let told = refusals(&graph, "");
+    assert_eq!(told.len(), 1, "A goes with either: {told:?}");
+    assert!(told[0].starts_with("`B` and `C`"), "{told:?}");
+}
+
+#[test]
+fn all_refusals_are_told_at_once() {
+    let told = refusals(
+        &every_kind(),
+        "[plan.places]\nSesion = \"host\"\nPorts = \"nic\"\nSketch = \"host\"\n\
+         Session = \"replica\"\nBackends = \"travels\"\n",
+    );
+    assert_eq!(
+        told,
+        [
+            "`Backends` is read-mostly and can't be placed as `travels`: it belongs to no flow, so \
+             there is nothing to travel with; write `replica` or `host`, or remove the line",
+            "`Ports` can't be pinned to the NIC under `split`: the host side runs handlers that \
+             need it; place `Ports` as `host`, or run everything at the NIC with \
+             `use = \"nic-only\"`; it is used by `nf`",
+            "the program has no state `Sesion`; did you mean `Session`?",
+            "`Session` is keyed and can't be placed as `replica`: an entry has one owner at a \
+             time; write `travels` or `host`, or remove the line",
+            "`Sketch` is commutative and can't be placed as `host`: each side updates its own \
+             replica, and reports merge them; write `replica`, or remove the line",
+        ]
+    );
+}
+
+#[test]
+fn with_one_side_there_is_nothing_to_state() {
+    let told = refusals(
+        &every_kind(),
+        "[plan]\nuse = \"host-only\"\nnic-share = 0.5\n[plan.places]\nSession = \"travels\"\n",
+    );
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("one side holds every state"), "{told:?}");
+    assert!(told[1].contains("one side owns every flow"), "{told:?}");
+    // What would be so anyway may be said.
+    decide(&every_kind(), "[plan]\nuse = \"host-only\"\n[plan.places]\nSession = \"host\"\n");
+}

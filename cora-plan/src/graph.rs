@@ -1,0 +1,255 @@
+//! The state-flow graph: the handlers of a program in the order of their chain, its states, and
+//! which handler reads, writes, inserts into or removes from which state.
+
+use serde::{Deserialize, Serialize};
+
+use crate::words::Kind;
+
+/// Version of the graph's JSON; a reader refuses others.
+pub const SCHEMA: u32 = 1;
+
+/// A whole program, as data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Graph {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Name of the program: that of its package.
+    pub app: String,
+    /// Handlers, as `app!` chains them.
+    pub chain: Vec<HandlerNode>,
+    /// States that the chain uses, sorted by name.
+    pub states: Vec<StateNode>,
+    /// Accesses, in the order of the chain and of each handler's parameters.
+    pub edges: Vec<Edge>,
+}
+
+/// One handler.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandlerNode {
+    /// Name of its function.
+    pub name: String,
+    /// Path of its function: `crate::nat::translate`.
+    pub path: String,
+    /// Where it is declared.
+    pub at: SourcePlace,
+    /// States behind its parameters after the packet, in order.
+    pub parameters: Vec<Parameter>,
+    /// What reading the source could not see, and so took as the worst case.
+    pub opaque: Vec<Opaque>,
+}
+
+/// A handler's parameter after the packet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parameter {
+    /// Name of the parameter.
+    pub name: String,
+    /// State behind it.
+    pub state: String,
+    /// Whether it is borrowed `&mut`.
+    pub mutable: bool,
+}
+
+/// An access that was taken as the worst case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opaque {
+    /// Where.
+    pub at: SourcePlace,
+    /// Which state.
+    pub state: String,
+    /// Why it could not be seen.
+    pub why: String,
+}
+
+/// A place in the source: file relative to the package, line and column from 1.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SourcePlace {
+    /// File.
+    pub file: String,
+    /// Line.
+    pub line: usize,
+    /// Column.
+    pub column: usize,
+}
+
+/// One state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateNode {
+    /// Name of its type.
+    pub name: String,
+    /// Path of its type.
+    pub path: String,
+    /// Where it is declared.
+    pub at: SourcePlace,
+    /// How it is declared.
+    pub kind: Kind,
+    /// What only keyed states have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keyed: Option<Keyed>,
+    /// Its fields, in order.
+    pub fields: Vec<Field>,
+}
+
+/// What a keyed state declares.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Keyed {
+    /// Type of its key: the last word of its path.
+    pub key: String,
+    /// Whether an entry is also found by the key of the reply direction.
+    pub reply: bool,
+    /// Most entries at a time.
+    pub capacity: u64,
+    /// How long an entry lives unused, in nanoseconds.
+    pub idle_ns: u64,
+    /// Some handler names the reply key of an entry itself, as NAT does: the addresses of reply
+    /// packets need not be those of the packets that they answer.
+    pub translates: bool,
+}
+
+/// A field of a state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Field {
+    /// Its name; its position in a tuple struct.
+    pub name: String,
+    /// Its type, as written.
+    #[serde(rename = "type")]
+    pub type_text: String,
+}
+
+/// What a handler does to a state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edge {
+    /// The handler.
+    pub handler: String,
+    /// The state.
+    pub state: String,
+    /// It reads.
+    pub reads: bool,
+    /// It writes what is there.
+    pub writes: bool,
+    /// It makes entries.
+    pub inserts: bool,
+    /// It removes entries.
+    pub removes: bool,
+}
+
+impl Graph {
+    /// A program without handlers.
+    pub fn new(app: impl Into<String>) -> Self {
+        Self {
+            schema: SCHEMA,
+            app: app.into(),
+            chain: Vec::new(),
+            states: Vec::new(),
+            edges: Vec::new(),
+        }
+    }
+
+    /// The state of this name.
+    pub fn state(&self, name: &str) -> Option<&StateNode> {
+        self.states.iter().find(|state| state.name == name)
+    }
+
+    /// Handlers that reach this state, in the order of the chain.
+    pub fn users<'a>(&'a self, state: &'a str) -> impl Iterator<Item = &'a HandlerNode> {
+        self.chain.iter().filter(move |handler| handler.parameters.iter().any(|p| p.state == state))
+    }
+
+    /// As JSON, with a newline at the end.
+    pub fn to_json(&self) -> String {
+        crate::plan::pretty(self)
+    }
+
+    /// From JSON, refusing another schema in a sentence.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        let graph: Self =
+            serde_json::from_str(text).map_err(|error| format!("not a graph: {error}"))?;
+        if graph.schema != SCHEMA {
+            return Err(format!(
+                "a graph of schema {} where this Cora reads schema {SCHEMA}",
+                graph.schema
+            ));
+        }
+        Ok(graph)
+    }
+}
+
+impl Edge {
+    /// What it does, in a few words: `read`, `read, write, insert`; `-` when it does nothing.
+    pub fn label(&self) -> String {
+        let words = [
+            (self.reads, "read"),
+            (self.writes, "write"),
+            (self.inserts, "insert"),
+            (self.removes, "remove"),
+        ];
+        let words: Vec<&str> =
+            words.into_iter().filter_map(|(does, word)| does.then_some(word)).collect();
+        if words.is_empty() { "unused".to_owned() } else { words.join(", ") }
+    }
+}
+
+impl Keyed {
+    /// What it says in one line: `by FiveTuple, reply, 65536 entries, 5m`.
+    pub fn summary(&self) -> String {
+        let reply = if self.reply { " + reply" } else { "" };
+        format!(
+            "by {}{reply}, {} entries, idle {}",
+            self.key,
+            grouped(self.capacity),
+            duration(self.idle_ns)
+        )
+    }
+}
+
+/// `1000000` as people write it: `1,000,000`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Nanoseconds in the coarsest unit that is exact.
+fn duration(ns: u64) -> String {
+    const UNITS: [(u64, &str); 6] = [
+        (86_400_000_000_000, "d"),
+        (3_600_000_000_000, "h"),
+        (60_000_000_000, "m"),
+        (1_000_000_000, "s"),
+        (1_000_000, "ms"),
+        (1_000, "us"),
+    ];
+    UNITS
+        .into_iter()
+        .find(|(unit, _)| ns > 0 && ns.is_multiple_of(*unit))
+        .map_or_else(|| format!("{ns}ns"), |(unit, name)| format!("{}{name}", ns / unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_as_people_write_them() {
+        assert_eq!(grouped(7), "7");
+        assert_eq!(grouped(1_000_000), "1,000,000");
+        assert_eq!(duration(300_000_000_000), "5m");
+        assert_eq!(duration(90_000_000_000), "90s");
+        assert_eq!(duration(1_500), "1500ns");
+        assert_eq!(duration(0), "0ns");
+    }
+
+    #[test]
+    fn json_round_trips_and_other_schemas_are_refused() {
+        let graph = Graph::new("nat");
+        assert_eq!(Graph::from_json(&graph.to_json()), Ok(graph.clone()));
+        let other = graph.to_json().replace("\"schema\": 1", "\"schema\": 9");
+        let refusal = Graph::from_json(&other).expect_err("another schema");
+        assert!(refusal.contains("schema 9"), "{refusal}");
+    }
+}

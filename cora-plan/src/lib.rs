@@ -1,0 +1,37 @@
+//! The state-flow graph as data, the plan that places it, and pictures of both.
+//!
+//! ```
+//! use cora_plan::{Graph, Plan, Statement, decide};
+//!
+//! let graph = Graph::new("firewall");
+//! let statement = Statement::parse("[plan]\nuse = \"split\"\n").expect("a statement");
+//! let decision = decide::run(&graph, &statement).expect("nothing to refuse");
+//! let plan = Plan::seal(decision, &graph, 0);
+//! assert_eq!(plan.name, "split");
+//! ```
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`words`] | kind, place, sides |
+//! | [`graph`] | handlers, states, and who touches what |
+//! | [`statement`] | what the user says about the plan: `cora.toml`, or a plan's name |
+//! | [`decide`] | graph + statement → decision, or everything that speaks against it |
+//! | [`plan`] | a sealed decision: with the hash that both binaries carry |
+//! | [`picture`] | DOT, Mermaid, SVG |
+//!
+//! Everything is ordered: the same graph and statement give the same bytes.
+
+pub mod decide;
+pub mod graph;
+mod nearest;
+pub mod picture;
+pub mod plan;
+pub mod statement;
+pub mod words;
+
+pub use decide::{Decision, PlanError};
+pub use graph::Graph;
+pub use nearest::nearest;
+pub use plan::Plan;
+pub use statement::{Statement, StatementError};
+pub use words::{Kind, Place, Sides};

@@ -1,0 +1,65 @@
+//! Graphviz: `dot -Tsvg`.
+
+use std::fmt::Write as _;
+
+use super::{colours, place, state_lines, title};
+use crate::graph::Graph;
+use crate::plan::Plan;
+use crate::words::Kind;
+
+/// The graph in DOT.
+pub fn draw(graph: &Graph, plan: Option<&Plan>) -> String {
+    let mut out = String::new();
+    // Writing to a string does not fail.
+    let _infallible = write(&mut out, graph, plan);
+    out
+}
+
+fn write(out: &mut String, graph: &Graph, plan: Option<&Plan>) -> std::fmt::Result {
+    writeln!(out, "digraph {} {{", quoted(&graph.app))?;
+    writeln!(out, "  label={}; labelloc=t; fontname=\"sans-serif\";", quoted(&title(graph, plan)))?;
+    writeln!(out, "  node [fontname=\"sans-serif\"]; edge [fontname=\"sans-serif\"];")?;
+    writeln!(out, "  {{ rank=same;")?;
+    writeln!(out, "  \"port inside\" [shape=plaintext, label=\"inside\"];")?;
+    for handler in &graph.chain {
+        let (id, label) = (quoted(&format!("handler {}", handler.name)), quoted(&handler.name));
+        writeln!(out, "  {id} [shape=box, style=rounded, label={label}];")?;
+    }
+    writeln!(out, "  \"port outside\" [shape=plaintext, label=\"outside\"];")?;
+    writeln!(out, "  }}")?;
+    for state in &graph.states {
+        let place = place(plan, &state.name);
+        let (fill, line) = colours(place);
+        let shape = if state.kind == Kind::Keyed { "cylinder" } else { "box" };
+        let mut label = vec![state.name.clone()];
+        label.extend(state_lines(state, place));
+        writeln!(
+            out,
+            "  {} [shape={shape}, style=filled, fillcolor=\"{fill}\", color=\"{line}\", label={}];",
+            quoted(&format!("state {}", state.name)),
+            quoted(&label.join("\n"))
+        )?;
+    }
+    let mut before = "port inside".to_owned();
+    for handler in &graph.chain {
+        let this = format!("handler {}", handler.name);
+        writeln!(out, "  {} -> {} [dir=both, penwidth=2];", quoted(&before), quoted(&this))?;
+        before = this;
+    }
+    writeln!(out, "  {} -> \"port outside\" [dir=both, penwidth=2];", quoted(&before))?;
+    for edge in &graph.edges {
+        writeln!(
+            out,
+            "  {} -> {} [style=dashed, label={}];",
+            quoted(&format!("handler {}", edge.handler)),
+            quoted(&format!("state {}", edge.state)),
+            quoted(&edge.label())
+        )?;
+    }
+    writeln!(out, "}}")
+}
+
+/// A DOT string. A backslash and a quote would end it; a line break is `\n`.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+}

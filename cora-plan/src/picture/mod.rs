@@ -1,0 +1,52 @@
+//! Pictures of a graph, and of the plan that places it.
+//!
+//! All three show the same: handlers in the order of their chain between the inside and the
+//! outside port, the packet's way solid, accesses to states dashed with what they do, and with a
+//! plan, each state's place in words and colour.
+
+pub mod dot;
+pub mod mermaid;
+pub mod svg;
+
+use crate::graph::{Graph, StateNode};
+use crate::plan::Plan;
+use crate::words::Place;
+
+/// Colours of a place: fill and line. Chosen to differ in lightness too; the word stands beside.
+fn colours(place: Option<Place>) -> (&'static str, &'static str) {
+    match place {
+        Some(Place::Travels) => ("#e3f1ff", "#1f6fb2"),
+        Some(Place::Nic) => ("#e6f6e6", "#2e7d32"),
+        Some(Place::Host) => ("#fdeedc", "#b45f06"),
+        Some(Place::Replica) => ("#f1e8fb", "#6a3fa0"),
+        None => ("#f4f4f5", "#52525b"),
+    }
+}
+
+/// The lines under a state's name: kind and key, then size, then place.
+fn state_lines(state: &StateNode, place: Option<Place>) -> Vec<String> {
+    let mut lines = vec![state.kind.word().to_owned()];
+    if let Some(keyed) = &state.keyed {
+        let summary = keyed.summary();
+        lines.clear();
+        lines.extend(summary.splitn(2, ", ").map(str::to_owned));
+    }
+    lines.extend(place.map(|place| format!("place: {place}")));
+    lines
+}
+
+/// The place of a state in a plan, where there is one.
+fn place(plan: Option<&Plan>, state: &str) -> Option<Place> {
+    plan.and_then(|plan| plan.places.get(state).copied())
+}
+
+/// What a picture is called.
+fn title(graph: &Graph, plan: Option<&Plan>) -> String {
+    match plan {
+        Some(plan) => format!("{} under {}, plan {}", graph.app, plan.name, plan.hash),
+        None => graph.app.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

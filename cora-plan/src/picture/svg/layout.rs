@@ -1,0 +1,240 @@
+//! Where everything stands, in whole pixels.
+//!
+//! 1. Handlers from left to right, each as wide as its name, with room for a packet arrow between.
+//! 2. States below, each wanting to stand under the middle of its users; sorted by that wish, then
+//!    pushed right until they don't overlap, then all moved so that they sit under the chain.
+//! 3. Curves leave a handler at points spread along its lower edge, in the order of the states they
+//!    go to, and enter a state likewise, so that they cross as little as the order allows.
+
+use super::super::{place, state_lines};
+use super::text::width;
+use crate::graph::{Edge, Graph};
+use crate::plan::Plan;
+use crate::words::{Kind, Place};
+
+pub(super) const MARGIN: i32 = 24;
+pub(super) const CHAIN_TOP: i32 = 52;
+pub(super) const HANDLER_HEIGHT: i32 = 52;
+pub(super) const CHAIN_MIDDLE: i32 = CHAIN_TOP + HANDLER_HEIGHT / 2;
+pub(super) const STATES_TOP: i32 = CHAIN_TOP + HANDLER_HEIGHT + 120;
+pub(super) const LINE: i32 = 17;
+/// Half the height of a cylinder's lid.
+pub(super) const LID: i32 = 9;
+const ARROW: i32 = 64;
+const GAP: i32 = 36;
+const PORT: i32 = 56;
+
+/// Everything that is drawn.
+pub(super) struct Drawing<'a> {
+    pub(super) width: i32,
+    pub(super) height: i32,
+    /// Middle of the word `inside`.
+    pub(super) inside: i32,
+    /// Middle of the word `outside`.
+    pub(super) outside: i32,
+    pub(super) handlers: Vec<HandlerBox<'a>>,
+    pub(super) states: Vec<StateBox<'a>>,
+    ends: Vec<Ends<'a>>,
+}
+
+/// A handler's box.
+pub(super) struct HandlerBox<'a> {
+    pub(super) name: &'a str,
+    pub(super) opaque: usize,
+    pub(super) x: i32,
+    pub(super) width: i32,
+}
+
+/// A state's box or cylinder.
+pub(super) struct StateBox<'a> {
+    pub(super) name: &'a str,
+    pub(super) kind: Kind,
+    pub(super) place: Option<Place>,
+    pub(super) lines: Vec<String>,
+    pub(super) x: i32,
+    pub(super) width: i32,
+    pub(super) height: i32,
+}
+
+/// A dashed curve from a handler to a state.
+pub(super) struct Curve {
+    pub(super) x1: i32,
+    pub(super) y1: i32,
+    pub(super) x2: i32,
+    pub(super) y2: i32,
+    pub(super) label: String,
+    pub(super) label_at: (i32, i32),
+}
+
+struct Ends<'a> {
+    handler: &'a str,
+    state: &'a str,
+    x1: i32,
+    x2: i32,
+    /// How far down the curve its label stands, of 8.
+    step: i32,
+}
+
+/// Places everything.
+pub(super) fn run<'a>(graph: &'a Graph, plan: Option<&Plan>) -> Drawing<'a> {
+    let inside = MARGIN + PORT / 2;
+    let mut x = MARGIN + PORT + ARROW;
+    let mut handlers = Vec::new();
+    for handler in &graph.chain {
+        let width = (width(&handler.name, 16) + 40).max(110);
+        let opaque = handler.opaque.len();
+        handlers.push(HandlerBox { name: &handler.name, opaque, x, width });
+        x += width + ARROW;
+    }
+    let outside = x + PORT / 2;
+    let mut states = state_boxes(graph, plan, &handlers);
+    spread(&mut states, MARGIN, x + PORT);
+    let right = states.iter().map(|s| s.x + s.width).max().unwrap_or(0).max(x + PORT);
+    let tallest = states.iter().map(|s| s.height).max().unwrap_or(0);
+    let legend = if plan.is_some() && !states.is_empty() { 44 } else { 0 };
+    let bottom = if states.is_empty() { CHAIN_TOP + HANDLER_HEIGHT } else { STATES_TOP + tallest };
+    let ends = ends(graph, &handlers, &states);
+    let title = width(&super::title(graph, plan), 13);
+    Drawing {
+        width: right.max(MARGIN + title) + MARGIN,
+        height: bottom + legend + MARGIN,
+        inside,
+        outside,
+        handlers,
+        states,
+        ends,
+    }
+}
+
+/// States in the order of their wish, each standing where it wishes, overlapping or not.
+fn state_boxes<'a>(
+    graph: &'a Graph,
+    plan: Option<&Plan>,
+    handlers: &[HandlerBox<'_>],
+) -> Vec<StateBox<'a>> {
+    let mut states: Vec<StateBox<'a>> = graph
+        .states
+        .iter()
+        .map(|state| {
+            let place = place(plan, &state.name);
+            let lines = state_lines(state, place);
+            let widest = lines.iter().map(|line| width(line, 13)).max().unwrap_or(0);
+            let width = widest.max(width(&state.name, 16)) + 36;
+            let rows = i32::try_from(lines.len()).unwrap_or(0);
+            let height = text_top(state.kind) + rows * LINE + 14;
+            let x = wish(graph, handlers, &state.name) - width / 2;
+            StateBox { name: &state.name, kind: state.kind, place, lines, x, width, height }
+        })
+        .collect();
+    states.sort_by_key(|state| (state.x + state.width / 2, state.name));
+    states
+}
+
+/// The middle of a state's users.
+fn wish(graph: &Graph, handlers: &[HandlerBox<'_>], state: &str) -> i32 {
+    let middles: Vec<i32> = handlers
+        .iter()
+        .filter(|h| graph.edges.iter().any(|e| e.handler == h.name && e.state == state))
+        .map(|h| h.x + h.width / 2)
+        .collect();
+    let count = i32::try_from(middles.len()).unwrap_or(1).max(1);
+    middles.iter().sum::<i32>() / count
+}
+
+/// Pushes states apart, and all of them to where they wish to be on average.
+fn spread(states: &mut [StateBox<'_>], left: i32, right: i32) {
+    let wished: i32 = states.iter().map(|s| s.x).sum();
+    let mut free = i32::MIN;
+    for state in states.iter_mut() {
+        state.x = state.x.max(free);
+        free = state.x + state.width + GAP;
+    }
+    let Some(count) = i32::try_from(states.len()).ok().filter(|count| *count > 0) else { return };
+    let moved: i32 = states.iter().map(|s| s.x).sum();
+    let mut shift = (wished - moved) / count;
+    let first = states.first().map_or(0, |s| s.x);
+    let last = states.last().map_or(0, |s| s.x + s.width);
+    shift = shift.min(right - last).max(left - first);
+    for state in states.iter_mut() {
+        state.x += shift;
+    }
+}
+
+fn ends<'a>(
+    graph: &'a Graph,
+    handlers: &[HandlerBox<'_>],
+    states: &[StateBox<'_>],
+) -> Vec<Ends<'a>> {
+    let handler_at = |name: &str| handlers.iter().position(|h| h.name == name);
+    let state_at = |name: &str| states.iter().position(|s| s.name == name);
+    let mut pairs: Vec<(usize, usize, &Edge)> = graph
+        .edges
+        .iter()
+        .filter_map(|edge| Some((handler_at(&edge.handler)?, state_at(&edge.state)?, edge)))
+        .collect();
+    pairs.sort_by_key(|(handler, state, _)| (*handler, *state));
+    let along = |x: i32, width: i32, nth: usize, of: usize| {
+        let (nth, of) = (i32::try_from(nth).unwrap_or(0), i32::try_from(of).unwrap_or(1));
+        x + width * (nth + 1) / (of + 1)
+    };
+    pairs
+        .iter()
+        .map(|(h, s, edge)| {
+            let out: Vec<_> = pairs.iter().filter(|(other, ..)| other == h).collect();
+            let into: Vec<_> = pairs.iter().filter(|(_, other, _)| other == s).collect();
+            let nth = out.iter().position(|(_, other, _)| other == s).unwrap_or(0);
+            let mth = into.iter().position(|(other, ..)| other == h).unwrap_or(0);
+            let (from, to) = (&handlers[*h], &states[*s]);
+            Ends {
+                handler: &edge.handler,
+                state: &edge.state,
+                x1: along(from.x, from.width, nth, out.len()),
+                x2: along(to.x, to.width, mth, into.len()),
+                // Neighbours stand at different heights, so that long labels don't collide.
+                step: if out.len() > 1 && (*h + nth) % 2 == 1 { 3 } else { 5 },
+            }
+        })
+        .collect()
+}
+
+impl Drawing<'_> {
+    /// The arrows of the packet's way: from, to.
+    pub(super) fn hops(&self) -> Vec<(i32, i32)> {
+        let mut hops = Vec::new();
+        let mut from = self.inside + PORT / 2 - 4;
+        for handler in &self.handlers {
+            hops.push((from, handler.x - 3));
+            from = handler.x + handler.width + 3;
+        }
+        hops.push((from, self.outside - PORT / 2));
+        hops
+    }
+
+    /// The curve of an edge.
+    pub(super) fn curve(&self, edge: &Edge) -> Option<Curve> {
+        let ends = self.ends.iter().find(|e| e.handler == edge.handler && e.state == edge.state)?;
+        let (x1, x2) = (ends.x1, ends.x2);
+        let (y1, y2) = (CHAIN_TOP + HANDLER_HEIGHT, STATES_TOP - 2);
+        Some(Curve { x1, y1, x2, y2, label: edge.label(), label_at: on_curve(ends, y1, y2) })
+    }
+}
+
+/// A point on the cubic curve whose two inner points stand half-way down, under each end.
+fn on_curve(ends: &Ends<'_>, y1: i32, y2: i32) -> (i32, i32) {
+    const OF: i32 = 8;
+    let (t, u) = (ends.step, OF - ends.step);
+    let cube = OF * OF * OF;
+    let weights = [u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t];
+    let middle = i32::midpoint(y1, y2);
+    let blend = |points: [i32; 4]| {
+        points.iter().zip(weights).map(|(point, weight)| point * weight).sum::<i32>() / cube
+    };
+    let x = blend([ends.x1, ends.x1, ends.x2, ends.x2]);
+    let y = blend([y1, middle, middle, y2]);
+    (x, y + 4)
+}
+
+/// From a state's top to the baseline of its name: below the lid of a cylinder.
+pub(super) fn text_top(kind: Kind) -> i32 {
+    if kind == Kind::Keyed { 2 * LID + 20 } else { 26 }
+}

@@ -1,0 +1,201 @@
+//! A drawing that stands alone: no script, no font, no link.
+//!
+//! Handlers stand in a row between the two ports; their states in a row below, each under the
+//! handlers that use it, as far as there is room. Text is measured by a table of widths, because
+//! there is no font to ask.
+
+mod layout;
+mod text;
+
+use std::fmt::Write as _;
+
+use self::layout::{Drawing, HandlerBox, StateBox};
+use self::text::escaped;
+use super::{colours, title};
+use crate::graph::Graph;
+use crate::plan::Plan;
+use crate::words::{Kind, Place};
+
+/// The graph as SVG.
+pub fn draw(graph: &Graph, plan: Option<&Plan>) -> String {
+    let drawing = layout::run(graph, plan);
+    let mut out = String::new();
+    // Writing to a string does not fail.
+    let _infallible = write(&mut out, graph, plan, &drawing);
+    out
+}
+
+const STYLE: &str = "text{font-family:Helvetica,Arial,sans-serif;fill:#18181b}\
+    .title{font-size:13px;fill:#52525b}.name{font-size:15px;font-weight:bold}\
+    .line{font-size:12px}.place{font-size:12px;font-weight:bold}\
+    .edge{font-size:11px;fill:#3f3f46;paint-order:stroke;stroke:#fff;stroke-width:4px}";
+
+fn write(
+    out: &mut String,
+    graph: &Graph,
+    plan: Option<&Plan>,
+    drawing: &Drawing<'_>,
+) -> std::fmt::Result {
+    let (width, height) = (drawing.width, drawing.height);
+    writeln!(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\" role=\"img\">"
+    )?;
+    let title = escaped(&title(graph, plan));
+    writeln!(out, "<title>{title}</title>\n<style>{STYLE}</style>")?;
+    writeln!(out, "<defs>")?;
+    marker(out, "packet", 9)?;
+    marker(out, "access", 7)?;
+    writeln!(out, "</defs>\n<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>")?;
+    writeln!(out, "<text class=\"title\" x=\"{}\" y=\"24\">{title}</text>", layout::MARGIN)?;
+    packets(out, drawing)?;
+    accesses(out, graph, drawing)?;
+    for handler in &drawing.handlers {
+        self::handler(out, handler)?;
+    }
+    for state in &drawing.states {
+        self::state(out, state)?;
+    }
+    legend(out, plan, drawing)?;
+    writeln!(out, "</svg>")
+}
+
+fn marker(out: &mut String, name: &str, size: u32) -> std::fmt::Result {
+    writeln!(
+        out,
+        "<marker id=\"{name}\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"{size}\" \
+         markerHeight=\"{size}\" markerUnits=\"userSpaceOnUse\" orient=\"auto-start-reverse\">\
+         <path d=\"M0 1L9 5L0 9z\" fill=\"#3f3f46\"/></marker>"
+    )
+}
+
+/// The ports, and the packet's way through the chain, which is walked both ways.
+fn packets(out: &mut String, drawing: &Drawing<'_>) -> std::fmt::Result {
+    let y = layout::CHAIN_MIDDLE;
+    for (x, name) in [(drawing.inside, "inside"), (drawing.outside, "outside")] {
+        writeln!(
+            out,
+            "<text class=\"line\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{name}</text>",
+            y + 4
+        )?;
+    }
+    for (from, to) in drawing.hops() {
+        writeln!(
+            out,
+            "<path d=\"M{from} {y}H{to}\" stroke=\"#3f3f46\" stroke-width=\"2\" \
+             marker-start=\"url(#packet)\" marker-end=\"url(#packet)\"/>"
+        )?;
+    }
+    Ok(())
+}
+
+fn accesses(out: &mut String, graph: &Graph, drawing: &Drawing<'_>) -> std::fmt::Result {
+    let curves: Vec<_> = graph.edges.iter().filter_map(|edge| drawing.curve(edge)).collect();
+    for curve in &curves {
+        let (x1, y1, x2, y2) = (curve.x1, curve.y1, curve.x2, curve.y2);
+        let bend = (y2 - y1) / 2;
+        writeln!(
+            out,
+            "<path d=\"M{x1} {y1}C{x1} {} {x2} {} {x2} {y2}\" fill=\"none\" stroke=\"#71717a\" \
+             stroke-width=\"1.5\" stroke-dasharray=\"5 4\" marker-end=\"url(#access)\"/>",
+            y1 + bend,
+            y2 - bend
+        )?;
+    }
+    // Labels last, so that no curve crosses one.
+    for curve in &curves {
+        let (x, y) = curve.label_at;
+        let label = escaped(&curve.label);
+        writeln!(
+            out,
+            "<text class=\"edge\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{label}</text>"
+        )?;
+    }
+    Ok(())
+}
+
+fn handler(out: &mut String, handler: &HandlerBox<'_>) -> std::fmt::Result {
+    let (x, width) = (handler.x, handler.width);
+    let (y, height) = (layout::CHAIN_TOP, layout::HANDLER_HEIGHT);
+    writeln!(
+        out,
+        "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"12\" \
+         fill=\"#fafafa\" stroke=\"#18181b\" stroke-width=\"1.5\"/>"
+    )?;
+    let (middle, name) = (x + width / 2, escaped(handler.name));
+    let baseline = layout::CHAIN_MIDDLE + if handler.opaque == 0 { 5 } else { -2 };
+    writeln!(
+        out,
+        "<text class=\"name\" x=\"{middle}\" y=\"{baseline}\" text-anchor=\"middle\">{name}</text>"
+    )?;
+    if handler.opaque > 0 {
+        writeln!(
+            out,
+            "<text class=\"line\" x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">{} opaque</text>",
+            layout::CHAIN_MIDDLE + 16,
+            handler.opaque
+        )?;
+    }
+    Ok(())
+}
+
+fn state(out: &mut String, state: &StateBox<'_>) -> std::fmt::Result {
+    let (x, y, width, height) = (state.x, layout::STATES_TOP, state.width, state.height);
+    let (fill, line) = colours(state.place);
+    let paint = format!("fill=\"{fill}\" stroke=\"{line}\" stroke-width=\"1.5\"");
+    if state.kind == Kind::Keyed {
+        let (half, lid, side) = (width / 2, layout::LID, height - 2 * layout::LID);
+        writeln!(
+            out,
+            "<path d=\"M{x} {}v{side}a{half} {lid} 0 0 0 {width} 0v-{side}\" {paint}/>",
+            y + lid
+        )?;
+        let (cx, cy) = (x + half, y + lid);
+        writeln!(out, "<ellipse cx=\"{cx}\" cy=\"{cy}\" rx=\"{half}\" ry=\"{lid}\" {paint}/>")?;
+    } else {
+        writeln!(out, "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" {paint}/>")?;
+    }
+    let middle = x + width / 2;
+    let mut baseline = y + layout::text_top(state.kind);
+    let mut text = |class: &str, words: &str| {
+        let words = escaped(words);
+        let result = writeln!(
+            out,
+            "<text class=\"{class}\" x=\"{middle}\" y=\"{baseline}\" \
+             text-anchor=\"middle\">{words}</text>"
+        );
+        baseline += layout::LINE;
+        result
+    };
+    text("name", state.name)?;
+    for words in &state.lines {
+        text(if words.starts_with("place: ") { "place" } else { "line" }, words)?;
+    }
+    Ok(())
+}
+
+/// What the colours mean: only those in the picture.
+fn legend(out: &mut String, plan: Option<&Plan>, drawing: &Drawing<'_>) -> std::fmt::Result {
+    let Some(plan) = plan else { return Ok(()) };
+    let mut x = layout::MARGIN;
+    let y = drawing.height - layout::MARGIN;
+    for place in Place::ALL.into_iter().filter(|p| plan.places.values().any(|q| q == p)) {
+        let (fill, line) = colours(Some(place));
+        writeln!(
+            out,
+            "<rect x=\"{x}\" y=\"{}\" width=\"12\" height=\"12\" fill=\"{fill}\" \
+             stroke=\"{line}\"/>",
+            y - 10
+        )?;
+        let meaning = match place {
+            Place::Travels => "travels with its flow",
+            Place::Nic => "pinned to the NIC",
+            Place::Host => "pinned to the host",
+            Place::Replica => "a replica on each side",
+        };
+        writeln!(out, "<text class=\"line\" x=\"{}\" y=\"{y}\">{meaning}</text>", x + 18)?;
+        x += 18 + text::width(meaning, 12) + 24;
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! The words that graph and plan share, as JSON and TOML spell them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How a state is declared, which decides who may hold it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// One entry per key.
+    Keyed,
+    /// One value.
+    Singleton,
+    /// One replica per side; their merge is the value.
+    Commutative,
+    /// Replaced in whole versions by the control plane.
+    ReadMostly,
+}
+
+/// Where a plan puts a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// Entries live at the side that owns their flow.
+    Travels,
+    /// Only the NIC holds it.
+    Nic,
+    /// Only the host holds it.
+    Host,
+    /// Both sides hold a replica.
+    Replica,
+}
+
+/// Which side runs packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sides {
+    /// The host runs all; the NIC passes packets on.
+    HostOnly,
+    /// The NIC runs all.
+    NicOnly,
+    /// Each flow is owned by one side at a time.
+    Split,
+}
+
+impl Kind {
+    /// The word, as a graph spells it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Keyed => "keyed",
+            Self::Singleton => "singleton",
+            Self::Commutative => "commutative",
+            Self::ReadMostly => "read-mostly",
+        }
+    }
+}
+
+impl Place {
+    /// Every place, in the order in which messages list them.
+    pub const ALL: [Self; 4] = [Self::Travels, Self::Nic, Self::Host, Self::Replica];
+
+    /// The word, as a plan spells it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Travels => "travels",
+            Self::Nic => "nic",
+            Self::Host => "host",
+            Self::Replica => "replica",
+        }
+    }
+}
+
+impl Sides {
+    /// Every stated plan, in the order in which messages list them.
+    pub const ALL: [Self; 3] = [Self::HostOnly, Self::NicOnly, Self::Split];
+
+    /// The word, which is also the plan's name.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::HostOnly => "host-only",
+            Self::NicOnly => "nic-only",
+            Self::Split => "split",
+        }
+    }
+
+    /// The sides of this name.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|sides| sides.word() == word)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+impl fmt::Display for Sides {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}

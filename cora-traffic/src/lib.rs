@@ -1,0 +1,72 @@
+//! Captures to test network functions with: generated ones, the same on every machine, and real ones
+//! from the kernel's own stack in two network namespaces.
+//!
+//! ```
+//! let mut capture = Vec::new();
+//! let summary = cora_traffic::generate(cora_traffic::Profile::Mix, 1, 1_000, 100, &mut capture)?;
+//! assert_eq!(summary.packets, 1_000);
+//! assert!(summary.flows >= 100);
+//! # Ok::<(), cora_traffic::TrafficError>(())
+//! ```
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`generate()`] | a capture from a profile and a seed |
+//! | [`merge`] | two captures in the order of time |
+//! | [`readdress`] | replies sent to where a NAT moved their flows |
+//! | [`answer`] | replies to what a NAT put out |
+//! | [`real`] | real traffic, or a generated stand-in |
+//!
+//! Inside hosts have addresses of 10.0.0.0/8 and fd00::/8; everybody else is outside. This crate
+//! depends on nothing else of Cora, so that it is a witness of its own.
+
+mod answer;
+mod flow;
+mod generate;
+mod merge;
+pub mod pcap;
+mod profile;
+mod random;
+mod readdress;
+mod real;
+mod summary;
+mod view;
+mod wire;
+mod world;
+mod zipf;
+
+pub use answer::answer;
+pub use generate::{Generated, Generator, generate};
+pub use merge::merge;
+pub use profile::Profile;
+pub use readdress::readdress;
+pub use real::{Mode, RealTraffic, real};
+pub use summary::Summary;
+pub use world::{SERVICE_V4, SERVICE_V6, is_inside};
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum TrafficError {
+    /// Reading or writing failed.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// A capture that can't be read.
+    #[error("capture, octet {offset}: {what}")]
+    Capture {
+        /// Where in the file.
+        offset: u64,
+        /// What is wrong there.
+        what: &'static str,
+    },
+    /// A profile that doesn't exist.
+    #[error("unknown profile `{0}`: it is one of mix, churn, zipf, odd, closing, flood")]
+    UnknownProfile(String),
+    /// Something that real traffic needs and this machine doesn't give.
+    #[error("{what}: {why}")]
+    Setup {
+        /// What was tried.
+        what: String,
+        /// What came of it.
+        why: String,
+    },
+}

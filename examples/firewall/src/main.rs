@@ -1,0 +1,48 @@
+//! # firewall: inside may open, outside may only answer
+//!
+//! Follows each TCP connection, UDP exchange and ping that somebody inside opens, over IPv4 and IPv6. What
+//! comes from outside passes only as an answer (or as an ICMP error about one); a TCP segment that the state
+//! of its connection does not allow is dropped by name. ARP and neighbour discovery pass.
+//!
+//! Try it:  `cargo cora run firewall --nic native --in some.pcap --out out.pcap`
+//!
+//! Expect:  `transmit` for what belongs to a connection, `not-allowed` for what knocks from outside,
+//! `bad-tcp-state` for segments out of place, `fragment`, `not-ip`, … for what has no five-tuple.
+#![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
+
+use cora::prelude::*;
+
+/// A connection that somebody inside opened.
+#[state(key = FiveTuple, reply, capacity = 1_000_000, idle = "5m")]
+struct Connection {
+    tcp: TcpState,
+    packets: u64,
+}
+
+impl Connection {
+    fn open(packet: &Packet) -> Self {
+        Self { tcp: TcpState::open(packet), packets: 1 }
+    }
+
+    fn advance(&mut self, packet: &Packet, direction: Direction) -> Result<(), Reason> {
+        self.packets += 1;
+        self.tcp.advance(packet, direction)
+    }
+}
+
+/// Inside may open; outside may only answer.
+#[flow_handler]
+fn firewall(packet: &mut Packet, connections: &mut Table<Connection>) -> Verdict {
+    if packet.is_link_local_control() {
+        return Transmit;
+    }
+    let flow = packet.five_tuple()?;
+    match connections.find_mut(&flow) {
+        Some((direction, connection)) => connection.advance(packet, direction)?,
+        None if packet.from_inside() => connections.insert(flow, Connection::open(packet))?,
+        None => return Drop(NotAllowed),
+    }
+    Transmit
+}
+
+cora::app!(firewall);

@@ -1,0 +1,134 @@
+//! # nat: many inside hosts share one public address
+//!
+//! Source NAT for IPv4 (RFC 3022, behaviour as in RFC 4787): each connection from inside gets a port of the
+//! public address 192.0.2.1, and keeps it until both ends closed it or it was idle for five minutes. Checksums
+//! are updated, not recomputed; pings are translated by their identifier, ICMP errors together with the
+//! packet they quote. IPv6, ARP and neighbour discovery pass untranslated.
+//!
+//! Try it:  `cargo cora run nat --nic native --in some.pcap --out out.pcap`
+//!
+//! Expect:  the host holds the port pool, so it handles the first packet of a connection, the one that closes
+//! it, and one every five minutes to renew the lease of its port. In between the NIC owns the connection.
+#![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
+
+use cora::prelude::*;
+
+const PUBLIC: Address = Address::v4([192, 0, 2, 1]);
+const FIRST_PORT: u16 = 32_768;
+const PORTS: usize = 32_768;
+/// A port is leased for twice the idle time of a session, and the lease renewed at half time: so it
+/// outlives every session that uses it, and the NIC need not ask the pool for each packet.
+const LEASE: u32 = 600;
+const SECOND: u64 = 1_000_000_000;
+
+const NO_PORT_LEFT: Reason = Reason::new("no-port-left");
+
+/// A translated connection, found by what inside sends and by what outside answers.
+#[state(key = FiveTuple, reply, capacity = 65_536, idle = "5m")]
+struct Session {
+    inside: Address,
+    inside_port: u16,
+    public_port: u16,
+    leased_at: u32,
+    tcp: TcpState,
+}
+
+impl Session {
+    /// What the answers to `flow` will carry.
+    fn reply(&self, flow: &FiveTuple) -> FiveTuple {
+        let ping = matches!(flow.protocol, protocol::ICMP | protocol::ICMPV6);
+        let port = if ping { self.public_port } else { flow.destination_port };
+        let answer = flow.reversed();
+        FiveTuple { destination: PUBLIC, destination_port: self.public_port, source_port: port, ..answer }
+    }
+
+    fn translate(&self, packet: &mut Packet, direction: Direction) -> Result<(), Reason> {
+        match direction {
+            Direction::Original => {
+                packet.set_source(PUBLIC)?;
+                packet.set_source_port(self.public_port)
+            }
+            Direction::Reply => {
+                packet.set_destination(self.inside)?;
+                packet.set_destination_port(self.inside_port)
+            }
+        }
+    }
+}
+
+/// The ports of the public address: when each one's lease ends, in seconds.
+#[state(singleton)]
+struct PortPool {
+    next: u16,
+    leased_until: [u32; PORTS],
+}
+
+impl Default for PortPool {
+    fn default() -> Self {
+        Self { next: 0, leased_until: [0; PORTS] }
+    }
+}
+
+impl PortPool {
+    /// The first free port from where the last search ended, so that a port rests before it is reused.
+    fn lease(&mut self, now: u32) -> Result<u16, Reason> {
+        for _ in 0..PORTS {
+            let at = usize::from(self.next) % PORTS;
+            self.next = self.next.wrapping_add(1);
+            if self.leased_until[at] <= now {
+                self.leased_until[at] = now + LEASE;
+                return Ok(FIRST_PORT + at as u16);
+            }
+        }
+        Err(NO_PORT_LEFT)
+    }
+
+    fn renew(&mut self, port: u16, now: u32) {
+        self.leased_until[usize::from(port - FIRST_PORT) % PORTS] = now + LEASE;
+    }
+
+    fn give_back(&mut self, port: u16) {
+        self.leased_until[usize::from(port - FIRST_PORT) % PORTS] = 0;
+    }
+}
+
+/// Inside may open, from the public address; outside may only answer.
+#[flow_handler]
+fn nat(packet: &mut Packet, sessions: &mut Table<Session>, ports: &mut PortPool) -> Verdict {
+    if packet.is_link_local_control() || packet.is_ipv6() {
+        return Transmit;
+    }
+    let flow = packet.five_tuple()?;
+    let now = (packet.now() / SECOND) as u32;
+    let (direction, session) = match sessions.find_mut(&flow) {
+        Some((direction, session)) => {
+            session.tcp.advance(packet, direction)?;
+            (direction, *session)
+        }
+        None if packet.from_inside() => {
+            let session = Session {
+                inside: flow.source,
+                inside_port: flow.source_port,
+                public_port: ports.lease(now)?,
+                leased_at: now,
+                tcp: TcpState::open(packet),
+            };
+            sessions.insert_with_reply(flow, session.reply(&flow), session)?;
+            (Direction::Original, session)
+        }
+        None => return Drop(NotAllowed),
+    };
+    session.translate(packet, direction)?;
+    if session.tcp.is_closed() {
+        ports.give_back(session.public_port);
+        sessions.remove(&flow);
+    } else if now >= session.leased_at + LEASE / 2 {
+        ports.renew(session.public_port, now);
+        if let Some(session) = sessions.get_mut(&flow) {
+            session.leased_at = now;
+        }
+    }
+    Transmit
+}
+
+cora::app!(nat);

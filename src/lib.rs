@@ -1,0 +1,92 @@
+//! Write a stateful network function once; run it on SmartNIC and host together.
+//!
+//! ```
+//! use cora::prelude::*;
+//!
+//! /// A connection that somebody inside opened.
+//! #[state(key = FiveTuple, reply, capacity = 1_000_000, idle = "5m")]
+//! struct Connection {
+//!     tcp: TcpState,
+//!     packets: u64,
+//! }
+//!
+//! /// Inside may open; outside may only answer.
+//! #[flow_handler]
+//! fn firewall(packet: &mut Packet, connections: &mut Table<Connection>) -> Verdict {
+//!     let flow = packet.five_tuple()?;
+//!     match connections.find_mut(&flow) {
+//!         Some((direction, connection)) => {
+//!             connection.tcp.advance(packet, direction)?;
+//!             connection.packets += 1;
+//!         }
+//!         None if packet.from_inside() => {
+//!             connections.insert(flow, Connection { tcp: TcpState::open(packet), packets: 1 })?;
+//!         }
+//!         None => return Drop(NotAllowed),
+//!     }
+//!     Transmit
+//! }
+//! ```
+//!
+//! A package needs this crate twice: as a dependency, and with the feature `build` as a build
+//! dependency, whose build script is `fn main() { cora::build() }`. The program ends with
+//! `cora::app!(firewall);`. `cargo build` then makes the host half, `cargo build --features nic` the NIC half
+//! too; `cargo cora run` runs both on a capture.
+//!
+//! | door | what |
+//! | --- | --- |
+//! | [`prelude`] | what a program names: packet, table, verdict, keys, the attributes |
+//! | [`state`], [`flow_handler`], [`app!`] | the three things that a program says to Cora |
+//! | `build` | what a build script says |
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "build")]
+pub use cora_build::script::build;
+pub use cora_macros::{Plain, flow_handler, state};
+
+/// What a program names.
+pub mod prelude {
+    pub use crate::{Plain, flow_handler, state};
+    pub use cora_core::key::{
+        Address, DestinationAddress, FiveTuple, InsideAddress, Key, SourceAddress, protocol,
+    };
+    pub use cora_core::packet::{Packet, Port, TcpFlags, TcpHeader};
+    pub use cora_core::plain::{Describe, Plain};
+    pub use cora_core::state::commutative::{CountMin, Max, Sum, TopK};
+    pub use cora_core::state::table::Direction;
+    pub use cora_core::state::{Configure, Table};
+    pub use cora_core::tcp::TcpState;
+    pub use cora_core::verdict::reasons::{self, *};
+    pub use cora_core::verdict::{Drop, Pass, Reason, Redirect, Transmit, Verdict};
+}
+
+/// Makes a program of handlers, in the order in which a packet from inside meets them.
+///
+/// It includes what the build script wrote: the states, the plan, and the entry point.
+///
+/// ```ignore
+/// cora::app!(firewall, nat::translate);
+/// ```
+#[macro_export]
+macro_rules! app {
+    ($($handler:path),+ $(,)?) => {
+        include!(concat!(
+            env!(
+                "OUT_DIR",
+                "cora::app! needs a build script: put `fn main() { cora::build() }` into build.rs, and \
+                 `cora` with the feature `build` into [build-dependencies]"
+            ),
+            "/cora_app.rs"
+        ));
+    };
+}
+
+/// What generated code names; nothing here is for people.
+#[doc(hidden)]
+pub mod __private {
+    pub use cora_core as core;
+    #[cfg(all(feature = "host", not(target_os = "none")))]
+    pub use cora_host as host;
+    pub use cora_nic as nic;
+}

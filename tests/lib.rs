@@ -1,0 +1,1 @@
+//! Nothing stands here: the package is its tests.

@@ -1,0 +1,8 @@
+#![allow(unused)]
+
+use cora::prelude::*;
+
+#[flow_handler]
+struct Firewall;
+
+fn main() {}

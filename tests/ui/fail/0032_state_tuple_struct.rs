@@ -1,0 +1,8 @@
+#![allow(unused)]
+
+use cora::prelude::*;
+
+#[state(singleton)]
+struct Next(u16);
+
+fn main() {}

@@ -1,0 +1,8 @@
+#![allow(unused)]
+
+use cora::prelude::*;
+
+#[state(singleton)]
+fn next() {}
+
+fn main() {}

@@ -1,0 +1,12 @@
+#![allow(unused)]
+
+use cora::prelude::*;
+
+trait Policy {}
+
+#[state(singleton)]
+struct Pool {
+    policy: dyn Policy,
+}
+
+fn main() {}

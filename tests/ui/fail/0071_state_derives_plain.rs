@@ -1,0 +1,11 @@
+#![allow(unused)]
+
+use cora::prelude::*;
+
+#[state(singleton)]
+#[derive(Default, Plain)]
+struct Pool {
+    next: u16,
+}
+
+fn main() {}

@@ -1,0 +1,63 @@
+//! `cargo xtask demo`: real traffic through the NAT, split across an emulated NIC and the host.
+
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use cora_traffic::{Mode, Summary, readdress, real};
+
+use crate::{cargo, need, target};
+
+pub(crate) fn run() -> Result<(), String> {
+    need::nic_target()?;
+    need::programs()?;
+    let directory = target("demo");
+    fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
+    let captured = traffic(&directory)?;
+
+    eprintln!("\n== Once on the host alone, to learn where the NAT puts each flow");
+    let learnt = directory.join("learnt.pcap");
+    crate::run(nat("off", &captured, &learnt).stdout(Stdio::null()))?;
+    let input = directory.join("in.pcap");
+    let replies = send_replies_there(&captured, &learnt, &input)
+        .map_err(|error| format!("replies can't be readdressed: {error}"))?;
+    eprintln!("{replies} replies now go to the NAT's own address");
+
+    eprintln!("\n== The NAT, split between an emulated aarch64 NIC and this host");
+    let output = directory.join("out.pcap");
+    crate::run(&mut nat("emulated", &input, &output))?;
+    eprintln!("what left: {}", output.display());
+    Ok(())
+}
+
+/// Captures traffic, and says what kind it is.
+fn traffic(directory: &Path) -> Result<PathBuf, String> {
+    eprintln!("== Traffic between two network namespaces");
+    let traffic = real(directory).map_err(|error| error.to_string())?;
+    match &traffic.mode {
+        Mode::Real { lacking } => lacking.iter().for_each(|what| eprintln!("({what})")),
+        Mode::Generated { why } => eprintln!("GENERATED traffic, not real: {why}"),
+    }
+    let capture = traffic.captures.into_iter().next().ok_or("no capture was made")?;
+    let file = File::open(&capture).map_err(|error| error.to_string())?;
+    let summary = Summary::of(BufReader::new(file)).map_err(|error| error.to_string())?;
+    eprintln!("{}: {summary}", capture.display());
+    Ok(capture)
+}
+
+fn nat(nic: &str, input: &Path, output: &Path) -> Command {
+    let mut command =
+        cargo(&["run", "--quiet", "--release", "--package", "cargo-cora", "--", "cora"]);
+    command.args(["run", "nat", "--nic", nic, "--in"]).arg(input).arg("--out").arg(output);
+    command
+}
+
+fn send_replies_there(
+    captured: &Path,
+    learnt: &Path,
+    input: &Path,
+) -> Result<u64, cora_traffic::TrafficError> {
+    let read = |path| File::open(path).map(BufReader::new);
+    readdress(read(captured)?, read(learnt)?, BufWriter::new(File::create(input)?))
+}

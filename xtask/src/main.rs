@@ -1,0 +1,72 @@
+//! The two commands of the README: `cargo xtask demo` and `cargo xtask test`.
+#![forbid(unsafe_code)]
+
+mod demo;
+mod need;
+mod test;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = match words.join(" ").as_str() {
+        "demo" => demo::run(),
+        "test" => test::run_all(),
+        _ => {
+            eprintln!("usage: cargo xtask demo|test");
+            return ExitCode::from(2);
+        }
+    };
+    outcome.map_or_else(
+        |why| {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        },
+        |()| ExitCode::SUCCESS,
+    )
+}
+
+/// The root of the repository.
+fn root() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here)
+}
+
+/// Where Cargo puts what it builds, or a place of our own in there.
+fn target(own: &str) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    root().join(target).join(own)
+}
+
+fn command(program: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(root());
+    command
+}
+
+fn cargo(arguments: &[&str]) -> Command {
+    command(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()), arguments)
+}
+
+/// Runs it to its end; an error unless that is a good one.
+fn run(command: &mut Command) -> Result<(), String> {
+    eprintln!("$ {}", shown(command));
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{}` ended with {status}", shown(command))),
+        Err(error) => Err(format!("`{}` doesn't start: {error}", shown(command))),
+    }
+}
+
+/// What a command prints; `None` when it fails or isn't there.
+fn output(mut command: Command) -> Option<String> {
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn shown(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let words = program.file_name().into_iter().chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}

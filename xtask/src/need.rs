@@ -1,0 +1,71 @@
+//! What demo and tests need besides Rust's own tools, and how it comes onto the machine.
+
+use std::path::Path;
+
+use crate::{command, output, run};
+
+const TARGET: &str = "aarch64-unknown-none";
+
+/// Rust's half of the NIC side: the target's core library.
+pub(crate) fn nic_target() -> Result<(), String> {
+    let Some(installed) = output(command("rustup", &["target", "list", "--installed"])) else {
+        eprintln!("rustup is not here; taking it that the target {TARGET} is");
+        return Ok(());
+    };
+    if installed.lines().any(|line| line.trim() == TARGET) {
+        return Ok(());
+    }
+    eprintln!("the Rust target {TARGET} is missing; adding it");
+    run(&mut command("rustup", &["target", "add", TARGET]))
+}
+
+/// qemu's user emulation, on which the NIC half runs, and the tool for real traffic.
+pub(crate) fn programs() -> Result<(), String> {
+    let has_qemu = in_path("qemu-aarch64") || in_path("qemu-aarch64-static");
+    let needs = [("qemu-user", has_qemu), ("iproute2", in_path("ip"))];
+    let packages: Vec<&str> =
+        needs.iter().filter(|(_, is_there)| !is_there).map(|(package, _)| *package).collect();
+    if packages.is_empty() {
+        return Ok(());
+    }
+    let wanted = packages.join(" ");
+    if !is_root() || !in_path("apt-get") {
+        let sentence = format!("not installed: {wanted}. Type: sudo apt-get install {wanted}");
+        // Without `ip` there is generated traffic; without qemu there is no emulated NIC.
+        return if has_qemu {
+            eprintln!("{sentence}");
+            Ok(())
+        } else {
+            Err(sentence)
+        };
+    }
+    eprintln!("not installed: {wanted}; installing");
+    let patient = ["-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=3"];
+    let apt = |words: &[&str]| {
+        run(command("apt-get", &patient).args(words).env("DEBIAN_FRONTEND", "noninteractive"))
+    };
+    apt(&["update"]).or_else(|_| apt(&["update"]))?;
+    let mut install = vec!["install", "--yes", "--no-install-recommends"];
+    install.extend(packages);
+    apt(&install)
+}
+
+/// Whether there is a nightly toolchain with Miri; it is fetched where rustup can.
+pub(crate) fn miri() -> bool {
+    let version = ["run", "nightly", "cargo", "miri", "--version"];
+    let is_there = || output(command("rustup", &version)).is_some();
+    let install =
+        "toolchain install nightly --profile minimal --component miri,rust-src --no-self-update";
+    let install: Vec<&str> = install.split(' ').collect();
+    is_there() || (run(&mut command("rustup", &install)).is_ok() && is_there())
+}
+
+fn in_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
+        || Path::new("/usr/sbin").join(program).is_file()
+}
+
+fn is_root() -> bool {
+    output(command("id", &["-u"])).is_some_and(|user| user.trim() == "0")
+}
