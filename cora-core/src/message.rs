@@ -32,27 +32,31 @@ pub struct Stamp {
     pub meta: Meta,
     /// The packet's number in the order of arrival.
     pub number: u64,
+    /// No later packet on this way is older (ns of run time): see [`Visit`](crate::state::Visit).
+    pub horizon: u64,
     /// Where it leaves; meaningless before a verdict.
     pub egress: Port,
 }
 
 impl Stamp {
-    const BYTES: usize = 26;
+    const BYTES: usize = 34;
 
     fn encode(&self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         bytes[..8].copy_from_slice(&self.meta.time.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.meta.now.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.number.to_le_bytes());
-        bytes[24] = self.meta.port.0;
-        bytes[25] = self.egress.0;
+        bytes[24..32].copy_from_slice(&self.horizon.to_le_bytes());
+        bytes[32] = self.meta.port.0;
+        bytes[33] = self.egress.0;
         bytes
     }
 
     fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (head, rest) = bytes.split_first_chunk::<{ Self::BYTES }>()?;
-        let meta = Meta { time: word(head, 0)?, now: word(head, 8)?, port: Port(head[24]) };
-        Some((Self { meta, number: word(head, 16)?, egress: Port(head[25]) }, rest))
+        let meta = Meta { time: word(head, 0)?, now: word(head, 8)?, port: Port(head[32]) };
+        let (number, horizon) = (word(head, 16)?, word(head, 24)?);
+        Some((Self { meta, number, horizon, egress: Port(head[33]) }, rest))
     }
 }
 
@@ -303,7 +307,7 @@ mod tests {
     use proptest::prelude::*;
 
     const STAMP: Stamp =
-        Stamp { meta: Meta { time: 1, now: 2, port: Port(1) }, number: 3, egress: Port(0) };
+        Stamp { meta: Meta { time: 1, now: 2, port: Port(1) }, number: 3, horizon: 4, egress: Port(0) };
 
     fn round_trip(message: Message<'_>) {
         let (kind, bytes) = message.encode(|kind, parts| (kind, parts.concat()));

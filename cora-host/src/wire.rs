@@ -48,7 +48,7 @@ impl Source {
             self.now = self.now.max(time);
             let port = self.inside.port(bytes, interface, self.reader.interfaces());
             let meta = Meta { time, now: self.now, port };
-            return Ok(Some((Stamp { meta, number, egress: port }, bytes)));
+            return Ok(Some((Stamp { meta, number, horizon: self.now, egress: port }, bytes)));
         }
     }
 }

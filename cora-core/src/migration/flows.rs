@@ -1,7 +1,8 @@
 //! Records of the flows that a side owns or is about to, and which of them a packet belongs to.
 //!
-//! A flow is found by its group key, or by any key that finds one of its entries: a NAT's replies
-//! carry a key of their own. A record's number is what entries of the flow's are linked to.
+//! A flow is found by its group key in either direction (both are the same flow, even where no state
+//! has a reply key), or by any key that finds one of its entries: a NAT's replies carry a key of their
+//! own. A record's number is what entries of the flow's are linked to.
 
 use core::any::TypeId;
 
@@ -27,6 +28,9 @@ pub enum Stage {
     Owned,
     /// It is offered: at the host it is still owned, at the NIC its packets are held.
     Offered,
+    /// At the NIC: it goes back to the host, but packets of it still wait in the queue, and what
+    /// comes in now must stay behind them.
+    Leaving,
 }
 
 /// What a side knows of a flow.
@@ -34,7 +38,7 @@ pub enum Stage {
 pub struct Record {
     /// Where it stands.
     pub stage: Stage,
-    /// At the host: the ticket it is offered under.
+    /// The ticket it is offered under.
     pub ticket: u32,
     /// How often it punted.
     pub punts: u32,
@@ -64,6 +68,8 @@ impl Plain for Record {
 #[derive(Debug)]
 pub struct Flows<A: App> {
     records: RawTable<A::Group, Record>,
+    /// How long a flow without packets is known (ns).
+    idle: u64,
 }
 
 /// The tables whose entries travel, with their state numbers.
@@ -110,7 +116,7 @@ impl<A: App> Flows<A> {
             }
         });
         attached?;
-        Ok(Self { records: RawTable::create(memory, shape)? })
+        Ok(Self { records: RawTable::create(memory, shape)?, idle: shape.idle })
     }
 
     /// Flows known.
@@ -123,20 +129,41 @@ impl<A: App> Flows<A> {
         self.len() == 0
     }
 
-    /// A packet of this time is next.
+    /// A packet of this time is next, and none older than `horizon` will come.
     #[inline]
-    pub fn begin(&mut self, now: u64) {
-        self.records.begin(Visit { now, undo: false, flow: NO_FLOW });
+    pub fn begin(&mut self, now: u64, horizon: u64) {
+        self.records.begin(Visit { now, horizon, undo: false, flow: NO_FLOW });
     }
 
-    /// The flow that a packet with this group key belongs to.
+    /// The flow that a packet with this group key belongs to. A flow that had no packet for long is
+    /// forgotten, unless packets of it still wait: `left` is how many packets ever left the queue.
     #[inline]
-    pub fn find(&mut self, app: &mut A, group: &A::Group, now: u64) -> Option<u32> {
+    pub fn find(&mut self, app: &mut A, group: &A::Group, now: u64, left: u64) -> Option<u32> {
         let words = group.words();
-        let number = self.records.number_of(&words).or_else(|| Self::find_by_entry(app, &words))?;
+        let number = self
+            .records
+            .number_of(&words)
+            .or_else(|| Self::find_by_entry(app, &words))
+            .or_else(|| self.records.number_of(&group.reply()?.words()))?;
         let record = self.records.entry(number)?;
+        let recent = now.saturating_sub(record.used.get()) < self.idle;
+        if !recent && record.value.queued_until <= left {
+            return None;
+        }
         record.used.set(now.max(record.used.get()));
         Some(number)
+    }
+
+    /// A packet of the flow was seen.
+    pub fn touch(&mut self, number: u32, now: u64) {
+        if let Some(record) = self.records.entry(number) {
+            record.used.set(now.max(record.used.get()));
+        }
+    }
+
+    /// Whether a flow had no packet for so long that it is forgotten.
+    pub fn is_forgotten(&self, number: u32, now: u64) -> bool {
+        self.records.entry(number).is_none_or(|record| now.saturating_sub(record.used.get()) >= self.idle)
     }
 
     fn find_by_entry(app: &mut A, words: &[u64; 5]) -> Option<u32> {
@@ -151,8 +178,12 @@ impl<A: App> Flows<A> {
 
     /// The number that a new flow with this group key gets next, with nothing linked to it.
     pub fn reserve(&mut self, app: &mut A, group: &A::Group) -> Option<u32> {
-        // Frees an expired record of the same group, whose number may then be the next.
-        self.records.remove(group);
+        // Frees a forgotten record of the same flow, whose number may then be the next.
+        for key in [Some(*group), group.reply()].into_iter().flatten() {
+            if let Some(number) = self.records.number_of(&key.words()) {
+                self.remove(app, number);
+            }
+        }
         let number = self.records.next_number()?;
         // A record that expired may have left entries behind; they expired before it did.
         each_travelling(app, &mut |_, table| table.remove_flow(number));
@@ -200,12 +231,15 @@ impl<A: App> Flows<A> {
         self.records.entry(number).map(|entry| entry.key)
     }
 
+    /// Takes the flow's entries out.
+    pub fn remove_entries(app: &mut A, number: u32) {
+        each_travelling(app, &mut |_, table| table.remove_flow(number));
+    }
+
     /// Takes the flow out, its entries too.
     pub fn remove(&mut self, app: &mut A, number: u32) {
-        each_travelling(app, &mut |_, table| table.remove_flow(number));
-        if let Some(group) = self.group(number) {
-            self.records.remove(&group);
-        }
+        Self::remove_entries(app, number);
+        self.records.release_number(number);
     }
 
     /// Hands out the flow's entries, each with its state's number.

@@ -72,7 +72,18 @@ impl HoldQueue {
         let frame = buffer.get_mut(..length as usize)?;
         self.copy_out(HEAD, frame);
         let port = Port(port as u8);
-        Some((Stamp { meta: Meta { time, now, port }, number, egress: port }, frame))
+        Some((Stamp { meta: Meta { time, now, port }, number, horizon: now, egress: port }, frame))
+    }
+
+    /// The time of the first packet: none that is older waits or is still to come.
+    pub(super) fn oldest(&self) -> Option<u64> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut head = [0; HEAD];
+        self.copy_out(0, &mut head);
+        let [_, _, _, now, _] = unpack(&head);
+        Some(now)
     }
 
     /// The first packet leaves.
@@ -126,6 +137,7 @@ mod tests {
         let stamp = |number| Stamp {
             meta: Meta { time: number * 10, now: number * 11, port: Port(1) },
             number,
+            horizon: number * 11,
             egress: Port(1),
         };
         let (mut next, mut expected) = (0_u64, 0_u64);

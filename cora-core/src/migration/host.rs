@@ -132,11 +132,16 @@ impl<A: App> HostHalf<A> {
         let mut packet = Packet::new(frame, stamp.meta);
         let group = if self.moving || !self.flows.is_empty() { A::Group::of(&packet).ok() } else { None };
         let flow = group.and_then(|group| {
-            self.flows.begin(stamp.meta.now);
+            self.flows.begin(stamp.meta.now, stamp.horizon);
             let app = self.engine.app();
-            self.flows.find(app, &group, stamp.meta.now).or_else(|| self.flows.reserve(app, &group))
+            self.flows.find(app, &group, stamp.meta.now, 0).or_else(|| self.flows.reserve(app, &group))
         });
-        let visit = Visit { now: stamp.meta.now, undo: false, flow: flow.unwrap_or(NO_FLOW) };
+        let visit = Visit {
+            now: stamp.meta.now,
+            horizon: stamp.horizon,
+            undo: false,
+            flow: flow.unwrap_or(NO_FLOW),
+        };
         let ran = self.engine.run::<EveryState>(&mut packet, visit);
         self.report.packets += 1;
         let egress = match ran {

@@ -50,8 +50,18 @@ pub enum Event {
 struct Incoming {
     flow: u32,
     left: u32,
-    /// It could not be installed and goes back; entries still to come go straight back.
-    returned: bool,
+    fate: Fate,
+}
+
+/// What becomes of the entries of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// They are installed.
+    Install,
+    /// One could not be installed: all go back.
+    Return,
+    /// The flow was forgotten meanwhile. It had no packet for so long that every entry has expired.
+    Discard,
 }
 
 /// The NIC's half.
@@ -137,7 +147,8 @@ impl<A: App> NicHalf<A> {
         match A::PLAN.sides {
             Sides::HostOnly => self.pass_on(stamp, frame, io),
             Sides::NicOnly => {
-                let visit = Visit { now: stamp.meta.now, undo: false, flow: NO_FLOW };
+                let now = stamp.meta.now;
+                let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW };
                 let mut packet = Packet::new(frame, stamp.meta);
                 let ran = self.engine.run::<NicReach<A>>(&mut packet, visit);
                 self.finish(ran, stamp, packet.frame(), io);
@@ -162,9 +173,13 @@ impl<A: App> NicHalf<A> {
             Message::Withdraw(ticket) => {
                 let flow = self.take_ticket(ticket)?;
                 self.arrived(flow);
-                self.flows.remove(self.engine.app(), flow);
                 self.report.declined += 1;
+                let expected = self.is_expected(flow, ticket);
+                if let Some(record) = self.flows.record(flow).filter(|_| expected) {
+                    record.stage = Stage::Leaving;
+                }
                 self.drain(io);
+                self.leave_if_through(flow);
             }
             Message::Piece(state, piece) => {
                 let bad = ProtocolError::BadPiece(state);
@@ -182,7 +197,10 @@ impl<A: App> NicHalf<A> {
     }
 
     fn split_packet(&mut self, stamp: &Stamp, frame: &mut [u8], io: &mut (impl Outbox + Wire)) {
-        self.flows.begin(stamp.meta.now);
+        // What waits is older than what comes in.
+        let horizon = self.hold.oldest().unwrap_or(stamp.meta.now);
+        let stamp = &Stamp { horizon, ..*stamp };
+        self.flows.begin(stamp.meta.now, horizon);
         match self.dispatch(stamp, frame) {
             Dispatch::Run(flow) if !self.must_queue(flow) => {
                 if self.run(flow, stamp, frame, io) {
@@ -197,6 +215,11 @@ impl<A: App> NicHalf<A> {
                 }
             }
             Dispatch::Run(flow) | Dispatch::Wait(flow) => self.queue(Some(flow), stamp, frame),
+            Dispatch::Leave(flow) if self.must_queue(flow) => self.queue(Some(flow), stamp, frame),
+            Dispatch::Leave(flow) => {
+                self.leave_if_through(flow);
+                self.pass_on(stamp, frame, io);
+            }
             Dispatch::Host if A::PLAN.host_ordered && !self.hold.is_empty() => {
                 self.queue(None, stamp, frame);
             }
@@ -207,17 +230,21 @@ impl<A: App> NicHalf<A> {
     /// Whose packet it is.
     fn dispatch(&mut self, stamp: &Stamp, frame: &mut [u8]) -> Dispatch {
         let Ok(group) = A::Group::of(&Packet::new(frame, stamp.meta)) else { return Dispatch::Host };
-        let found = self.flows.find(self.engine.app(), &group, stamp.meta.now);
+        let left = self.hold.left();
+        let found = self.flows.find(self.engine.app(), &group, stamp.meta.now, left);
         if let Some(flow) = found {
             return match self.flows.record(flow).map(|record| record.stage) {
                 Some(Stage::Offered) => Dispatch::Wait(flow),
-                _ => Dispatch::Run(flow),
+                Some(Stage::Leaving) => Dispatch::Leave(flow),
+                Some(Stage::Owned) | None => Dispatch::Run(flow),
             };
         }
         if self.announced.is_empty() {
             return Dispatch::Host;
         }
-        self.announced.get(&group.words()).map_or(Dispatch::Host, |flow| Dispatch::Wait(*flow))
+        let Some(flow) = self.announced.get(&group.words()).copied() else { return Dispatch::Host };
+        self.flows.touch(flow, stamp.meta.now);
+        Dispatch::Wait(flow)
     }
 
     /// Packets of this flow that came earlier are still waiting.
@@ -239,6 +266,7 @@ impl<A: App> NicHalf<A> {
     fn drain(&mut self, io: &mut (impl Outbox + Wire)) {
         let buffer = core::mem::take(&mut self.waiting);
         while let Some((stamp, frame)) = self.hold.peek(zerocopy::IntoBytes::as_mut_bytes(buffer)) {
+            self.flows.begin(stamp.meta.now, stamp.horizon);
             match self.dispatch(&stamp, frame) {
                 Dispatch::Wait(_) => break,
                 Dispatch::Run(flow) => {
@@ -252,15 +280,28 @@ impl<A: App> NicHalf<A> {
                     self.hold.pop();
                     self.pass_on(&stamp, frame, io);
                 }
+                Dispatch::Leave(flow) => {
+                    self.hold.pop();
+                    self.pass_on(&stamp, frame, io);
+                    self.leave_if_through(flow);
+                }
             }
         }
         self.waiting = buffer;
     }
 
+    /// Forgets a flow that goes back to the host, once none of its packets waits here.
+    fn leave_if_through(&mut self, flow: u32) {
+        let leaving = self.flows.record(flow).is_some_and(|record| record.stage == Stage::Leaving);
+        if leaving && !self.must_queue(flow) {
+            self.flows.remove(self.engine.app(), flow);
+        }
+    }
+
     /// Runs a packet of a flow that is owned here; `false` when it punts, its original kept.
     fn run(&mut self, flow: u32, stamp: &Stamp, frame: &mut [u8], io: &mut (impl Outbox + Wire)) -> bool {
         keep_words(self.original, frame);
-        let visit = Visit { now: stamp.meta.now, undo: true, flow };
+        let visit = Visit { now: stamp.meta.now, horizon: stamp.horizon, undo: true, flow };
         let mut packet = Packet::new(frame, stamp.meta);
         let ran = self.engine.run::<NicReach<A>>(&mut packet, visit);
         if matches!(ran, Ran::Punted) {
@@ -306,7 +347,11 @@ impl<A: App> NicHalf<A> {
         let group = &bytes[..<A::Group as Plain>::SIZE];
         io.send(&Message::Release { punts, entries, group });
         Flows::export(app, flow, &mut |state, piece| io.send(&Message::Entry(state, piece)));
-        self.flows.remove(app, flow);
+        Flows::remove_entries(app, flow);
+        if let Some(record) = self.flows.record(flow) {
+            record.stage = Stage::Leaving;
+        }
+        self.leave_if_through(flow);
     }
 
     fn offer(
@@ -322,7 +367,7 @@ impl<A: App> NicHalf<A> {
             return Err(ProtocolError::UnknownTicket(ticket));
         }
         let group = A::Group::get(group).ok_or(ProtocolError::Undecodable(8))?;
-        let Some(flow) = self.expect_flow(group, punts, keys) else {
+        let Some(flow) = self.expect_flow(group, ticket, punts, keys) else {
             self.report.declined += 1;
             io.send(&Message::Decline(ticket));
             return Ok(());
@@ -333,16 +378,33 @@ impl<A: App> NicHalf<A> {
     }
 
     /// Begins to hold the packets of a flow; `None` when there is no room for it.
-    fn expect_flow(&mut self, group: A::Group, punts: u32, keys: &[u8]) -> Option<u32> {
+    fn expect_flow(&mut self, group: A::Group, ticket: u32, punts: u32, keys: &[u8]) -> Option<u32> {
         let room = ANNOUNCED - self.announced.len() >= keys.len() / 40;
-        if self.closed || !room || self.flows.find(self.engine.app(), &group, self.now).is_some() {
+        if self.closed || !room {
             return None;
         }
-        self.flows.reserve(self.engine.app(), &group)?;
-        // Packets that wait for the host may be this flow's: its next ones stay behind them.
-        let queued_until = self.hold.joined();
-        let record = Record { stage: Stage::Offered, punts, queued_until, ..Record::OWNED };
-        let flow = self.flows.add(group, record)?;
+        let left = self.hold.left();
+        let known = self.flows.find(self.engine.app(), &group, self.now, left);
+        let flow = match known.map(|flow| (flow, self.flows.record(flow))) {
+            // It was about to leave, and comes back instead.
+            Some((flow, Some(record))) if record.stage == Stage::Leaving => {
+                *record = Record { stage: Stage::Offered, ticket, punts, ..*record };
+                flow
+            }
+            Some(_) => return None,
+            None => {
+                let next = self.flows.reserve(self.engine.app(), &group)?;
+                // The number of a flow that was forgotten while it was on its way: not yet.
+                if self.tickets.contains(&Some(next)) {
+                    return None;
+                }
+                // Packets that wait for the host may be this flow's: its next ones stay behind them.
+                let queued_until = self.hold.joined();
+                let stage = Stage::Offered;
+                let record = Record { stage, ticket, punts, queued_until, ..Record::OWNED };
+                self.flows.add(group, record)?
+            }
+        };
         for words in offered_keys(keys) {
             // Room was checked above.
             let _known = self.announced.insert(words, flow);
@@ -369,20 +431,40 @@ impl<A: App> NicHalf<A> {
             return Err(ProtocolError::Unexpected(9));
         }
         let flow = self.take_ticket(ticket)?;
-        self.incoming = Some(Incoming { flow, left: entries, returned: false });
+        let fate = self.fate(flow, ticket);
+        self.incoming = Some(Incoming { flow, left: entries, fate });
         self.end_of_transfer(io);
         Ok(())
+    }
+
+    /// Whether the record is still that of the flow offered under this ticket.
+    fn is_expected(&mut self, flow: u32, ticket: u32) -> bool {
+        let offered = |record: &mut Record| record.stage == Stage::Offered && record.ticket == ticket;
+        self.flows.record(flow).is_some_and(offered)
+    }
+
+    /// What becomes of the entries of a transfer.
+    fn fate(&mut self, flow: u32, ticket: u32) -> Fate {
+        if !self.is_expected(flow, ticket) {
+            return Fate::Discard;
+        }
+        if self.flows.is_forgotten(flow, self.now) && !self.must_queue(flow) {
+            self.arrived(flow);
+            self.flows.remove(self.engine.app(), flow);
+            return Fate::Discard;
+        }
+        Fate::Install
     }
 
     fn entry(&mut self, state: u16, piece: &[u8], io: &mut (impl Outbox + Wire)) -> Result<(), ProtocolError> {
         let Some(mut incoming) = self.incoming else { return Err(ProtocolError::Unexpected(5)) };
         let app = self.engine.app();
-        if !incoming.returned && !Flows::import(app, state, piece, incoming.flow)? {
-            incoming.returned = true;
+        if incoming.fate == Fate::Install && !Flows::import(app, state, piece, incoming.flow)? {
+            incoming.fate = Fate::Return;
             self.report.declined += 1;
             self.give_back(incoming.flow, 0, incoming.left, io);
         }
-        if incoming.returned {
+        if incoming.fate == Fate::Return {
             io.send(&Message::Entry(state, piece));
         }
         incoming.left -= 1;
@@ -393,10 +475,10 @@ impl<A: App> NicHalf<A> {
 
     /// When the last entry is in, the flow is owned here, and what waited for it runs.
     fn end_of_transfer(&mut self, io: &mut (impl Outbox + Wire)) {
-        let Some(Incoming { flow, left: 0, returned }) = self.incoming else { return };
+        let Some(Incoming { flow, left: 0, fate }) = self.incoming else { return };
         self.incoming = None;
         self.arrived(flow);
-        if !returned && let Some(record) = self.flows.record(flow) {
+        if fate == Fate::Install && let Some(record) = self.flows.record(flow) {
             record.stage = Stage::Owned;
             self.report.offloads += 1;
         }
@@ -411,6 +493,8 @@ enum Dispatch {
     Run(u32),
     /// Of a flow that is on its way here.
     Wait(u32),
+    /// Of a flow that goes back to the host, behind those of its packets that wait.
+    Leave(u32),
     /// Of none of them.
     Host,
 }

@@ -122,6 +122,9 @@ pub trait Stored: Sized + 'static {
 pub struct Visit {
     /// The packet's time, which idle times are counted in (ns).
     pub now: u64,
+    /// No later packet is older than this: what expired before it may be freed. It lags behind `now`
+    /// while packets wait for a flow that moves.
+    pub horizon: u64,
     /// The run may end in a punt, so what it writes must be recorded.
     pub undo: bool,
     /// The flow that new entries belong to; [`NO_FLOW`] when nothing ever moves.

@@ -67,7 +67,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             alive: 0,
             wheel: Wheel::create(memory, shape.idle)?,
             journal: Journal::create(memory)?,
-            visit: Visit { now: 0, undo: false, flow: NO_FLOW },
+            visit: Visit { now: 0, horizon: 0, undo: false, flow: NO_FLOW },
             flow_heads: &mut [],
         })
     }
@@ -89,7 +89,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     pub fn begin(&mut self, visit: Visit) {
         self.visit = visit;
         self.journal.clear();
-        self.expire(visit.now, false);
+        self.expire(visit.horizon, false);
     }
 
     /// What the packet wrote stays.
@@ -193,7 +193,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// The number that the next insertion gives its entry, if there is room.
     pub fn next_number(&mut self) -> Option<u32> {
         if self.free == NONE && self.entries.len() == self.entries.capacity() {
-            self.expire(self.visit.now, true);
+            self.expire(self.visit.horizon, true);
         }
         if self.free != NONE {
             return Some(self.free);
@@ -213,14 +213,20 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.entries.get_mut(number).filter(|entry| entry.alive)
     }
 
-    /// The number of the entry that a key with these words finds.
+    /// The number of the entry that a key with these words finds, expired or not.
     #[inline]
     pub fn number_of(&self, words: &[u64; 5]) -> Option<u32> {
-        let number = self.index.find(self.hasher.hash(words), |number| {
+        self.index.find(self.hasher.hash(words), |number| {
             self.entry(number)
                 .is_some_and(|entry| entry.key.words() == *words || entry.reply.words() == *words)
-        })?;
-        self.entry(number).filter(|entry| !self.expired(entry)).map(|_| number)
+        })
+    }
+
+    /// Takes the entry with this number out, without a record of it.
+    pub fn release_number(&mut self, number: u32) {
+        if self.entry(number).is_some() {
+            self.release(number);
+        }
     }
 
     /// Visits what is alive at `now`.
