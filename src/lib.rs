@@ -37,6 +37,7 @@
 //! | --- | --- |
 //! | [`prelude`] | what a program names: packet, table, verdict, keys, the attributes |
 //! | [`state`], [`flow_handler`], [`app!`] | the three things that a program says to Cora |
+//! | `testing` | tables for unit tests of handlers |
 //! | `build` | what a build script says |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -51,7 +52,7 @@ pub mod prelude {
     pub use cora_core::key::{
         Address, DestinationAddress, FiveTuple, InsideAddress, Key, SourceAddress, protocol,
     };
-    pub use cora_core::packet::{Packet, Port, TcpFlags, TcpHeader};
+    pub use cora_core::packet::{Meta, Packet, Port, TcpFlags, TcpHeader};
     pub use cora_core::plain::{Describe, Plain};
     pub use cora_core::state::commutative::{CountMin, Max, Sum, TopK};
     pub use cora_core::state::table::Direction;
@@ -80,6 +81,44 @@ macro_rules! app {
             "/cora_app.rs"
         ));
     };
+}
+
+/// For tests of a handler, which is a function like any other.
+///
+/// ```
+/// use cora::prelude::*;
+///
+/// #[state(key = SourceAddress, capacity = 100, idle = "1m")]
+/// struct Source {
+///     packets: u64,
+/// }
+///
+/// #[flow_handler]
+/// fn count(packet: &mut Packet, sources: &mut Table<Source>) -> Verdict {
+///     sources.insert(SourceAddress(packet.source()?), Source { packets: 1 })?;
+///     Transmit
+/// }
+///
+/// let mut frame = [0; 60];
+/// let mut packet = Packet::new(&mut frame, Meta::default());
+/// let mut sources = cora::testing::table();
+/// assert_eq!(count(&mut packet, &mut sources), Drop(NotIp));
+/// ```
+#[cfg(all(feature = "host", not(target_os = "none")))]
+pub mod testing {
+    extern crate std;
+
+    use cora_core::state::{Keyed, Line, Memory, Stored as _, Table};
+
+    /// An empty table, at time 0. Its memory is never given back.
+    #[must_use]
+    pub fn table<S: Keyed>() -> Table<S> {
+        let lines = std::vec![Line::ZERO; Table::<S>::BYTES.div_ceil(Line::BYTES)].leak();
+        let Ok(table) = Table::create(&mut Memory::new(lines)) else {
+            unreachable!("BYTES is what `create` takes")
+        };
+        table
+    }
 }
 
 /// What generated code names; nothing here is for people.

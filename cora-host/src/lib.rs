@@ -15,6 +15,7 @@
 //! | `command` | the command line |
 //! | `run` | one run, from the first frame to the report |
 //! | `nic_process` | starting the NIC half, emulated or native, and noticing when it dies |
+//! | `progress` | how far a run is, for somebody who watches |
 //! | `wire` | the capture at the NIC's wire |
 //! | `worker` | the host's half of the protocol, on its rings |
 //! | `state_out` | the final state, in canonical order |
@@ -27,6 +28,7 @@ mod error;
 mod inside;
 mod map;
 mod nic_process;
+mod progress;
 mod report;
 mod run;
 mod state_out;

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::inside::Inside;
 use crate::nic_process::{NicMode, NicProcess};
+use crate::progress::Progress;
 use crate::report::{RunReport, Side, Sides};
 use crate::state_out::Contents;
 use crate::wire::{Sink, Source};
@@ -99,6 +100,7 @@ fn without_nic<A: App>(mut half: HostHalf<A>, mut source: Source, mut sink: Sink
     let start = Instant::now();
     let mut buffer = vec![0; MAX_FRAME];
     let mut failed = None;
+    let mut progress = Progress::new();
     while let Some((stamp, frame)) = source.next(&mut buffer)? {
         let mut leave = |stamp: &_, frame: &_| {
             if let Err(error) = sink.write(stamp, frame) {
@@ -108,6 +110,9 @@ fn without_nic<A: App>(mut half: HostHalf<A>, mut source: Source, mut sink: Sink
         half.packet(&stamp, frame, &mut Direct { leave: &mut leave })?;
         if let Some(error) = failed {
             return Err(error);
+        }
+        if stamp.number.is_multiple_of(1024) {
+            progress.tell(source.packets, sink.packets);
         }
     }
     sink.finish()?;
@@ -171,6 +176,7 @@ impl<A: App> WithNic<A> {
         let start = Instant::now();
         self.worker.begin(configured);
         let mut idle = 0_u32;
+        let mut progress = Progress::new();
         loop {
             let mut busy = self.feed()?;
             busy |= self.drain()?;
@@ -178,6 +184,7 @@ impl<A: App> WithNic<A> {
             if self.worker.account.is_some() {
                 break;
             }
+            progress.tell(self.source.packets, self.sink.packets);
             idle = if busy { 0 } else { idle + 1 };
             if idle > 64 {
                 std::thread::yield_now();
@@ -186,6 +193,7 @@ impl<A: App> WithNic<A> {
                 self.watch()?;
             }
         }
+        drop(progress);
         // The NIC's account is the last thing it sends, so all frames are on the ring by now.
         while self.drain()? {}
         self.sink.finish()?;

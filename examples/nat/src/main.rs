@@ -1,14 +1,15 @@
 //! # nat: many inside hosts share one public address
 //!
 //! Source NAT for IPv4 (RFC 3022, behaviour as in RFC 4787): each connection from inside gets a port of the
-//! public address 192.0.2.1, and keeps it until both ends closed it or it was idle for five minutes. Checksums
-//! are updated, not recomputed; pings are translated by their identifier, ICMP errors together with the
-//! packet they quote. IPv6, ARP and neighbour discovery pass untranslated.
+//! public address 192.0.2.1, and keeps it until it was idle for five minutes, closed ones included (RFC 5382
+//! asks for four). Checksums are updated, not recomputed; pings are translated by their identifier, ICMP
+//! errors together with the packet they quote. IPv6, ARP and neighbour discovery pass untranslated.
 //!
 //! Try it:  `cargo cora run nat --nic native --in some.pcap --out out.pcap`
 //!
 //! Expect:  the host holds the port pool, so it handles the first packet of a connection, the one that closes
-//! it, and one every five minutes to renew the lease of its port. In between the NIC owns the connection.
+//! it (its port's lease is cut short), and one every five minutes to renew the lease. In between the NIC owns
+//! the connection; each such packet is a punt.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;
@@ -16,9 +17,11 @@ use cora::prelude::*;
 const PUBLIC: Address = Address::v4([192, 0, 2, 1]);
 const FIRST_PORT: u16 = 32_768;
 const PORTS: usize = 32_768;
-/// A port is leased for twice the idle time of a session, and the lease renewed at half time: so it
-/// outlives every session that uses it, and the NIC need not ask the pool for each packet.
-const LEASE: u32 = 600;
+/// Seconds that a session lives unused.
+const IDLE: u32 = 300;
+/// A lease outlives every session that uses the port: it is renewed when less than an idle time is left,
+/// and so long that the NIC need not ask the pool for each packet.
+const LEASE: u32 = 2 * IDLE;
 const SECOND: u64 = 1_000_000_000;
 
 const NO_PORT_LEFT: Reason = Reason::new("no-port-left");
@@ -29,7 +32,7 @@ struct Session {
     inside: Address,
     inside_port: u16,
     public_port: u16,
-    leased_at: u32,
+    leased_until: u32,
     tcp: TcpState,
 }
 
@@ -40,6 +43,17 @@ impl Session {
         let port = if ping { self.public_port } else { flow.destination_port };
         let answer = flow.reversed();
         FiveTuple { destination: PUBLIC, destination_port: self.public_port, source_port: port, ..answer }
+    }
+
+    /// How long its port should be leased: not much longer than a closed connection's last packets.
+    fn lease_wanted(&self, now: u32) -> u32 {
+        if self.tcp.is_closed() {
+            now + IDLE
+        } else if now + IDLE > self.leased_until {
+            now + LEASE
+        } else {
+            self.leased_until
+        }
     }
 
     fn translate(&self, packet: &mut Packet, direction: Direction) -> Result<(), Reason> {
@@ -83,12 +97,8 @@ impl PortPool {
         Err(NO_PORT_LEFT)
     }
 
-    fn renew(&mut self, port: u16, now: u32) {
-        self.leased_until[usize::from(port - FIRST_PORT) % PORTS] = now + LEASE;
-    }
-
-    fn give_back(&mut self, port: u16) {
-        self.leased_until[usize::from(port - FIRST_PORT) % PORTS] = 0;
+    fn renew(&mut self, port: u16, until: u32) {
+        self.leased_until[usize::from(port - FIRST_PORT) % PORTS] = until;
     }
 }
 
@@ -110,7 +120,7 @@ fn nat(packet: &mut Packet, sessions: &mut Table<Session>, ports: &mut PortPool)
                 inside: flow.source,
                 inside_port: flow.source_port,
                 public_port: ports.lease(now)?,
-                leased_at: now,
+                leased_until: now + LEASE,
                 tcp: TcpState::open(packet),
             };
             sessions.insert_with_reply(flow, session.reply(&flow), session)?;
@@ -119,13 +129,11 @@ fn nat(packet: &mut Packet, sessions: &mut Table<Session>, ports: &mut PortPool)
         None => return Drop(NotAllowed),
     };
     session.translate(packet, direction)?;
-    if session.tcp.is_closed() {
-        ports.give_back(session.public_port);
-        sessions.remove(&flow);
-    } else if now >= session.leased_at + LEASE / 2 {
-        ports.renew(session.public_port, now);
+    let until = session.lease_wanted(now);
+    if until != session.leased_until {
+        ports.renew(session.public_port, until);
         if let Some(session) = sessions.get_mut(&flow) {
-            session.leased_at = now;
+            session.leased_until = until;
         }
     }
     Transmit

@@ -1,0 +1,40 @@
+//! How far a run is, for somebody who watches: a line on standard error that is written over.
+
+use std::io::{IsTerminal as _, Write as _, stderr};
+use std::time::{Duration, Instant};
+
+/// How often the line changes.
+const EVERY: Duration = Duration::from_millis(200);
+
+/// The line; nothing when nobody watches.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    next: Option<Instant>,
+    shown: bool,
+}
+
+impl Progress {
+    pub(crate) fn new() -> Self {
+        Self { next: stderr().is_terminal().then(|| Instant::now() + EVERY), shown: false }
+    }
+
+    /// So many packets came in, and so many left.
+    pub(crate) fn tell(&mut self, packets_in: u64, packets_out: u64) {
+        let now = Instant::now();
+        if self.next.is_none_or(|next| now < next) {
+            return;
+        }
+        self.next = Some(now + EVERY);
+        self.shown = true;
+        // A line that can't be shown is no reason to stop.
+        let _shown = write!(stderr(), "\r{packets_in} packets in, {packets_out} out ");
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.shown {
+            let _cleared = write!(stderr(), "\r{:60}\r", "");
+        }
+    }
+}
