@@ -1,15 +1,16 @@
 //! The command line of a program.
 
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use cora_core::app::App;
 use serde_json::Value;
 
 use crate::inside::{DEFAULT, Inside};
-use crate::nic_process::{NIC_COMMAND, NicMode};
+use crate::nic_process::{NIC_COMMAND, NicMode, PATIENCE};
 use crate::report::RunReport;
 use crate::run::{Request, run};
 use crate::{Program, RunError};
@@ -63,6 +64,9 @@ struct RunArguments {
     /// Source prefixes that come in at the inside port, unless the capture has several interfaces.
     #[arg(long, value_name = "PREFIX,…", default_value = DEFAULT)]
     inside: Inside,
+    /// How many seconds the NIC may stand still before it is given up: for tests.
+    #[arg(long, value_name = "SECONDS", default_value_t = PATIENCE, hide = true)]
+    patience: u16,
 }
 
 fn configuration(text: &str) -> Result<(String, PathBuf), String> {
@@ -82,13 +86,18 @@ pub fn main<A: App>(program: Program) -> ExitCode {
         Command::Run(arguments) => run_command::<A>(&program, arguments),
         Command::Graph => print(program.graph_json),
         Command::Plan => print(program.plan_json),
-        Command::Nic { fd, length } => ExitCode::from((program.native_nic)(fd, length) as u8),
+        Command::Nic { fd, length } => {
+            // The low byte is what a parent sees of an exit code.
+            ExitCode::from((program.native_nic)(fd, length).to_le_bytes()[0])
+        },
     }
 }
 
 fn run_command<A: App>(program: &Program, arguments: RunArguments) -> ExitCode {
-    let RunArguments { nic, input, output, json, state_out, configurations, inside } = arguments;
-    let request = Request { nic, input, output, configurations, inside };
+    let RunArguments { nic, input, output, json, state_out, configurations, inside, patience } =
+        arguments;
+    let patience = Duration::from_secs(patience.into());
+    let request = Request { nic, patience, input, output, configurations, inside };
     let finished = run::<A>(program, &request).and_then(|(report, state)| {
         if let Some(path) = &state_out {
             write_state(path, &state)?;
@@ -120,9 +129,13 @@ fn write_state(path: &Path, state: &Value) -> Result<(), RunError> {
 }
 
 fn print(text: &str) -> ExitCode {
-    // A reader that went away (`| head`) is no failure of the run.
-    let _printed = writeln!(std::io::stdout(), "{}", text.trim_end());
-    ExitCode::SUCCESS
+    match writeln!(std::io::stdout(), "{}", text.trim_end()) {
+        // A reader that went away (`| head`) is no failure of the run; a full disk is.
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            fail(&format!("standard output: {error}"))
+        }
+        Ok(()) | Err(_) => ExitCode::SUCCESS,
+    }
 }
 
 fn fail(what: &str) -> ExitCode {

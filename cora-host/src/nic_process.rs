@@ -23,8 +23,8 @@ pub(crate) enum NicMode {
     Native,
 }
 
-/// How long the NIC may stand still.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How many seconds the NIC may stand still, unless the command line says otherwise.
+pub(crate) const PATIENCE: u16 = 30;
 
 /// The argument under which the host binary is its own native NIC half.
 pub(crate) const NIC_COMMAND: &str = "__nic";
@@ -35,6 +35,7 @@ pub(crate) struct NicProcess {
     child: Child,
     beat: u64,
     moved: Instant,
+    patience: Duration,
     /// Kept open until the emulator has read it.
     _image: Option<OwnedFd>,
 }
@@ -44,6 +45,7 @@ impl NicProcess {
     pub(crate) fn start(
         program: &Program,
         mode: NicMode,
+        patience: Duration,
         file: &OwnedFd,
         length: usize,
     ) -> Result<Self, RunError> {
@@ -66,7 +68,7 @@ impl NicProcess {
         unsafe { command.pre_exec(die_with_host) };
         let name = command.get_program().to_string_lossy().into_owned();
         let child = command.spawn().map_err(|cause| RunError::Start { program: name, cause })?;
-        Ok(Self { child, beat: 0, moved: Instant::now(), _image: image })
+        Ok(Self { child, beat: 0, moved: Instant::now(), patience, _image: image })
     }
 
     /// Notes whether the NIC moves. `Ok(Some)`: it ended, in this way.
@@ -78,21 +80,21 @@ impl NicProcess {
         if beat != self.beat {
             self.beat = beat;
             self.moved = Instant::now();
-        } else if self.moved.elapsed() > PATIENCE {
-            return Err(RunError::NicSilent { seconds: PATIENCE.as_secs() });
+        } else if self.moved.elapsed() > self.patience {
+            return Err(RunError::NicSilent { seconds: self.patience.as_secs() });
         }
         Ok(None)
     }
 
     /// Waits for the process to end by itself, having been told to.
     pub(crate) fn wait(mut self) -> Result<ExitStatus, RunError> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + self.patience;
         loop {
             if let Some(status) = self.child.try_wait().map_err(waiting)? {
                 return Ok(status);
             }
             if Instant::now() > deadline {
-                return Err(RunError::NicSilent { seconds: PATIENCE.as_secs() });
+                return Err(RunError::NicSilent { seconds: self.patience.as_secs() });
             }
             std::thread::sleep(Duration::from_millis(1));
         }

@@ -124,7 +124,7 @@ impl fmt::Display for RunReport {
         let check = if total == self.packets_in { "= packets in" } else { "≠ packets in!" };
         writeln!(f, "  {:<24}{:>14}  {check} ({})", "sum", grouped(total), grouped(self.packets_in))?;
         writeln!(f)?;
-        let seconds = self.elapsed_ns as f64 / 1e9;
+        let seconds = std::time::Duration::from_nanos(self.elapsed_ns).as_secs_f64();
         write!(
             f,
             "{} packets out · {} migrations · {} entries at the end · {seconds:.2} s",
@@ -140,7 +140,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

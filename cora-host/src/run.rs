@@ -35,6 +35,8 @@ const WATCH_EVERY: u32 = 4096;
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) nic: NicMode,
+    /// How long the NIC may stand still.
+    pub(crate) patience: Duration,
     pub(crate) input: PathBuf,
     pub(crate) output: Option<PathBuf>,
     pub(crate) configurations: Vec<(String, PathBuf)>,
@@ -55,7 +57,7 @@ pub(crate) fn run<A: App>(program: &Program, request: &Request) -> Result<Finish
     let half = HostHalf::create(app, &mut memory, nic).map_err(RunError::Memory)?;
     let sink = Sink::create(request.output.as_deref())?;
     if nic {
-        WithNic::start(program, request.nic, seed, half, source, sink)?.run(&configured)
+        WithNic::start(program, request, seed, half, source, sink)?.run(&configured)
     } else {
         without_nic(half, source, sink)
     }
@@ -66,6 +68,7 @@ fn random_seed() -> u64 {
     std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0_u64)
 }
 
+#[expect(clippy::type_complexity, reason = "the program, and where more memory comes from")]
 fn make_app<A: App>(seed: u64) -> Result<(A, impl Fn(usize) -> Result<Memory, RunError>), RunError> {
     let supply = move |bytes: usize| {
         // Each piece may waste up to a line.
@@ -141,7 +144,7 @@ struct WithNic<A: App> {
 impl<A: App> WithNic<A> {
     fn start(
         program: &Program,
-        mode: NicMode,
+        request: &Request,
         seed: u64,
         half: HostHalf<A>,
         source: Source,
@@ -154,10 +157,10 @@ impl<A: App> WithNic<A> {
         let (file, words) = map::shared_memory(layout.bytes()).map_err(system)?;
         let identity = Identity { plan: A::PLAN.hash, generation: 1, seed: HashSeed(seed) };
         let region = Region::create(words, &layout, identity).map_err(RunError::Region)?;
-        let process = NicProcess::start(program, mode, &file, layout.bytes())?;
+        let process = NicProcess::start(program, request.nic, request.patience, &file, layout.bytes())?;
         let rings = region.rings();
         Ok(Self {
-            mode,
+            mode: request.nic,
             process,
             worker: Worker::new(half, &rings),
             source,
@@ -264,6 +267,7 @@ impl<A: App> WithNic<A> {
     fn drain(&mut self) -> Result<bool, RunError> {
         let mut any = false;
         // The feeding side keeps a frame in the other buffer.
+        #[expect(clippy::large_stack_arrays, reason = "the largest message, one at a time")]
         let mut buffer = [0_u8; MAX_MESSAGE];
         for _ in 0..BURST {
             let Some(popped) = self.wire_out.pop(&mut buffer)? else { break };

@@ -112,7 +112,7 @@ impl<A: App> Worker<A> {
             return Err(RunError::RingToNic);
         }
         if self.punt.is_empty()? {
-            return self.finish();
+            return Ok(self.finish());
         }
         let start = Instant::now();
         let mut buffer = std::mem::take(&mut self.buffer);
@@ -162,18 +162,18 @@ impl<A: App> Worker<A> {
     }
 
     /// When the NIC has no packet left and no offer is under way, it is told so.
-    fn finish(&mut self) -> Result<bool, RunError> {
+    fn finish(&mut self) -> bool {
         if self.nic_drained.is_none() || self.said_drained {
-            return Ok(false);
+            return false;
         }
         self.half.close();
         if !self.half.is_drained() {
-            return Ok(false);
+            return false;
         }
         self.said_drained = true;
         self.back.send(&Message::Drained(self.half.now()));
         self.back.flush();
-        Ok(true)
+        true
     }
 
     /// Records on the rings between the sides, as seen from here.

@@ -126,6 +126,7 @@ struct Server<A: App> {
 
 impl<A: App> Server<A> {
     fn run(&mut self, mut incoming: Incoming, region: &Region) -> Result<(), LinkError> {
+        #[expect(clippy::large_stack_arrays, reason = "the largest message, once per run")]
         let mut buffer = [0; MAX_MESSAGE];
         let mut idle = Idle::default();
         let mut beat = 0_u64;

@@ -38,7 +38,9 @@ unsafe extern "C" fn enter(stack: *const usize) -> ! {
             return None;
         }
         // SAFETY: there are `count` pointers behind the count.
-        let text = unsafe { *stack.add(1 + number) } as *const core::ffi::c_char;
+        let place = unsafe { stack.add(1 + number) };
+        // SAFETY: as above.
+        let text = unsafe { *place } as *const core::ffi::c_char;
         // SAFETY: each points to a C string that lives as long as the process.
         let text = unsafe { core::ffi::CStr::from_ptr(text) };
         text.to_str().ok()

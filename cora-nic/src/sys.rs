@@ -35,15 +35,14 @@ mod number {
 /// The call's own contract must hold: pointers among `args` are valid for what the kernel does with them.
 #[cfg(target_arch = "aarch64")]
 unsafe fn call(number: usize, args: [usize; 6]) -> isize {
-    let [a, b, c, d, e, f] = args;
     let result;
     // SAFETY: `svc 0` clobbers `x0` only, which is declared; memory effects are the caller's contract.
     unsafe {
         core::arch::asm!(
             "svc 0",
             in("x8") number,
-            inlateout("x0") a => result,
-            in("x1") b, in("x2") c, in("x3") d, in("x4") e, in("x5") f,
+            inlateout("x0") args[0] => result,
+            in("x1") args[1], in("x2") args[2], in("x3") args[3], in("x4") args[4], in("x5") args[5],
             options(nostack)
         );
     }
@@ -56,7 +55,6 @@ unsafe fn call(number: usize, args: [usize; 6]) -> isize {
 /// The call's own contract must hold: pointers among `args` are valid for what the kernel does with them.
 #[cfg(target_arch = "x86_64")]
 unsafe fn call(number: usize, args: [usize; 6]) -> isize {
-    let [a, b, c, d, e, f] = args;
     let result;
     // SAFETY: `syscall` clobbers `rax`, `rcx` and `r11`, which are declared; memory effects are the
     // caller's contract.
@@ -64,12 +62,18 @@ unsafe fn call(number: usize, args: [usize; 6]) -> isize {
         core::arch::asm!(
             "syscall",
             inlateout("rax") number => result,
-            in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, in("r8") e, in("r9") f,
+            in("rdi") args[0], in("rsi") args[1], in("rdx") args[2],
+            in("r10") args[3], in("r8") args[4], in("r9") args[5],
             lateout("rcx") _, lateout("r11") _,
             options(nostack)
         );
     }
     result
+}
+
+/// A C `int` as the kernel takes it: with its sign.
+const fn word(int: i32) -> usize {
+    (int as isize).cast_unsigned()
 }
 
 /// Standard error, as something to format to. Errors are ignored: there is nowhere to tell them.
@@ -89,7 +93,7 @@ impl fmt::Write for Stderr {
 pub(crate) fn exit(code: i32) -> ! {
     loop {
         // SAFETY: `exit_group` takes no pointer.
-        let _never = unsafe { call(number::EXIT_GROUP, [code as usize, 0, 0, 0, 0, 0]) };
+        let _never = unsafe { call(number::EXIT_GROUP, [word(code), 0, 0, 0, 0, 0]) };
     }
 }
 
@@ -102,11 +106,11 @@ pub(crate) fn yield_now() {
 /// Nanoseconds of the monotonic clock.
 pub(crate) fn now_ns() -> u64 {
     const CLOCK_MONOTONIC: usize = 1;
-    let mut time = [0_i64; 2];
+    let mut time = [0_u64; 2];
     let args = [CLOCK_MONOTONIC, time.as_mut_ptr() as usize, 0, 0, 0, 0];
     // SAFETY: the kernel writes a `timespec`, two 64-bit words on both machines, at `time`.
     let _zero = unsafe { call(number::CLOCK_GETTIME, args) };
-    (time[0] as u64).wrapping_mul(1_000_000_000).wrapping_add(time[1] as u64)
+    time[0].wrapping_mul(1_000_000_000).wrapping_add(time[1])
 }
 
 const PROT_READ_WRITE: usize = 1 | 2;
@@ -116,8 +120,9 @@ const MAP_PRIVATE_ANONYMOUS: usize = 2 | 0x20;
 const MAP_NORESERVE: usize = 0x4000;
 
 fn map(length: usize, flags: usize, fd: i32) -> Option<*mut u8> {
+    let args = [0, length, PROT_READ_WRITE, flags, word(fd), 0];
     // SAFETY: a mapping at an address of the kernel's choice touches no memory of ours.
-    let address = unsafe { call(number::MMAP, [0, length, PROT_READ_WRITE, flags, fd as usize, 0]) };
+    let address = unsafe { call(number::MMAP, args) };
     // Errors are -4095 ..= -1.
     (length > 0 && !(-4095..0).contains(&address)).then_some(address as *mut u8)
 }

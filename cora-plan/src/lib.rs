@@ -20,6 +20,7 @@
 //! | [`picture`] | DOT, Mermaid, SVG |
 //!
 //! Everything is ordered: the same graph and statement give the same bytes.
+#![forbid(unsafe_code)]
 
 pub mod decide;
 pub mod graph;

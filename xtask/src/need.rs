@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::{command, output, run};
+use crate::{cargo, command, output, run};
 
 const TARGET: &str = "aarch64-unknown-none";
 
@@ -17,6 +17,22 @@ pub(crate) fn nic_target() -> Result<(), String> {
     }
     eprintln!("the Rust target {TARGET} is missing; adding it");
     run(&mut command("rustup", &["target", "add", TARGET]))
+}
+
+/// All that rust-toolchain.toml names: the toolchain may have been there before the file was.
+pub(crate) fn toolchain() -> Result<(), String> {
+    nic_target()?;
+    let Some(installed) = output(command("rustup", &["component", "list", "--installed"])) else {
+        return Ok(());
+    };
+    let is_there = |component: &str| installed.lines().any(|line| line.starts_with(component));
+    for component in ["clippy", "rustfmt", "rust-src"] {
+        if !is_there(component) {
+            eprintln!("Rust's {component} is missing; adding it");
+            run(&mut command("rustup", &["component", "add", component]))?;
+        }
+    }
+    Ok(())
 }
 
 /// qemu's user emulation, on which the NIC half runs, and the tool for real traffic.
@@ -58,6 +74,16 @@ pub(crate) fn miri() -> bool {
         "toolchain install nightly --profile minimal --component miri,rust-src --no-self-update";
     let install: Vec<&str> = install.split(' ').collect();
     is_there() || (run(&mut command("rustup", &install)).is_ok() && is_there())
+}
+
+pub(crate) fn cargo_deny() -> bool {
+    output(cargo(&["deny", "--version"])).is_some()
+}
+
+/// What builds libFuzzer.
+pub(crate) fn cplusplus() -> bool {
+    let own = std::env::var("CXX").ok();
+    in_path(own.as_deref().unwrap_or("c++"))
 }
 
 fn in_path(program: &str) -> bool {

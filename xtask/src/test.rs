@@ -1,91 +1,197 @@
 //! `cargo xtask test`: every test there is, in order, and a table of how they went.
 
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{cargo, command, need, run, target};
+use crate::{cargo, command, need, run, shown, target};
 
 /// How a step went.
 enum Verdict {
-    Passed,
-    Failed,
+    Done(Tests),
+    Failed(Tests, String),
     Skipped(&'static str),
+}
+
+/// What the test harnesses below a command counted. A step without any is one test itself.
+#[derive(Clone, Copy, Default)]
+struct Tests {
+    passed: u64,
+    failed: u64,
+    skipped: u64,
 }
 
 /// A name, and what is done.
 type Step = (&'static str, fn() -> Verdict);
 
-const STEPS: [Step; 8] = [
-    ("what tests need", || verdict(need::nic_target().and_then(|()| need::programs()))),
-    ("format", || of_cargo("fmt --all --check")),
-    ("clippy", || of_cargo("clippy --workspace --all-targets -- --deny warnings")),
-    ("tests, with the oracle", || of_cargo("test --workspace")),
-    ("clippy, NIC side", || {
-        let packages = "--package cora-core --package cora-nic";
-        of_cargo(&format!("clippy {packages} --target aarch64-unknown-none -- --deny warnings"))
-    }),
+/// Cheap ones first. What is built with other flags has a target directory of its own: no step undoes
+/// another's work.
+const STEPS: [Step; 10] = [
+    ("what tests need", || verdict(need::toolchain().and_then(|()| need::programs()))),
+    ("format", || verdict(run(&mut of_cargo("fmt --all --check")))),
+    ("clippy", clippy),
+    ("clippy, NIC side", clippy_nic),
+    ("documentation", documentation),
+    ("tests, with the oracle", tests),
     ("loom: the ring", loom),
     ("Miri: cora-core", miri),
-    ("documentation", || {
-        let mut doc = cargo(&["doc", "--workspace", "--no-deps"]);
-        verdict(run(doc.env("RUSTDOCFLAGS", "--deny warnings")))
-    }),
+    ("fuzz targets", fuzz),
+    ("licences, bans", licences),
 ];
 
-pub(crate) fn run_all() -> Result<(), String> {
+/// Runs every step; whether all went well.
+pub(crate) fn run_all() -> bool {
     let results = STEPS.map(|(name, step)| {
         eprintln!("\n== {name}");
         let begun = Instant::now();
-        (name, step(), begun.elapsed())
+        let verdict = step();
+        if let Verdict::Failed(_, why) = &verdict {
+            eprintln!("FAILED: {why}");
+        }
+        (name, verdict, begun.elapsed())
     });
     summary(&results)
 }
 
-fn summary(results: &[(&str, Verdict, Duration)]) -> Result<(), String> {
-    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
+/// Prints the table, and below it the one line for whoever reads no tables.
+fn summary(results: &[(&str, Verdict, Duration)]) -> bool {
+    let mut all = Tests::default();
     println!();
     for (name, verdict, time) in results {
-        let (count, word) = match verdict {
-            Verdict::Passed => (&mut passed, "passed".to_owned()),
-            Verdict::Failed => (&mut failed, "FAILED".to_owned()),
-            Verdict::Skipped(why) => (&mut skipped, format!("skipped: {why}")),
+        let (tests, word) = match verdict {
+            Verdict::Done(tests) => (*tests, "passed".to_owned()),
+            Verdict::Failed(tests, why) => (*tests, format!("FAILED: {why}")),
+            Verdict::Skipped(why) => {
+                (Tests { skipped: 1, ..Tests::default() }, format!("skipped: {why}"))
+            }
         };
-        *count += 1;
-        println!("{name:<24} {:>7.1} s  {word}", time.as_secs_f32());
+        println!("{name:<24} {:>7.1} s {:>5}  {word}", time.as_secs_f32(), tests.passed);
+        all.add(tests);
     }
-    println!("{passed} passed, {failed} failed, {skipped} skipped");
-    if failed == 0 { Ok(()) } else { Err(format!("{failed} of {} steps failed", results.len())) }
+    println!("{} passed, {} failed, {} skipped", all.passed, all.failed, all.skipped);
+    all.failed == 0
 }
 
-/// The ring under loom, which replaces the atomics: built apart from everything else.
+/// The NIC halves are linted in a step of their own, so none is built here.
+fn clippy() -> Verdict {
+    let mut clippy = of_cargo("clippy --workspace --all-targets --all-features -- --deny warnings");
+    verdict(run(clippy.env("CORA_SKIP_NIC", "1")))
+}
+
+fn clippy_nic() -> Verdict {
+    let packages = "--package cora-core --package cora-nic --package firewall --package nat \
+        --package heavy-hitter --package balancer";
+    let features = "--features firewall/nic,nat/nic,heavy-hitter/nic,balancer/nic";
+    let target = "--target aarch64-unknown-none -- --deny warnings";
+    verdict(run(&mut of_cargo(&format!("clippy {packages} {features} {target}"))))
+}
+
+fn documentation() -> Verdict {
+    let mut doc = of_cargo("doc --workspace --no-deps");
+    verdict(run(doc.env("RUSTDOCFLAGS", "--deny warnings")))
+}
+
+/// Unit tests, the examples in the documentation, and what crosses crates: on an emulated NIC, too.
+fn tests() -> Verdict {
+    let mut tests = of_cargo("test --workspace --no-fail-fast");
+    counted(tests.env("CORA_REQUIRE_EMULATED", "1"))
+}
+
+/// The ring under loom, which replaces the atomics.
 fn loom() -> Verdict {
-    let arguments = ["test", "--package", "cora-core", "--release", "--test", "ring_loom"];
-    let mut loom = cargo(&arguments);
+    let mut loom = of_cargo("test --package cora-core --release --test ring_loom");
     loom.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", target("loom"));
-    verdict(run(&mut loom))
+    // One crate, run once: a link-time optimiser has nothing to do here.
+    loom.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
+    counted(&mut loom)
 }
 
 fn miri() -> Verdict {
     if !need::miri() {
-        return Verdict::Skipped("no nightly with Miri");
+        return Verdict::Skipped("no nightly toolchain with Miri");
     }
-    let arguments = ["run", "nightly", "cargo", "miri", "test", "--package", "cora-core"];
-    let mut miri = command("rustup", &arguments);
+    let words = "run nightly cargo miri test --package cora-core --lib";
+    let mut miri = command("rustup", &words.split(' ').collect::<Vec<_>>());
     // The proptest cases that a native run makes would take Miri hours.
     miri.env("PROPTEST_CASES", "4").env("MIRIFLAGS", "-Zmiri-disable-isolation");
-    miri.env("CARGO_TARGET_DIR", target("miri"));
-    verdict(run(&mut miri))
+    counted(miri.env("CARGO_TARGET_DIR", target("miri")))
 }
 
-fn of_cargo(arguments: &str) -> Verdict {
-    verdict(run(cargo(&[]).args(arguments.split(' '))))
+/// That they build; how they run is in docs/fuzzing.md.
+fn fuzz() -> Verdict {
+    if !need::cplusplus() {
+        return Verdict::Skipped("no C++ compiler for libFuzzer");
+    }
+    let mut check = of_cargo("check --manifest-path fuzz/Cargo.toml");
+    verdict(run(check.env("CARGO_TARGET_DIR", target("fuzz"))))
+}
+
+fn licences() -> Verdict {
+    if !need::cargo_deny() {
+        return Verdict::Skipped("no cargo-deny (`cargo install cargo-deny`)");
+    }
+    verdict(run(&mut of_cargo("deny check licenses bans sources")))
+}
+
+fn of_cargo(words: &str) -> Command {
+    cargo(&words.split(' ').collect::<Vec<_>>())
 }
 
 fn verdict(outcome: Result<(), String>) -> Verdict {
     match outcome {
-        Ok(()) => Verdict::Passed,
-        Err(why) => {
-            eprintln!("FAILED: {why}");
-            Verdict::Failed
-        }
+        Ok(()) => Verdict::Done(Tests { passed: 1, ..Tests::default() }),
+        Err(why) => Verdict::Failed(Tests { failed: 1, ..Tests::default() }, why),
     }
+}
+
+/// Runs test harnesses, showing what they print and adding up what they counted.
+fn counted(command: &mut Command) -> Verdict {
+    eprintln!("$ {}", shown(command));
+    let mut child = match command.stdout(Stdio::piped()).spawn() {
+        Ok(child) => child,
+        Err(error) => return verdict(Err(format!("`{}` doesn't start: {error}", shown(command)))),
+    };
+    let mut tests = Tests::default();
+    for line in child.stdout.take().into_iter().flat_map(|out| BufReader::new(out).lines()) {
+        let line = line.unwrap_or_else(|error| error.to_string());
+        println!("{line}");
+        tests.add(Tests::told(&line).unwrap_or_default());
+    }
+    match child.wait() {
+        Ok(status) if status.success() && tests.failed == 0 && tests.passed > 0 => {
+            Verdict::Done(tests)
+        }
+        Ok(status) => {
+            let why = format!("`{}` ended with {status}", shown(command));
+            Verdict::Failed(Tests { failed: tests.failed.max(1), ..tests }, why)
+        }
+        Err(error) => verdict(Err(error.to_string())),
+    }
+}
+
+impl Tests {
+    /// Reads `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
+    fn told(line: &str) -> Option<Self> {
+        let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
+        let count = |what: &str| {
+            let told = counts.split("; ").find_map(|count| count.strip_suffix(what));
+            told.and_then(|number| number.trim().parse().ok()).unwrap_or_default()
+        };
+        Some(Self { passed: count("passed"), failed: count("failed"), skipped: count("ignored") })
+    }
+
+    fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+}
+
+#[test]
+fn what_a_harness_says_is_counted() {
+    let line =
+        "test result: FAILED. 18 passed; 2 failed; 1 ignored; 0 measured; 0 filtered out; finished";
+    let tests = Tests::told(line).map(|tests| (tests.passed, tests.failed, tests.skipped));
+    assert_eq!(tests, Some((18, 2, 1)));
+    assert!(Tests::told("test result of another kind").is_none());
 }

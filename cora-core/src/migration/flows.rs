@@ -28,9 +28,6 @@ pub enum Stage {
     Owned,
     /// It is offered: at the host it is still owned, at the NIC its packets are held.
     Offered,
-    /// At the NIC: it goes back to the host, but packets of it still wait in the queue, and what
-    /// comes in now must stay behind them.
-    Leaving,
 }
 
 /// What a side knows of a flow.
@@ -38,20 +35,25 @@ pub enum Stage {
 pub struct Record {
     /// Where it stands.
     pub stage: Stage,
-    /// The ticket it is offered under.
+    /// At the host: the ticket it is offered under.
     pub ticket: u32,
+    /// Entries of it may belong to no flow, because there was no room to know it when they were made.
+    pub scattered: bool,
     /// How often it punted.
     pub punts: u32,
     /// At the host: its packets since it came. At the NIC: not counted.
     pub packets: u32,
-    /// At the NIC: the number behind the last of its packets in the queue.
+    /// At the NIC: the number behind the last packet in the queue that is the flow's, or may be.
     pub queued_until: u64,
+    /// At the NIC: where the queue ended when a packet of it ran past the queue. What waited there was
+    /// not the flow's.
+    pub passed: u64,
 }
 
 impl Record {
     /// A flow that this side owns.
     pub const OWNED: Self =
-        Self { stage: Stage::Owned, ticket: 0, punts: 0, packets: 0, queued_until: 0 };
+        Self { stage: Stage::Owned, ticket: 0, scattered: false, punts: 0, packets: 0, queued_until: 0, passed: 0 };
 }
 
 /// Records live in a table, which asks for plain values; they never leave this side.
@@ -90,11 +92,11 @@ impl<A: App> Flows<A> {
             idle = idle.max(table.idle());
         });
         if A::PLAN.stateless_flows {
-            return Shape { capacity: STATELESS_FLOWS, idle: STATELESS_IDLE, reply: false };
+            return Shape { capacity: STATELESS_FLOWS, spare: 0, idle: STATELESS_IDLE, reply: false };
         }
-        // A record outlives the flow's last entry, so that an entry never hangs at a number that
-        // another flow was given.
-        Shape { capacity, idle: idle.saturating_mul(2), reply: false }
+        // A record is used whenever an entry of its flow is, so it expires no earlier: an entry never
+        // hangs at a number that another flow was given. All entries of both sides may come to be here.
+        Shape { capacity: capacity.saturating_mul(2), spare: 0, idle, reply: false }
     }
 
     /// Bytes of [`Memory`] that [`Self::create`] takes.
@@ -143,7 +145,7 @@ impl<A: App> Flows<A> {
         let number = self
             .records
             .number_of(&words)
-            .or_else(|| Self::find_by_entry(app, &words))
+            .or_else(|| Self::find_by_entry(app, &words, now))
             .or_else(|| self.records.number_of(&group.reply()?.words()))?;
         let record = self.records.entry(number)?;
         let recent = now.saturating_sub(record.used.get()) < self.idle;
@@ -154,23 +156,21 @@ impl<A: App> Flows<A> {
         Some(number)
     }
 
-    /// A packet of the flow was seen.
-    pub fn touch(&mut self, number: u32, now: u64) {
-        if let Some(record) = self.records.entry(number) {
-            record.used.set(now.max(record.used.get()));
-        }
+    /// From now on the flow is known until [`Self::unpin`].
+    pub fn pin(&mut self, number: u32) {
+        self.records.set_used(number, u64::MAX);
     }
 
-    /// Whether a flow had no packet for so long that it is forgotten.
-    pub fn is_forgotten(&self, number: u32, now: u64) -> bool {
-        self.records.entry(number).is_none_or(|record| now.saturating_sub(record.used.get()) >= self.idle)
+    /// From now on the flow is known for as long as it has packets.
+    pub fn unpin(&mut self, number: u32, now: u64) {
+        self.records.set_used(number, now);
     }
 
-    fn find_by_entry(app: &mut A, words: &[u64; 5]) -> Option<u32> {
+    fn find_by_entry(app: &mut A, words: &[u64; 5], now: u64) -> Option<u32> {
         let mut found = None;
         each_travelling(app, &mut |_, table| {
             if found.is_none() && table.key_type() == TypeId::of::<A::Group>() {
-                found = table.flow_of(words);
+                found = table.flow_of(words, now);
             }
         });
         found
@@ -190,9 +190,17 @@ impl<A: App> Flows<A> {
         Some(number)
     }
 
+    /// Entries that belong to no flow.
+    pub fn strays(app: &mut A) -> u32 {
+        let mut strays = 0;
+        each_travelling(app, &mut |_, table| strays += table.strays());
+        strays
+    }
+
     /// Makes a record; it gets the number that [`Self::reserve`] told.
-    pub fn add(&mut self, group: A::Group, record: Record) -> Option<u32> {
+    pub fn add(&mut self, app: &mut A, group: A::Group, record: Record) -> Option<u32> {
         let number = self.records.next_number()?;
+        let record = Record { scattered: Self::strays(app) > 0, ..record };
         self.records.insert(group, None, record).ok()?;
         Some(number)
     }
@@ -200,10 +208,9 @@ impl<A: App> Flows<A> {
     /// After a run: a flow that has entries has a record, one that has none has none (unless no state
     /// travels at all). Gives the number of the record there is.
     pub fn settle(&mut self, app: &mut A, number: u32, group: &A::Group) -> Option<u32> {
-        let keep = A::PLAN.stateless_flows || Self::has_entries(app, number);
-        match (self.records.entry(number).is_some(), keep) {
+        match (self.records.entry(number).is_some(), Self::is_kept(app, number)) {
             (true, true) => Some(number),
-            (false, true) => self.add(*group, Record::OWNED),
+            (false, true) => self.add(app, *group, Record::OWNED),
             (true, false) => {
                 self.remove(app, number);
                 None
@@ -212,11 +219,11 @@ impl<A: App> Flows<A> {
         }
     }
 
-    /// Whether the flow has entries here.
-    pub fn has_entries(app: &mut A, number: u32) -> bool {
-        let mut any = false;
-        each_travelling(app, &mut |_, table| any |= table.has_entries(number));
-        any
+    /// Whether a record of the flow is kept: it has entries, or none is needed.
+    pub fn is_kept(app: &mut A, number: u32) -> bool {
+        let mut kept = A::PLAN.stateless_flows;
+        each_travelling(app, &mut |_, table| kept |= table.has_entries(number));
+        kept
     }
 
     /// The record with this number.
@@ -231,40 +238,49 @@ impl<A: App> Flows<A> {
         self.records.entry(number).map(|entry| entry.key)
     }
 
-    /// Takes the flow's entries out.
-    pub fn remove_entries(app: &mut A, number: u32) {
-        each_travelling(app, &mut |_, table| table.remove_flow(number));
-    }
-
     /// Takes the flow out, its entries too.
     pub fn remove(&mut self, app: &mut A, number: u32) {
-        Self::remove_entries(app, number);
+        each_travelling(app, &mut |_, table| table.remove_flow(number));
         self.records.release_number(number);
     }
 
-    /// Hands out the flow's entries, each with its state's number.
-    pub fn export(app: &mut A, number: u32, piece: &mut dyn FnMut(u16, &[u8])) {
+    /// Hands out the flow's entries that are alive at `now`, each with its state's number.
+    pub fn export(app: &mut A, number: u32, now: u64, piece: &mut dyn FnMut(u16, &[u8])) {
         each_travelling(app, &mut |state, table| {
-            table.export_flow(number, &mut |bytes| piece(state, bytes));
+            table.export_flow(number, now, &mut |bytes| piece(state, bytes));
         });
     }
 
     /// How many entries [`Self::export`] hands out.
-    pub fn entries(app: &mut A, number: u32) -> u32 {
+    pub fn entries(app: &mut A, number: u32, now: u64) -> u32 {
         let mut count = 0;
-        Self::export(app, number, &mut |_, _| count += 1);
+        Self::export(app, number, now, &mut |_, _| count += 1);
         count
     }
 
-    /// Installs an entry of the flow. `Ok(false)`: there is no room for it here.
-    pub fn import(app: &mut A, state: u16, bytes: &[u8], number: u32) -> Result<bool, ProtocolError> {
+    /// Installs an entry of the flow; one that comes back finds room beyond the table's capacity.
+    /// `Ok(false)`: there is no room for it here.
+    pub fn import(
+        &mut self,
+        app: &mut A,
+        state: u16,
+        bytes: &[u8],
+        number: u32,
+        comes_back: bool,
+    ) -> Result<bool, ProtocolError> {
         let bad = ProtocolError::BadPiece(state);
         if usize::from(state) >= A::STATES || bytes.len() > MAX_PIECE {
             return Err(bad);
         }
         let table = app.state(usize::from(state)).as_travelling().ok_or(bad)?;
-        match table.import_entry(bytes, number) {
-            Ok(()) => Ok(true),
+        let most = if comes_back { u32::MAX } else { table.capacity() };
+        match table.import_entry(bytes, number, most) {
+            Ok(used) => {
+                if let Some(record) = self.records.entry(number) {
+                    record.used.set(used.max(record.used.get()));
+                }
+                Ok(true)
+            }
             Err(ImportError::Refused(_)) => Ok(false),
             Err(ImportError::Malformed(_)) => Err(bad),
         }

@@ -43,6 +43,8 @@ pub struct HostHalf<A: App> {
     /// Flows may move: the plan splits, and there is a NIC.
     moving: bool,
     now: u64,
+    /// No packet still to come is older.
+    horizon: u64,
     /// What happened here.
     pub report: Report,
 }
@@ -62,6 +64,7 @@ impl<A: App> HostHalf<A> {
             incoming: None,
             moving: nic && A::PLAN.sides == Sides::Split,
             now: 0,
+            horizon: 0,
             report: Report::default(),
         })
     }
@@ -129,6 +132,7 @@ impl<A: App> HostHalf<A> {
             return Err(ProtocolError::Unexpected(Message::PUNT));
         }
         self.now = self.now.max(stamp.meta.now);
+        self.horizon = self.horizon.max(stamp.horizon);
         let mut packet = Packet::new(frame, stamp.meta);
         let group = if self.moving || !self.flows.is_empty() { A::Group::of(&packet).ok() } else { None };
         let flow = group.and_then(|group| {
@@ -164,10 +168,13 @@ impl<A: App> HostHalf<A> {
     fn consider_offer(&mut self, flow: u32, out: &mut impl Outbox) {
         let Some(group) = self.flows.group(flow).filter(|_| self.moving) else { return };
         let share = (SHARE.hash(&group.words()) >> 54) as u16;
+        let strays = Flows::strays(self.engine.app());
         let Some(record) = self.flows.record(flow) else { return };
+        // When there is no stray any more, none is this flow's.
+        record.scattered &= strays > 0;
         record.packets = record.packets.saturating_add(1);
         let patience = 1_u32 << record.punts.min(MAX_BACK_OFF);
-        let stays = record.stage == Stage::Offered || record.packets < patience;
+        let stays = record.stage == Stage::Offered || record.scattered || record.packets < patience;
         if stays || share >= A::PLAN.nic_share {
             return;
         }
@@ -200,9 +207,9 @@ impl<A: App> HostHalf<A> {
             out.send(&Message::Withdraw(ticket));
             return Ok(());
         }
-        let app = self.engine.app();
-        out.send(&Message::Transfer { ticket, entries: Flows::entries(app, offer.flow) });
-        Flows::export(app, offer.flow, &mut |state, piece| out.send(&Message::Entry(state, piece)));
+        let (app, now) = (self.engine.app(), self.horizon);
+        out.send(&Message::Transfer { ticket, entries: Flows::entries(app, offer.flow, now) });
+        Flows::export(app, offer.flow, now, &mut |state, piece| out.send(&Message::Entry(state, piece)));
         self.flows.remove(app, offer.flow);
         self.report.offloads += 1;
         Ok(())
@@ -234,7 +241,7 @@ impl<A: App> HostHalf<A> {
         let group = A::Group::get(group).ok_or(ProtocolError::Undecodable(4))?;
         let record = Record { punts, ..Record::OWNED };
         self.flows.reserve(self.engine.app(), &group);
-        let flow = self.flows.add(group, record);
+        let flow = self.flows.add(self.engine.app(), group, record);
         if entries == 0 {
             return Ok(());
         }
@@ -247,7 +254,7 @@ impl<A: App> HostHalf<A> {
         let Some(Incoming { flow, left }) = self.incoming else {
             return Err(ProtocolError::Unexpected(5));
         };
-        if !Flows::import(self.engine.app(), state, piece, flow)? {
+        if !self.flows.import(self.engine.app(), state, piece, flow, true)? {
             return Err(ProtocolError::NoRoom(state));
         }
         self.incoming = (left > 1).then_some(Incoming { flow, left: left - 1 });

@@ -50,18 +50,8 @@ pub enum Event {
 struct Incoming {
     flow: u32,
     left: u32,
-    fate: Fate,
-}
-
-/// What becomes of the entries of a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    /// They are installed.
-    Install,
-    /// One could not be installed: all go back.
-    Return,
-    /// The flow was forgotten meanwhile. It had no packet for so long that every entry has expired.
-    Discard,
+    /// It could not be installed and goes back; entries still to come go straight back.
+    returned: bool,
 }
 
 /// The NIC's half.
@@ -70,6 +60,9 @@ pub struct NicHalf<A: App> {
     engine: Engine<A>,
     flows: Flows<A>,
     hold: HoldQueue,
+    /// The number behind the last packet in the queue that may go to the host: whatever else goes
+    /// there stays behind it.
+    host_waits_until: u64,
     /// The flow offered under each ticket.
     tickets: [Option<u32>; TICKETS],
     /// Keys that find offered flows, whose entries are not here yet.
@@ -97,6 +90,7 @@ impl<A: App> NicHalf<A> {
         Ok(Self {
             flows: Flows::create(memory, &mut app)?,
             hold: HoldQueue::create(memory)?,
+            host_waits_until: 0,
             original: memory.take_u64(MAX_FRAME.div_ceil(8))?,
             waiting: memory.take_u64(MAX_FRAME.div_ceil(8))?,
             engine: Engine::new(app),
@@ -109,10 +103,11 @@ impl<A: App> NicHalf<A> {
         })
     }
 
-    /// Whether another packet may come in; otherwise the wire must wait.
+    /// Whether another packet may come in; otherwise the wire must wait. Between the entries of a flow
+    /// none may: what goes back must not be cut in two.
     #[inline]
     pub const fn takes_packets(&self) -> bool {
-        self.hold.has_room()
+        self.hold.has_room() && self.incoming.is_none()
     }
 
     /// Whether no packet waits here and no flow is between the sides.
@@ -174,12 +169,8 @@ impl<A: App> NicHalf<A> {
                 let flow = self.take_ticket(ticket)?;
                 self.arrived(flow);
                 self.report.declined += 1;
-                let expected = self.is_expected(flow, ticket);
-                if let Some(record) = self.flows.record(flow).filter(|_| expected) {
-                    record.stage = Stage::Leaving;
-                }
+                self.forget(flow);
                 self.drain(io);
-                self.leave_if_through(flow);
             }
             Message::Piece(state, piece) => {
                 let bad = ProtocolError::BadPiece(state);
@@ -203,6 +194,10 @@ impl<A: App> NicHalf<A> {
         self.flows.begin(stamp.meta.now, horizon);
         match self.dispatch(stamp, frame) {
             Dispatch::Run(flow) if !self.must_queue(flow) => {
+                let joined = self.hold.joined();
+                if let Some(record) = self.flows.record(flow) {
+                    record.passed = joined;
+                }
                 if self.run(flow, stamp, frame, io) {
                     return;
                 }
@@ -215,14 +210,7 @@ impl<A: App> NicHalf<A> {
                 }
             }
             Dispatch::Run(flow) | Dispatch::Wait(flow) => self.queue(Some(flow), stamp, frame),
-            Dispatch::Leave(flow) if self.must_queue(flow) => self.queue(Some(flow), stamp, frame),
-            Dispatch::Leave(flow) => {
-                self.leave_if_through(flow);
-                self.pass_on(stamp, frame, io);
-            }
-            Dispatch::Host if A::PLAN.host_ordered && !self.hold.is_empty() => {
-                self.queue(None, stamp, frame);
-            }
+            Dispatch::Host if self.host_must_queue() => self.queue(None, stamp, frame),
             Dispatch::Host => self.pass_on(stamp, frame, io),
         }
     }
@@ -235,16 +223,13 @@ impl<A: App> NicHalf<A> {
         if let Some(flow) = found {
             return match self.flows.record(flow).map(|record| record.stage) {
                 Some(Stage::Offered) => Dispatch::Wait(flow),
-                Some(Stage::Leaving) => Dispatch::Leave(flow),
                 Some(Stage::Owned) | None => Dispatch::Run(flow),
             };
         }
         if self.announced.is_empty() {
             return Dispatch::Host;
         }
-        let Some(flow) = self.announced.get(&group.words()).copied() else { return Dispatch::Host };
-        self.flows.touch(flow, stamp.meta.now);
-        Dispatch::Wait(flow)
+        self.announced.get(&group.words()).map_or(Dispatch::Host, |flow| Dispatch::Wait(*flow))
     }
 
     /// Packets of this flow that came earlier are still waiting.
@@ -253,12 +238,26 @@ impl<A: App> NicHalf<A> {
         self.flows.record(flow).is_some_and(|record| record.queued_until > left)
     }
 
+    /// A later packet of the flow ran while the first one in the queue waited: when that came it was
+    /// not the flow's, whose keys have changed since.
+    fn was_passed_by(&mut self, flow: u32) -> bool {
+        let left = self.hold.left();
+        self.flows.record(flow).is_some_and(|record| record.passed > left)
+    }
+
+    /// Packets for the host that came earlier are still waiting, maybe of the same flow.
+    const fn host_must_queue(&self) -> bool {
+        let some = self.host_waits_until > self.hold.left();
+        some || (A::PLAN.host_ordered && !self.hold.is_empty())
+    }
+
     fn queue(&mut self, flow: Option<u32>, stamp: &Stamp, frame: &[u8]) {
         self.hold.push(stamp, frame);
         self.report.held += 1;
         let joined = self.hold.joined();
-        if let Some(record) = flow.and_then(|flow| self.flows.record(flow)) {
-            record.queued_until = joined;
+        match flow.and_then(|flow| self.flows.record(flow)) {
+            Some(record) => record.queued_until = joined,
+            None => self.host_waits_until = joined,
         }
     }
 
@@ -269,33 +268,32 @@ impl<A: App> NicHalf<A> {
             self.flows.begin(stamp.meta.now, stamp.horizon);
             match self.dispatch(&stamp, frame) {
                 Dispatch::Wait(_) => break,
-                Dispatch::Run(flow) => {
+                Dispatch::Run(flow) if !self.was_passed_by(flow) => {
                     self.hold.pop();
                     if !self.run(flow, &stamp, frame, io) {
                         copy_words(self.original, frame);
                         self.release(flow, &stamp, frame, io);
+                    } else if let Some(record) = self.flows.record(flow) {
+                        // It may have made a key that finds others which wait.
+                        record.queued_until = record.queued_until.max(self.host_waits_until);
                     }
                 }
-                Dispatch::Host => {
+                Dispatch::Run(_) | Dispatch::Host => {
                     self.hold.pop();
                     self.pass_on(&stamp, frame, io);
-                }
-                Dispatch::Leave(flow) => {
-                    self.hold.pop();
-                    self.pass_on(&stamp, frame, io);
-                    self.leave_if_through(flow);
                 }
             }
         }
         self.waiting = buffer;
     }
 
-    /// Forgets a flow that goes back to the host, once none of its packets waits here.
-    fn leave_if_through(&mut self, flow: u32) {
-        let leaving = self.flows.record(flow).is_some_and(|record| record.stage == Stage::Leaving);
-        if leaving && !self.must_queue(flow) {
-            self.flows.remove(self.engine.app(), flow);
+    /// From now on the flow's packets go to the host. If some wait here, whatever goes there stays
+    /// behind them: without a record of the flow, nobody can tell its packets from others.
+    fn forget(&mut self, flow: u32) {
+        if self.must_queue(flow) {
+            self.host_waits_until = self.hold.joined();
         }
+        self.flows.remove(self.engine.app(), flow);
     }
 
     /// Runs a packet of a flow that is owned here; `false` when it punts, its original kept.
@@ -309,8 +307,12 @@ impl<A: App> NicHalf<A> {
             return false;
         }
         self.finish(ran, stamp, packet.frame(), io);
-        if let Some(group) = self.flows.group(flow) {
-            self.flows.settle(self.engine.app(), flow, &group);
+        let waits = self.must_queue(flow);
+        if let Some(group) = self.flows.group(flow)
+            && self.flows.settle(self.engine.app(), flow, &group).is_none()
+            && waits
+        {
+            self.host_waits_until = self.hold.joined();
         }
         true
     }
@@ -333,25 +335,22 @@ impl<A: App> NicHalf<A> {
     /// The flow goes to the host: its entries, then the packet.
     fn release(&mut self, flow: u32, stamp: &Stamp, frame: &[u8], io: &mut impl Outbox) {
         let punts = self.flows.record(flow).map_or(0, |record| record.punts).saturating_add(1);
-        self.give_back(flow, punts, 0, io);
+        self.give_back(flow, punts, stamp.meta.now, 0, io);
         io.send(&Message::Punt(*stamp, frame));
     }
 
-    /// Sends a flow's entries to the host and forgets it; `more` further entries will follow.
-    fn give_back(&mut self, flow: u32, punts: u32, more: u32, io: &mut impl Outbox) {
+    /// Sends a flow's entries to the host, those that are alive at `now`, and forgets it; `more`
+    /// further entries will follow.
+    fn give_back(&mut self, flow: u32, punts: u32, now: u64, more: u32, io: &mut impl Outbox) {
         let Some(group) = self.flows.group(flow) else { return };
         let mut bytes = [0; 64];
         group.put(&mut bytes);
         let app = self.engine.app();
-        let entries = Flows::entries(app, flow) + more;
+        let entries = Flows::entries(app, flow, now) + more;
         let group = &bytes[..<A::Group as Plain>::SIZE];
         io.send(&Message::Release { punts, entries, group });
-        Flows::export(app, flow, &mut |state, piece| io.send(&Message::Entry(state, piece)));
-        Flows::remove_entries(app, flow);
-        if let Some(record) = self.flows.record(flow) {
-            record.stage = Stage::Leaving;
-        }
-        self.leave_if_through(flow);
+        Flows::export(app, flow, now, &mut |state, piece| io.send(&Message::Entry(state, piece)));
+        self.forget(flow);
     }
 
     fn offer(
@@ -367,7 +366,7 @@ impl<A: App> NicHalf<A> {
             return Err(ProtocolError::UnknownTicket(ticket));
         }
         let group = A::Group::get(group).ok_or(ProtocolError::Undecodable(8))?;
-        let Some(flow) = self.expect_flow(group, ticket, punts, keys) else {
+        let Some(flow) = self.expect_flow(group, punts, keys) else {
             self.report.declined += 1;
             io.send(&Message::Decline(ticket));
             return Ok(());
@@ -378,33 +377,19 @@ impl<A: App> NicHalf<A> {
     }
 
     /// Begins to hold the packets of a flow; `None` when there is no room for it.
-    fn expect_flow(&mut self, group: A::Group, ticket: u32, punts: u32, keys: &[u8]) -> Option<u32> {
+    fn expect_flow(&mut self, group: A::Group, punts: u32, keys: &[u8]) -> Option<u32> {
         let room = ANNOUNCED - self.announced.len() >= keys.len() / 40;
-        if self.closed || !room {
+        let left = self.hold.left();
+        if self.closed || !room || self.flows.find(self.engine.app(), &group, self.now, left).is_some() {
             return None;
         }
-        let left = self.hold.left();
-        let known = self.flows.find(self.engine.app(), &group, self.now, left);
-        let flow = match known.map(|flow| (flow, self.flows.record(flow))) {
-            // It was about to leave, and comes back instead.
-            Some((flow, Some(record))) if record.stage == Stage::Leaving => {
-                *record = Record { stage: Stage::Offered, ticket, punts, ..*record };
-                flow
-            }
-            Some(_) => return None,
-            None => {
-                let next = self.flows.reserve(self.engine.app(), &group)?;
-                // The number of a flow that was forgotten while it was on its way: not yet.
-                if self.tickets.contains(&Some(next)) {
-                    return None;
-                }
-                // Packets that wait for the host may be this flow's: its next ones stay behind them.
-                let queued_until = self.hold.joined();
-                let stage = Stage::Offered;
-                let record = Record { stage, ticket, punts, queued_until, ..Record::OWNED };
-                self.flows.add(group, record)?
-            }
-        };
+        self.flows.reserve(self.engine.app(), &group)?;
+        // Packets that wait for the host may be this flow's: its next ones stay behind them.
+        let queued_until = self.hold.joined();
+        let record = Record { stage: Stage::Offered, punts, queued_until, ..Record::OWNED };
+        let flow = self.flows.add(self.engine.app(), group, record)?;
+        // However long the host takes.
+        self.flows.pin(flow);
         for words in offered_keys(keys) {
             // Room was checked above.
             let _known = self.announced.insert(words, flow);
@@ -431,40 +416,22 @@ impl<A: App> NicHalf<A> {
             return Err(ProtocolError::Unexpected(9));
         }
         let flow = self.take_ticket(ticket)?;
-        let fate = self.fate(flow, ticket);
-        self.incoming = Some(Incoming { flow, left: entries, fate });
+        self.incoming = Some(Incoming { flow, left: entries, returned: false });
         self.end_of_transfer(io);
         Ok(())
     }
 
-    /// Whether the record is still that of the flow offered under this ticket.
-    fn is_expected(&mut self, flow: u32, ticket: u32) -> bool {
-        let offered = |record: &mut Record| record.stage == Stage::Offered && record.ticket == ticket;
-        self.flows.record(flow).is_some_and(offered)
-    }
-
-    /// What becomes of the entries of a transfer.
-    fn fate(&mut self, flow: u32, ticket: u32) -> Fate {
-        if !self.is_expected(flow, ticket) {
-            return Fate::Discard;
-        }
-        if self.flows.is_forgotten(flow, self.now) && !self.must_queue(flow) {
-            self.arrived(flow);
-            self.flows.remove(self.engine.app(), flow);
-            return Fate::Discard;
-        }
-        Fate::Install
-    }
-
     fn entry(&mut self, state: u16, piece: &[u8], io: &mut (impl Outbox + Wire)) -> Result<(), ProtocolError> {
         let Some(mut incoming) = self.incoming else { return Err(ProtocolError::Unexpected(5)) };
-        let app = self.engine.app();
-        if incoming.fate == Fate::Install && !Flows::import(app, state, piece, incoming.flow)? {
-            incoming.fate = Fate::Return;
+        let (app, flow) = (self.engine.app(), incoming.flow);
+        if !incoming.returned && !self.flows.import(app, state, piece, flow, false)? {
+            incoming.returned = true;
             self.report.declined += 1;
-            self.give_back(incoming.flow, 0, incoming.left, io);
+            let punts = self.flows.record(flow).map_or(0, |record| record.punts).saturating_add(1);
+            // At time 0 everything is alive: all go back that came.
+            self.give_back(flow, punts, 0, incoming.left, io);
         }
-        if incoming.fate == Fate::Return {
+        if incoming.returned {
             io.send(&Message::Entry(state, piece));
         }
         incoming.left -= 1;
@@ -475,11 +442,12 @@ impl<A: App> NicHalf<A> {
 
     /// When the last entry is in, the flow is owned here, and what waited for it runs.
     fn end_of_transfer(&mut self, io: &mut (impl Outbox + Wire)) {
-        let Some(Incoming { flow, left: 0, fate }) = self.incoming else { return };
+        let Some(Incoming { flow, left: 0, returned }) = self.incoming else { return };
         self.incoming = None;
         self.arrived(flow);
-        if fate == Fate::Install && let Some(record) = self.flows.record(flow) {
+        if !returned && let Some(record) = self.flows.record(flow) {
             record.stage = Stage::Owned;
+            self.flows.unpin(flow, self.now);
             self.report.offloads += 1;
         }
         self.drain(io);
@@ -493,8 +461,6 @@ enum Dispatch {
     Run(u32),
     /// Of a flow that is on its way here.
     Wait(u32),
-    /// Of a flow that goes back to the host, behind those of its packets that wait.
-    Leave(u32),
     /// Of none of them.
     Host,
 }

@@ -27,6 +27,8 @@ pub struct CountMin<const ROWS: usize, const COLUMNS: usize> {
     refused: u64,
     pending: [(u64, u64); PENDING],
     pending_count: u8,
+    /// Of this packet.
+    pending_refused: u64,
 }
 
 impl<const ROWS: usize, const COLUMNS: usize> CountMin<ROWS, COLUMNS> {
@@ -39,6 +41,7 @@ impl<const ROWS: usize, const COLUMNS: usize> CountMin<ROWS, COLUMNS> {
         };
         let Some(record) = self.pending.get_mut(usize::from(self.pending_count)) else {
             self.refused += 1;
+            self.pending_refused += 1;
             return;
         };
         let hash = HASHER.hash(&key.words());
@@ -77,6 +80,7 @@ impl<const ROWS: usize, const COLUMNS: usize> Replica for CountMin<ROWS, COLUMNS
         refused: 0,
         pending: [(0, 0); PENDING],
         pending_count: 0,
+        pending_refused: 0,
     };
     /// The counters row by row, then the refused updates.
     const UNITS: u32 = (ROWS * COLUMNS) as u32 + 1;
@@ -99,9 +103,12 @@ impl<const ROWS: usize, const COLUMNS: usize> Replica for CountMin<ROWS, COLUMNS
     #[inline]
     fn commit(&mut self) {
         self.pending_count = 0;
+        self.pending_refused = 0;
     }
 
     fn rollback(&mut self) {
+        self.refused = self.refused.wrapping_sub(self.pending_refused);
+        self.pending_refused = 0;
         while self.pending_count > 0 {
             self.pending_count -= 1;
             let (hash, amount) = self.pending[usize::from(self.pending_count) % PENDING];
@@ -164,5 +171,11 @@ mod tests {
         }
         assert_eq!(sketch.estimate(&SourceAddress(Address::v4([1; 4]))), 16);
         assert_eq!(sketch.refused, 1);
+        sketch.commit();
+        for _ in 0..20 {
+            sketch.add(&SourceAddress(Address::v4([1; 4])), 1);
+        }
+        sketch.rollback();
+        assert_eq!((sketch.estimate(&SourceAddress(Address::v4([1; 4]))), sketch.refused), (16, 1));
     }
 }

@@ -54,6 +54,12 @@ impl<V: Copy + 'static> Journal<V> {
         })
     }
 
+    /// The packet can't be handled here, whatever it still does.
+    #[inline]
+    pub(super) const fn give_up(&mut self) {
+        self.overflowed = true;
+    }
+
     #[inline]
     pub(super) const fn overflowed(&self) -> bool {
         self.overflowed

@@ -90,7 +90,9 @@ pub struct Table<S: Keyed> {
 }
 
 impl<S: Keyed> Table<S> {
-    const SHAPE: Shape = Shape { capacity: S::CAPACITY, idle: S::IDLE, reply: S::REPLY };
+    /// Both sides hold up to `CAPACITY` entries, and all of them may come to be at one.
+    const SHAPE: Shape =
+        Shape { capacity: S::CAPACITY, spare: S::CAPACITY, idle: S::IDLE, reply: S::REPLY };
 
     /// Bytes that one entry takes, its share of the index included.
     pub const ENTRY_BYTES: usize = RawTable::<S::Key, S>::bytes(Self::SHAPE) / S::CAPACITY as usize;

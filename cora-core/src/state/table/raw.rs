@@ -16,8 +16,11 @@ use crate::plain::Plain;
 /// What is fixed when a table is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Most entries at a time.
+    /// Most entries at a time that insertions make.
     pub capacity: u32,
+    /// Room for entries beyond that: for what comes back from the other side, and for what a packet
+    /// took out and may get back.
+    pub spare: u32,
     /// How long an entry lives unused (ns).
     pub idle: u64,
     /// Whether entries have a second key.
@@ -41,12 +44,14 @@ where
     visit: Visit,
     /// Per flow, the first of its entries, as number + 1; empty until flows are attached.
     pub(super) flow_heads: &'static mut [u32],
+    /// Entries that belong to no flow.
+    pub(super) strays: u32,
 }
 
 impl<K: Key, V: Plain> RawTable<K, V> {
     /// Bytes of [`Memory`] that [`Self::create`] takes.
     pub const fn bytes(shape: Shape) -> usize {
-        let capacity = shape.capacity as usize;
+        let capacity = shape.capacity as usize + shape.spare as usize;
         let keys = if shape.reply { capacity * 2 } else { capacity };
         bytes_for::<u64>(Index::slots(keys))
             + bytes_for::<Entry<K, V>>(capacity)
@@ -56,7 +61,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     /// An empty table.
     pub fn create(memory: &mut Memory, shape: Shape) -> Result<Self, OutOfMemory> {
-        let capacity = shape.capacity as usize;
+        let capacity = shape.capacity as usize + shape.spare as usize;
         let keys = if shape.reply { capacity * 2 } else { capacity };
         Ok(Self {
             shape,
@@ -69,6 +74,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             journal: Journal::create(memory)?,
             visit: Visit { now: 0, horizon: 0, undo: false, flow: NO_FLOW },
             flow_heads: &mut [],
+            strays: 0,
         })
     }
 
@@ -150,21 +156,28 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         Some((direction, &mut entry.value))
     }
 
-    /// Puts an entry in; an entry with the same keys is overwritten.
+    /// Puts an entry in; an entry with the same keys is overwritten, one with the same key but another
+    /// reply key makes room. When it fails, nothing has changed.
     pub fn insert(&mut self, key: K, reply: Option<K>, value: V) -> Result<(), InsertError> {
         let reply = reply.unwrap_or(key);
-        if let Some(number) = self.find_alive(&key) {
-            if self.has_keys(number, &key, &reply) {
-                return self.overwrite(number, value);
-            }
-            if !self.take_out(number) {
-                return Err(InsertError::Full);
-            }
+        let old = self.find_alive(&key);
+        if let Some(number) = old.filter(|number| self.has_keys(*number, &key, &reply)) {
+            return self.overwrite(number, value);
         }
         if reply != key && self.find_alive(&reply).is_some() {
             return Err(InsertError::KeyTaken);
         }
-        let number = self.place(Entry {
+        if old.is_some_and(|number| !self.take_out(number)) {
+            return Err(InsertError::Full);
+        }
+        // What takes another's place needs no further room.
+        let most = if old.is_some() { u32::MAX } else { self.shape.capacity };
+        let Some(number) = self.next_below(most) else {
+            // The other side may have room: only it can tell that the table is full.
+            self.journal.give_up();
+            return Err(InsertError::Full);
+        };
+        self.place(number, Entry {
             key,
             reply,
             used: Cell::new(self.visit.now),
@@ -174,7 +187,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             flow_links: Links::LOOSE,
             wheel_slot: 0,
             wheel_links: Links::LOOSE,
-        })?;
+        });
         self.settle(number, self.visit.flow);
         if self.visit.undo && !self.journal.note(Write::Insert(number)) {
             self.release(number);
@@ -192,13 +205,19 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     /// The number that the next insertion gives its entry, if there is room.
     pub fn next_number(&mut self) -> Option<u32> {
-        if self.free == NONE && self.entries.len() == self.entries.capacity() {
+        self.next_below(self.shape.capacity)
+    }
+
+    /// Likewise, if there are fewer entries than `most`.
+    fn next_below(&mut self, most: u32) -> Option<u32> {
+        let all_made = |table: &Self| table.free == NONE && table.entries.len() == table.entries.capacity();
+        if self.alive >= most || all_made(self) {
             self.expire(self.visit.horizon, true);
         }
-        if self.free != NONE {
-            return Some(self.free);
+        if self.alive >= most || all_made(self) {
+            return None;
         }
-        (self.entries.len() < self.entries.capacity()).then_some(self.entries.len() as u32)
+        Some(if self.free == NONE { self.entries.len() as u32 } else { self.free })
     }
 
     /// The entry with this number, if it is in the table.
@@ -274,16 +293,26 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         })
     }
 
-    /// Puts an entry from the other side in, with the flow it belongs to.
-    pub fn install(&mut self, entry: Entry<K, V>, flow: u32) -> Result<(), InsertError> {
+    /// Puts an entry from the other side in, with the flow it belongs to, unless there are `most`.
+    pub fn install(&mut self, entry: Entry<K, V>, flow: u32, most: u32) -> Result<(), InsertError> {
         for key in [entry.key, entry.reply] {
             if self.find_alive(&key).is_some() {
                 return Err(InsertError::KeyTaken);
             }
         }
-        let number = self.place(entry)?;
+        let number = self.next_below(most).ok_or(InsertError::Full)?;
+        self.place(number, entry);
         self.settle(number, flow);
         Ok(())
+    }
+
+    /// Says when the entry with this number was last used; [`u64::MAX`] keeps it from expiring.
+    pub fn set_used(&mut self, number: u32, used: u64) {
+        if let Some(entry) = self.entry(number) {
+            entry.used.set(used);
+            self.unhang(number);
+            self.hang(number, used);
+        }
     }
 
     /// Takes an entry out and frees it, without a record.
@@ -294,7 +323,18 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     #[inline]
     fn expired(&self, entry: &Entry<K, V>) -> bool {
-        self.visit.now.saturating_sub(entry.used.get()) >= self.shape.idle
+        self.expired_at(entry, self.visit.now)
+    }
+
+    /// No later packet is older than this.
+    pub(super) const fn horizon(&self) -> u64 {
+        self.visit.horizon
+    }
+
+    /// Whether nobody finds the entry at `now`.
+    #[inline]
+    pub(super) fn expired_at(&self, entry: &Entry<K, V>, now: u64) -> bool {
+        now.saturating_sub(entry.used.get()) >= self.shape.idle
     }
 
     #[inline]
@@ -355,19 +395,16 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         noted
     }
 
-    /// Gives an entry its place among the free ones.
-    fn place(&mut self, entry: Entry<K, V>) -> Result<u32, InsertError> {
-        let number = self.next_number().ok_or(InsertError::Full)?;
+    /// Gives an entry the place that is next.
+    fn place(&mut self, number: u32, entry: Entry<K, V>) {
         match self.entries.get_mut(number) {
             Some(free) => {
                 self.free = free.flow_links.next;
                 *free = entry;
             }
-            None => {
-                self.entries.push(entry).map_err(|_| InsertError::Full)?;
-            }
+            // The next one that was never used.
+            None => drop(self.entries.push(entry)),
         }
-        Ok(number)
     }
 
     /// Makes a placed entry part of everything it hangs in.

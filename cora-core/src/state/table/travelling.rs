@@ -33,8 +33,8 @@ pub trait Travelling {
     /// The type of the key.
     fn key_type(&self) -> TypeId;
 
-    /// The flow of the entry that a key with these words finds.
-    fn flow_of(&self, words: &[u64; 5]) -> Option<u32>;
+    /// The flow of the entry that a key with these words finds at `now`.
+    fn flow_of(&self, words: &[u64; 5], now: u64) -> Option<u32>;
 
     /// Whether the flow has entries here.
     fn has_entries(&self, flow: u32) -> bool;
@@ -42,11 +42,15 @@ pub trait Travelling {
     /// Visits the words of each key that finds an entry of the flow.
     fn each_key(&self, flow: u32, visit: &mut dyn FnMut(&[u64; 5]));
 
-    /// Hands out the flow's entries.
-    fn export_flow(&self, flow: u32, piece: &mut dyn FnMut(&[u8]));
+    /// Entries that belong to no flow, because there was no room to know it.
+    fn strays(&self) -> u32;
 
-    /// Installs an entry of the flow that the other side exported.
-    fn import_entry(&mut self, piece: &[u8], flow: u32) -> Result<(), ImportError>;
+    /// Hands out the flow's entries that are alive at `now`.
+    fn export_flow(&self, flow: u32, now: u64, piece: &mut dyn FnMut(&[u8]));
+
+    /// Installs an entry of the flow that the other side exported, unless there are `most` here or it
+    /// has expired on its way. Gives the time of its last use.
+    fn import_entry(&mut self, piece: &[u8], flow: u32, most: u32) -> Result<u64, ImportError>;
 
     /// Takes the flow's entries out.
     fn remove_flow(&mut self, flow: u32);
@@ -71,9 +75,9 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
     }
 
     #[inline]
-    fn flow_of(&self, words: &[u64; 5]) -> Option<u32> {
+    fn flow_of(&self, words: &[u64; 5], now: u64) -> Option<u32> {
         let entry = self.entry(self.number_of(words)?)?;
-        (entry.flow != NO_FLOW).then_some(entry.flow)
+        (entry.flow != NO_FLOW && !self.expired_at(entry, now)).then_some(entry.flow)
     }
 
     #[inline]
@@ -91,17 +95,27 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
         });
     }
 
-    fn export_flow(&self, flow: u32, piece: &mut dyn FnMut(&[u8])) {
+    fn strays(&self) -> u32 {
+        self.strays
+    }
+
+    fn export_flow(&self, flow: u32, now: u64, piece: &mut dyn FnMut(&[u8])) {
         self.each_of(flow, &mut |number| {
-            if let Some(entry) = self.entry(number) {
+            if let Some(entry) = self.entry(number).filter(|entry| !self.expired_at(entry, now)) {
                 Self::encode(entry, piece);
             }
         });
     }
 
-    fn import_entry(&mut self, piece: &[u8], flow: u32) -> Result<(), ImportError> {
+    fn import_entry(&mut self, piece: &[u8], flow: u32, most: u32) -> Result<u64, ImportError> {
         let entry = Self::decode(piece).ok_or(ImportError::Malformed(Malformed))?;
-        self.install(entry, flow).map_err(ImportError::Refused)
+        let used = entry.used.get();
+        // Nobody will find it, and its keys may be another's by now.
+        if self.expired_at(&entry, self.horizon()) {
+            return Ok(used);
+        }
+        self.install(entry, flow, most).map_err(ImportError::Refused)?;
+        Ok(used)
     }
 
     fn remove_flow(&mut self, flow: u32) {
@@ -133,6 +147,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// Puts an entry into its flow's list; a flow that nobody knows has none.
     pub(super) fn join_flow(&mut self, number: u32, flow: u32) {
         let flow = if (flow as usize) < self.flow_heads.len() { flow } else { NO_FLOW };
+        self.strays += u32::from(flow == NO_FLOW);
         let next = self.first_of(flow);
         if let Some(entry) = self.entries.get_mut(number) {
             entry.flow = flow;
@@ -148,6 +163,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     pub(super) fn leave_flow(&mut self, number: u32) {
         let Some(entry) = self.entries.get_mut(number) else { return };
         let (flow, links) = (entry.flow, entry.flow_links);
+        self.strays -= u32::from(flow == NO_FLOW);
         entry.flow = NO_FLOW;
         entry.flow_links = Links::LOOSE;
         match self.entries.get_mut(links.previous) {

@@ -48,9 +48,10 @@ impl Wheel {
         }
     }
 
-    /// The slot of the first tick at which an entry last used at `used` has expired.
+    /// The slot of the first tick at which an entry last used at `used` has expired; when that is
+    /// past, as it may be of one that comes from the other side, of the tick that is due.
     fn slot(&self, used: u64, idle: u64) -> u32 {
-        let tick = used.saturating_add(idle).div_ceil(self.tick);
+        let tick = used.saturating_add(idle).div_ceil(self.tick).max(self.due);
         (tick % SLOTS as u64) as u32
     }
 }

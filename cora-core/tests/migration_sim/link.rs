@@ -1,0 +1,151 @@
+//! The two rings, as queues of encoded messages, and ways to break them.
+
+use std::collections::VecDeque;
+
+use cora_core::message::{Message, Stamp};
+use cora_core::migration::Outbox;
+use cora_core::migration::nic::Wire;
+
+use crate::result::Results;
+
+/// What is done to messages on their way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sabotage {
+    None,
+    /// A fence overtakes the packets before it.
+    FenceFirst,
+    /// A transfer overtakes the host's packets before it.
+    TransferFirst,
+    /// A transfer loses its first entry.
+    DropEntry,
+    /// A release has its first entry twice.
+    DoubleEntry,
+    /// Offers announce no keys.
+    NoKeys,
+    /// The packets behind a release overtake it.
+    PacketFirst,
+}
+
+const ENTRY: u16 = 5;
+
+/// A ring.
+#[derive(Debug)]
+pub struct Ring {
+    records: VecDeque<(u16, Vec<u8>)>,
+    sabotage: Sabotage,
+    /// Where the next entry of a transfer that overtook others goes.
+    entry_at: Option<usize>,
+    /// Whether the first entry is still to come.
+    fresh: bool,
+    pub sent: u64,
+}
+
+impl Ring {
+    pub const fn new(sabotage: Sabotage) -> Self {
+        Self { records: VecDeque::new(), sabotage, entry_at: None, fresh: false, sent: 0 }
+    }
+
+    pub fn pop(&mut self) -> Option<(u16, Vec<u8>)> {
+        self.entry_at = None;
+        self.records.pop_front()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    fn encode(message: &Message<'_>) -> (u16, Vec<u8>) {
+        message.encode(|kind, parts| (kind, parts.concat()))
+    }
+
+    /// Puts a record before the last ones of this kind.
+    fn overtake(&mut self, record: (u16, Vec<u8>), kind: u16) -> usize {
+        let passed = self.records.iter().rev().take_while(|(of, _)| *of == kind).count();
+        let at = self.records.len() - passed;
+        self.records.insert(at, record);
+        at + 1
+    }
+
+    fn push_entry(&mut self, record: (u16, Vec<u8>)) {
+        let first = std::mem::take(&mut self.fresh);
+        match (self.sabotage, &mut self.entry_at) {
+            (Sabotage::DropEntry, _) if first => {}
+            (Sabotage::DoubleEntry, _) if first => {
+                self.records.push_back(record.clone());
+                self.records.push_back(record);
+            }
+            (_, Some(at)) => {
+                self.records.insert(*at, record);
+                *at += 1;
+            }
+            _ => self.records.push_back(record),
+        }
+    }
+}
+
+impl Outbox for Ring {
+    fn send(&mut self, message: &Message<'_>) {
+        self.sent += 1;
+        let record = Self::encode(message);
+        if record.0 == ENTRY {
+            return self.push_entry(record);
+        }
+        self.entry_at = None;
+        match (self.sabotage, *message) {
+            (Sabotage::FenceFirst, Message::Fence(_)) => drop(self.overtake(record, Message::PUNT)),
+            (Sabotage::TransferFirst, Message::Transfer { .. }) => {
+                let kind = Message::Send(NOTHING, &[]).kind();
+                self.entry_at = Some(self.overtake(record, kind));
+            }
+            (Sabotage::DropEntry, Message::Transfer { ticket, entries: entries @ 1.. }) => {
+                self.fresh = true;
+                self.records.push_back(Self::encode(&Message::Transfer { ticket, entries: entries - 1 }));
+            }
+            (Sabotage::DoubleEntry, Message::Release { punts, entries: entries @ 1.., group }) => {
+                self.fresh = true;
+                let message = Message::Release { punts, entries: entries + 1, group };
+                self.records.push_back(Self::encode(&message));
+            }
+            (Sabotage::NoKeys, Message::Offer { ticket, punts, group, .. }) => {
+                let message = Message::Offer { ticket, punts, group, keys: &[] };
+                self.records.push_back(Self::encode(&message));
+            }
+            (Sabotage::PacketFirst, Message::Punt(..)) => {
+                self.overtake(record, ENTRY);
+                if let Some(at) = self.records.iter().rposition(|(kind, _)| *kind == Message::PUNT)
+                    && at > 0
+                    && self.records[at - 1].0 == 4
+                {
+                    self.records.swap(at, at - 1);
+                }
+            }
+            _ => self.records.push_back(record),
+        }
+    }
+}
+
+const NOTHING: Stamp = Stamp {
+    meta: cora_core::packet::Meta { time: 0, now: 0, port: cora_core::packet::Port(0) },
+    number: 0,
+    horizon: 0,
+    egress: cora_core::packet::Port(0),
+};
+
+/// Where the NIC sends: to the host, and to the wire.
+#[derive(Debug)]
+pub struct NicEnds<'a> {
+    pub punt: &'a mut Ring,
+    pub wire: &'a mut Results,
+}
+
+impl Outbox for NicEnds<'_> {
+    fn send(&mut self, message: &Message<'_>) {
+        self.punt.send(message);
+    }
+}
+
+impl Wire for NicEnds<'_> {
+    fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
+        self.wire.left(stamp.egress.0, frame);
+    }
+}

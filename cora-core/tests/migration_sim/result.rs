@@ -1,0 +1,149 @@
+//! What a run leaves behind, in a form that two runs can be compared by.
+
+use std::collections::BTreeMap;
+use std::fmt::{Display, Write as _};
+
+use cora_core::app::App;
+use cora_core::outcome::Outcomes;
+use cora_core::plain::Describe;
+use cora_core::state::Place;
+
+use crate::frames::flow_of;
+
+/// The results that must not depend on the plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Results {
+    /// Per flow, where and what left, in order.
+    pub frames: BTreeMap<u32, Vec<(u8, Vec<u8>)>>,
+    pub outcomes: BTreeMap<&'static str, u64>,
+    /// Per state and encoded key, what stands there.
+    pub contents: BTreeMap<(usize, Vec<u8>), String>,
+    /// Entries that both sides hold.
+    pub doubled: Vec<String>,
+}
+
+impl Results {
+    pub fn left(&mut self, egress: u8, frame: &[u8]) {
+        self.frames.entry(flow_of(frame)).or_default().push((egress, frame.to_vec()));
+    }
+
+    pub fn count(&mut self, outcomes: &Outcomes) {
+        outcomes.each(&mut |name, count| *self.outcomes.entry(name).or_default() += count);
+    }
+
+    pub fn note(&mut self, state: usize, key: &[u8], text: String) {
+        if let Some(before) = self.contents.insert((state, key.to_vec()), text) {
+            self.doubled.push(before);
+        }
+    }
+
+    /// Adds what `app` holds at `now`.
+    pub fn hold<A: App>(&mut self, app: &mut A, now: u64) {
+        for number in 0..A::STATES {
+            app.state(number).describe(now, &mut |key, describe| {
+                self.note(number, key, text_of(describe));
+            });
+        }
+    }
+
+    /// Merges the NIC's states: replicas into the host's, entries into this.
+    pub fn merge<A: App>(&mut self, nic: &mut A, host: &mut A, now: u64) -> Result<(), String> {
+        for (number, (name, place)) in A::PLACES.iter().enumerate() {
+            if *place == Place::Host {
+                continue;
+            }
+            let mut pieces = Vec::new();
+            nic.state(number).export(now, &mut |piece| pieces.push(piece.to_vec()));
+            for piece in pieces {
+                let mut item = |key: &[u8], describe: &mut dyn FnMut(&mut dyn Describe)| {
+                    self.note(number, key, text_of(describe));
+                };
+                let taken = host.state(number).import(&piece, now, &mut item);
+                taken.map_err(|_| format!("a piece of {name} is refused"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The first difference, in words.
+    pub fn difference(&self, expected: &Self) -> Option<String> {
+        if let Some(entry) = self.doubled.first() {
+            return Some(format!("both sides hold {entry}"));
+        }
+        for flow in self.frames.keys().chain(expected.frames.keys()) {
+            let (found, wanted) = (self.frames.get(flow), expected.frames.get(flow));
+            if found != wanted {
+                return Some(format!("flow {flow}: {}", frames_differ(found, wanted)));
+            }
+        }
+        if self.outcomes != expected.outcomes {
+            return Some(format!("outcomes {:?}, expected {:?}", self.outcomes, expected.outcomes));
+        }
+        for key in self.contents.keys().chain(expected.contents.keys()) {
+            let (found, wanted) = (self.contents.get(key), expected.contents.get(key));
+            if found != wanted {
+                return Some(format!("state {}: {found:?}, expected {wanted:?}", key.0));
+            }
+        }
+        None
+    }
+}
+
+type Left = Vec<(u8, Vec<u8>)>;
+
+fn frames_differ(found: Option<&Left>, wanted: Option<&Left>) -> String {
+    let none = Vec::new();
+    let (found, wanted) = (found.unwrap_or(&none), wanted.unwrap_or(&none));
+    let at = found.iter().zip(wanted).position(|(a, b)| a != b);
+    let at = at.unwrap_or_else(|| found.len().min(wanted.len()));
+    let show = |left: Option<&(u8, Vec<u8>)>| {
+        left.map(|(egress, frame)| format!("port {egress} {:02x?}", &frame[14..frame.len().min(60)]))
+    };
+    let (a, b) = (show(found.get(at)), show(wanted.get(at)));
+    format!("{} frames, expected {}; number {at} is\n  {a:?}\n  {b:?}", found.len(), wanted.len())
+}
+
+/// What `describe` says, as text.
+pub fn text_of(describe: &mut dyn FnMut(&mut dyn Describe)) -> String {
+    let mut text = Text(String::new());
+    describe(&mut text);
+    text.0
+}
+
+struct Text(String);
+
+impl Text {
+    fn say(&mut self, what: &dyn Display) {
+        write!(self.0, "{what} ").expect("strings take all");
+    }
+}
+
+impl Describe for Text {
+    fn number(&mut self, value: u128) {
+        self.say(&value);
+    }
+    fn signed(&mut self, value: i128) {
+        self.say(&value);
+    }
+    fn truth(&mut self, value: bool) {
+        self.say(&value);
+    }
+    fn text(&mut self, value: &dyn Display) {
+        self.say(value);
+    }
+    fn open(&mut self) {
+        self.say(&'{');
+    }
+    fn field(&mut self, name: &'static str) {
+        self.say(&name);
+    }
+    fn close(&mut self) {
+        self.say(&'}');
+    }
+    fn open_list(&mut self) {
+        self.say(&'[');
+    }
+    fn close_list(&mut self) {
+        self.say(&']');
+    }
+}

@@ -1,0 +1,154 @@
+//! Both halves in one process, and a scheduler that decides who goes next.
+
+use cora_core::message::{Message, Report};
+use cora_core::migration::{HostHalf, NicHalf};
+
+use crate::apps::SimApp;
+use crate::link::{NicEnds, Ring, Sabotage};
+use crate::memory::Supply;
+use crate::random::Random;
+use crate::result::Results;
+use crate::traffic::Case;
+
+/// What happened on the way to the results.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Account {
+    pub nic: Report,
+    pub host: Report,
+    /// The wire had to wait.
+    pub waits: u64,
+}
+
+impl Account {
+    pub fn add(&mut self, other: &Self) {
+        self.nic.packets += other.nic.packets;
+        self.nic.punts += other.nic.punts;
+        self.nic.offloads += other.nic.offloads;
+        self.nic.declined += other.nic.declined;
+        self.nic.held += other.nic.held;
+        self.host.packets += other.host.packets;
+        self.host.offloads += other.host.offloads;
+        self.host.declined += other.host.declined;
+        self.waits += other.waits;
+    }
+}
+
+struct Sim<'a, A: SimApp> {
+    nic: NicHalf<A>,
+    host: HostHalf<A>,
+    punt: Ring,
+    back: Ring,
+    case: &'a Case,
+    fed: usize,
+    results: Results,
+    waits: u64,
+}
+
+/// Runs a case over both halves; the schedule follows from `schedule`. An error says what broke.
+pub fn run<A: SimApp>(case: &Case, schedule: u64, sabotage: Sabotage) -> Result<Account, String> {
+    let mut supply = Supply::default();
+    let mut sim = Sim::<A>::new(case, schedule, sabotage, &mut supply);
+    sim.run_all(schedule)?;
+    let found = sim.finish()?;
+    let account = Account { nic: sim.nic.report, host: sim.host.report, waits: sim.waits };
+    match found.difference(&case.expected) {
+        None => Ok(account),
+        Some(difference) => Err(difference),
+    }
+}
+
+impl<'a, A: SimApp> Sim<'a, A> {
+    fn new(case: &'a Case, schedule: u64, sabotage: Sabotage, supply: &mut Supply) -> Self {
+        let seed = case.seed;
+        let mut app = A::new(&mut supply.lend(A::MEMORY, seed)).expect("memory");
+        let mut memory = supply.lend(HostHalf::bytes(&mut app), seed);
+        let host = HostHalf::create(app, &mut memory, true).expect("memory");
+        let mut app = A::new(&mut supply.lend(A::MEMORY, seed)).expect("memory");
+        if schedule.is_multiple_of(3) {
+            app.refuse(schedule);
+        }
+        let mut memory = supply.lend(NicHalf::bytes(&mut app), seed);
+        let nic = NicHalf::create(app, &mut memory).expect("memory");
+        let (punt, back) = (Ring::new(sabotage), Ring::new(sabotage));
+        Self { nic, host, punt, back, case, fed: 0, results: Results::default(), waits: 0 }
+    }
+
+    fn run_all(&mut self, schedule: u64) -> Result<(), String> {
+        let mut random = Random::new(schedule ^ 0x7363_6865);
+        // In half of the schedules the rings are mostly short, in the others each may stand still.
+        let least = if schedule.is_multiple_of(2) { [0, 4, 4] } else { [0, 0, 0] };
+        let mut weights = [1, 1, 1];
+        loop {
+            if random.once_in(30) {
+                weights = least.map(|least| least + random.below(7));
+            }
+            let can = [self.fed < self.case.packets.len(), !self.punt.is_empty(), !self.back.is_empty()];
+            if !can.contains(&true) {
+                return Ok(());
+            }
+            let shares = [0, 1, 2].map(|at| if can[at] { weights[at] } else { 0 });
+            let all: u64 = shares.iter().sum();
+            if all == 0 {
+                weights = [1, 1, 1];
+                continue;
+            }
+            let ticket = random.below(all);
+            for _ in 0..=random.below(3) {
+                if ticket < shares[0] {
+                    self.feed()?;
+                } else if ticket < shares[0] + shares[1] {
+                    self.to_host()?;
+                } else {
+                    self.to_nic()?;
+                }
+            }
+        }
+    }
+
+    fn feed(&mut self) -> Result<(), String> {
+        if !self.nic.takes_packets() {
+            self.waits += 1;
+            let stuck = self.punt.is_empty() && self.back.is_empty();
+            return if stuck { Err("the NIC takes no packet and waits for nothing".to_owned()) } else { Ok(()) };
+        }
+        if let Some((stamp, frame)) = self.case.packets.get(self.fed) {
+            self.fed += 1;
+            let mut ends = NicEnds { punt: &mut self.punt, wire: &mut self.results };
+            self.nic.packet(stamp, &mut frame.clone(), &mut ends);
+        }
+        Ok(())
+    }
+
+    fn to_host(&mut self) -> Result<(), String> {
+        let Some((kind, mut bytes)) = self.punt.pop() else { return Ok(()) };
+        let taken = if kind == Message::PUNT {
+            let (stamp, frame) = Message::decode_frame(kind, &mut bytes).ok_or("no packet")?;
+            self.host.packet(&stamp, frame, &mut self.back)
+        } else {
+            let message = Message::decode(kind, &bytes).ok_or("no message")?;
+            self.host.message(&message, &mut self.back)
+        };
+        taken.map_err(|error| format!("host: {error}"))
+    }
+
+    fn to_nic(&mut self) -> Result<(), String> {
+        let Some((kind, bytes)) = self.back.pop() else { return Ok(()) };
+        let message = Message::decode(kind, &bytes).ok_or("no message")?;
+        let mut ends = NicEnds { punt: &mut self.punt, wire: &mut self.results };
+        let taken = self.nic.message(&message, &mut ends);
+        taken.map(drop).map_err(|error| format!("NIC: {error}"))
+    }
+
+    fn finish(&mut self) -> Result<Results, String> {
+        if !self.nic.is_drained() || !self.host.is_drained() {
+            return Err(format!("stuck: NIC {}, host {}", self.nic.is_drained(), self.host.is_drained()));
+        }
+        let now = self.nic.now().max(self.host.now());
+        let mut results = std::mem::take(&mut self.results);
+        results.count(&self.nic.engine().outcomes);
+        results.count(&self.host.engine().outcomes);
+        results.merge(self.nic.engine().app(), self.host.engine().app(), now)?;
+        results.hold(self.host.engine().app(), now);
+        Ok(results)
+    }
+}

@@ -1,0 +1,376 @@
+//! The table against a model: a list that is looked through from end to end agrees with it on every
+//! answer, through expiry, undo, flows that come and go, and jumps of time.
+#![cfg(not(loom))]
+#![allow(unreachable_pub, missing_docs, reason = "a test's own module")]
+
+mod table_support;
+
+use cora_core::state::Visit;
+use cora_core::state::table::raw::Shape;
+use cora_core::state::table::travelling::ImportError;
+use cora_core::state::table::{InsertError, Travelling};
+use proptest::prelude::*;
+use table_support::{Entry, FLOWS, Model, Small, Subject, table};
+
+/// One step.
+#[derive(Clone, Debug)]
+enum Step {
+    /// The packet before is through or taken back; another one begins.
+    Packet { later: Later, lag: bool, undo: bool, keep: bool, flow: u32 },
+    Get(Small),
+    Change(Small, u32),
+    Insert(Small, Small, u32),
+    Remove(Small),
+    /// So many entries come and go at once.
+    Churn(u8),
+    Import(Small, Small, Later, u32),
+    RemoveFlow(u32),
+}
+
+/// A span of time, in parts of the idle time.
+#[derive(Clone, Copy, Debug)]
+enum Later {
+    Nothing,
+    Little(u64),
+    AlmostIdle,
+    Idle,
+    Much(u64),
+}
+
+impl Later {
+    const fn of(self, idle: u64) -> u64 {
+        match self {
+            Self::Nothing => 0,
+            Self::Little(part) => idle * part / 16,
+            Self::AlmostIdle => idle - 1,
+            Self::Idle => idle,
+            Self::Much(times) => idle.saturating_mul(times),
+        }
+    }
+}
+
+fn later() -> impl Strategy<Value = Later> {
+    prop_oneof![
+        6 => Just(Later::Nothing),
+        8 => (1..8_u64).prop_map(Later::Little),
+        1 => Just(Later::AlmostIdle),
+        1 => Just(Later::Idle),
+        1 => prop::sample::select(vec![2, 3, 5, 100, 1 << 20]).prop_map(Later::Much),
+    ]
+}
+
+fn small() -> impl Strategy<Value = Small> {
+    (0..14_u8).prop_map(Small)
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let packet = (later(), prop::bool::weighted(0.2), any::<bool>(), any::<bool>(), 0..=FLOWS)
+        .prop_map(|(later, lag, undo, keep, flow)| Step::Packet { later, lag, undo, keep, flow });
+    prop_oneof![
+        6 => packet,
+        3 => small().prop_map(Step::Get),
+        4 => (small(), any::<u32>()).prop_map(|(key, value)| Step::Change(key, value)),
+        8 => (small(), small(), any::<u32>()).prop_map(|(key, reply, value)| Step::Insert(key, reply, value)),
+        3 => small().prop_map(Step::Remove),
+        1 => (1..50_u8).prop_map(Step::Churn),
+        2 => (small(), small(), later(), 0..=FLOWS)
+            .prop_map(|(key, reply, ago, flow)| Step::Import(key, reply, ago, flow)),
+        1 => (0..FLOWS).prop_map(Step::RemoveFlow),
+    ]
+}
+
+/// A table and its model, side by side.
+struct Pair {
+    table: Subject,
+    model: Model,
+    /// The model before the packet, if the packet can be taken back.
+    before: Option<Model>,
+}
+
+impl Pair {
+    fn new(shape: Shape) -> Self {
+        let model =
+            Model { shape, entries: Vec::new(), touched: Vec::new(), now: 0, horizon: 0, flow: FLOWS };
+        Self { table: table(shape), model, before: None }
+    }
+
+    fn end_packet(&mut self, keep: bool) {
+        let Some(before) = self.before.take() else { return self.table.commit() };
+        if keep && !self.table.overflowed() {
+            return self.table.commit();
+        }
+        self.table.rollback();
+        // Only the values are as before: what was found, was used.
+        let touched = std::mem::replace(&mut self.model, before);
+        for entry in &mut self.model.entries {
+            if touched.is_alive(entry) && touched.touched.contains(&(entry.key, entry.reply)) {
+                entry.used = touched.now;
+            }
+        }
+    }
+
+    fn begin_packet(&mut self, later: u64, lag: bool, undo: bool, flow: u32) {
+        let model = &mut self.model;
+        model.now = model.now.saturating_add(later).min(u64::MAX / 4);
+        if !lag {
+            model.horizon = model.now;
+        }
+        model.flow = flow;
+        model.touched.clear();
+        self.table.begin(Visit { now: model.now, horizon: model.horizon, undo, flow });
+        self.before = undo.then(|| model.clone());
+    }
+
+    /// Whether the table may say that it is full.
+    fn may_be_full(&self) -> bool {
+        self.model.held() >= self.model.shape.capacity as usize
+    }
+
+    fn insert(&mut self, key: Small, reply: Small, value: u32) -> Result<(), TestCaseError> {
+        let may_be_full = self.may_be_full();
+        let found = self.table.insert(key, Some(reply), value);
+        let full = found == Err(InsertError::Full);
+        if full && self.before.is_some() {
+            // It is not certain, so the packet is taken back whatever it says.
+            prop_assert!(self.table.overflowed());
+        } else {
+            prop_assert!(!full || may_be_full, "{} held", self.model.held());
+        }
+        let must_be_full = self.model.alive().len() >= self.model.shape.capacity as usize;
+        prop_assert_eq!(self.model.insert(key, reply, value, full), found);
+        let in_place = self.model.entries.len() <= self.model.shape.capacity as usize;
+        prop_assert!(found.is_err() || !must_be_full || in_place || self.model.position(key).is_some());
+        Ok(())
+    }
+
+    fn import(&mut self, key: Small, reply: Small, ago: u64, flow: u32) -> Result<(), TestCaseError> {
+        // Between packets only.
+        self.end_packet(true);
+        let used = self.model.now.saturating_sub(ago);
+        let entry = Entry { key, reply, used, value: 7, flow };
+        let most = self.model.shape.capacity;
+        let may_be_full = self.may_be_full();
+        let found = self.table.import_entry(&entry.encode(), flow, most);
+        let full = found == Err(ImportError::Refused(InsertError::Full));
+        prop_assert!(!full || may_be_full);
+        let wanted = self.model.import(entry, full);
+        prop_assert_eq!(wanted.map(|()| used).map_err(ImportError::Refused), found);
+        self.begin_packet(0, true, false, self.model.flow);
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), TestCaseError> {
+        let idle = self.model.shape.idle;
+        match *step {
+            Step::Packet { later, lag, undo, keep, flow } => {
+                self.end_packet(keep);
+                self.begin_packet(later.of(idle), lag, undo, flow);
+            }
+            Step::Get(key) => {
+                let wanted = self.model.find(key).map(|(_, value)| *value);
+                prop_assert_eq!(self.table.get(&key).copied(), wanted);
+            }
+            Step::Change(key, value) => self.change(key, value)?,
+            Step::Insert(key, reply, value) => self.insert(key, reply, value)?,
+            Step::Remove(key) => self.remove(key)?,
+            Step::Churn(times) => {
+                for number in 0..times {
+                    let key = Small(100 + number % 3);
+                    self.insert(key, key, 0)?;
+                    if self.is_lost() {
+                        break;
+                    }
+                    self.remove(key)?;
+                }
+            }
+            Step::Import(key, reply, ago, flow) => self.import(key, reply, ago.of(idle), flow)?,
+            Step::RemoveFlow(flow) => {
+                self.end_packet(true);
+                self.table.remove_flow(flow);
+                self.model.entries.retain(|entry| entry.flow != flow);
+                self.begin_packet(0, true, false, self.model.flow);
+            }
+        }
+        if self.is_lost() {
+            self.end_packet(false);
+            self.begin_packet(0, true, false, self.model.flow);
+        }
+        self.agree()
+    }
+
+    /// The packet did more than can be taken back: what it still does is of no account.
+    fn is_lost(&self) -> bool {
+        self.before.is_some() && self.table.overflowed()
+    }
+
+    fn change(&mut self, key: Small, to: u32) -> Result<(), TestCaseError> {
+        let found = self.table.find_mut(&key).map(|(direction, value)| {
+            (direction, std::mem::replace(value, to))
+        });
+        if self.is_lost() && found.is_none() {
+            return Ok(());
+        }
+        let wanted = self.model.find(key).map(|(direction, value)| (direction, std::mem::replace(value, to)));
+        prop_assert_eq!(found, wanted);
+        Ok(())
+    }
+
+    fn remove(&mut self, key: Small) -> Result<(), TestCaseError> {
+        let found = self.table.remove(&key);
+        if self.is_lost() && found.is_none() {
+            return Ok(());
+        }
+        prop_assert_eq!(found, self.model.remove(key));
+        Ok(())
+    }
+
+    /// Everything that can be seen is the same.
+    fn agree(&self) -> Result<(), TestCaseError> {
+        let wanted = self.model.alive();
+        let mut found = Vec::new();
+        self.table.each_alive(self.model.now, &mut |entry| {
+            found.push((entry.key, entry.reply, entry.used.get(), entry.value));
+        });
+        found.sort_unstable();
+        let plain = |entry: &Entry| (entry.key, entry.reply, entry.used, entry.value);
+        prop_assert_eq!(found, wanted.iter().map(plain).collect::<Vec<_>>());
+        for entry in &wanted {
+            for key in [entry.key, entry.reply] {
+                let flow = (entry.flow < FLOWS).then_some(entry.flow);
+                prop_assert_eq!(self.table.flow_of(&cora_core::key::Key::words(&key), self.model.now), flow);
+            }
+        }
+        for flow in 0..FLOWS {
+            let mut found = Vec::new();
+            self.table.export_flow(flow, self.model.now, &mut |piece| found.push(piece.to_vec()));
+            found.sort_unstable();
+            let of_flow = wanted.iter().filter(|entry| entry.flow == flow);
+            let mut wanted: Vec<Vec<u8>> = of_flow.map(Entry::encode).collect();
+            wanted.sort_unstable();
+            prop_assert!(wanted.is_empty() || self.table.has_entries(flow));
+            prop_assert_eq!(found, wanted);
+        }
+        Ok(())
+    }
+
+    /// Whatever happened, time makes room for as many entries as ever.
+    fn nothing_leaks(&mut self) -> Result<(), TestCaseError> {
+        self.end_packet(false);
+        let idle = self.model.shape.idle;
+        self.begin_packet(idle.saturating_mul(3), false, false, FLOWS);
+        prop_assert_eq!(self.model.alive().len(), 0);
+        for number in 0..self.model.shape.capacity {
+            let key = Small(number as u8);
+            prop_assert_eq!(self.table.insert(key, Some(Small(key.0 + 128)), 0), Ok(()));
+        }
+        prop_assert_eq!(self.table.insert(Small(127), None, 0), Err(InsertError::Full));
+        prop_assert_eq!(self.table.len(), self.model.shape.capacity);
+        Ok(())
+    }
+}
+
+fn shape() -> impl Strategy<Value = Shape> {
+    let idle = prop::sample::select(vec![1, 2, 63, 64, 100, 127, 128, 6400, 300_000_000_000]);
+    (1..10_u32, any::<bool>(), idle).prop_map(|(capacity, spare, idle)| Shape {
+        capacity,
+        spare: if spare { capacity } else { 0 },
+        idle,
+        reply: true,
+    })
+}
+
+fn config() -> ProptestConfig {
+    let cases = if cfg!(miri) { 6 } else { 1500 };
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn agrees_with_the_model(
+        shape in shape(),
+        steps in prop::collection::vec(step(), 1..if cfg!(miri) { 40 } else { 160 }),
+    ) {
+        let mut pair = Pair::new(shape);
+        for step in &steps {
+            pair.step(step)?;
+        }
+        pair.nothing_leaks()?;
+    }
+}
+
+const SHAPE: Shape = Shape { capacity: 200, spare: 200, idle: 6400, reply: true };
+
+#[test]
+fn more_writes_than_can_be_taken_back_are_told_and_taken_back() {
+    let mut table = table(SHAPE);
+    let visit = |now, undo| Visit { now, horizon: now, undo, flow: 0 };
+    table.begin(visit(1, false));
+    for key in 0..100 {
+        table.insert(Small(key), Some(Small(key + 100)), u32::from(key)).unwrap();
+    }
+    table.commit();
+    let contents = |table: &Subject| {
+        let mut contents = Vec::new();
+        table.each_alive(2, &mut |entry| contents.push((entry.key, entry.reply, entry.value)));
+        contents.sort_unstable();
+        contents
+    };
+    let before = contents(&table);
+    table.begin(visit(2, true));
+    let mut changed = 0;
+    for key in 0..100 {
+        match key % 3 {
+            0 => changed += u32::from(table.remove(&Small(key)).is_some()),
+            1 => changed += u32::from(table.find_mut(&Small(key)).map(|(_, value)| *value = 0).is_some()),
+            _ => changed += u32::from(table.insert(Small(key), Some(Small(230)), 0).is_ok()),
+        }
+    }
+    assert!(table.overflowed());
+    assert!((32..100).contains(&changed), "{changed} writes before there was no room to note them");
+    table.rollback();
+    assert_eq!(contents(&table), before);
+    table.begin(visit(2, true));
+    assert!(!table.overflowed(), "told of one packet only");
+}
+
+#[test]
+fn an_insertion_that_fails_changes_nothing() {
+    let mut table = table(SHAPE);
+    table.begin(Visit { now: 1, horizon: 1, undo: false, flow: 0 });
+    table.insert(Small(1), Some(Small(11)), 1).unwrap();
+    table.insert(Small(2), Some(Small(12)), 2).unwrap();
+    assert_eq!(table.insert(Small(1), Some(Small(12)), 3), Err(InsertError::KeyTaken));
+    assert_eq!(table.get(&Small(11)), Some(&1));
+}
+
+#[test]
+fn what_comes_back_finds_room_in_a_full_table() {
+    let shape = Shape { capacity: 3, spare: 3, ..SHAPE };
+    let mut table = table(shape);
+    table.begin(Visit { now: 10, horizon: 10, undo: false, flow: 0 });
+    for key in 0..3 {
+        table.insert(Small(key), None, 0).unwrap();
+    }
+    assert_eq!(table.insert(Small(3), None, 0), Err(InsertError::Full));
+    for key in 10..13 {
+        let entry = Entry { key: Small(key), reply: Small(key), used: 9, value: 1, flow: 1 };
+        assert!(matches!(table.import_entry(&entry.encode(), 1, 3), Err(ImportError::Refused(InsertError::Full))));
+        assert_eq!(table.import_entry(&entry.encode(), 1, u32::MAX), Ok(9));
+    }
+    assert_eq!(table.len(), 6);
+    assert_eq!(table.insert(Small(11), Some(Small(50)), 2), Ok(()), "one for one");
+    assert_eq!(table.insert(Small(3), None, 0), Err(InsertError::Full));
+}
+
+#[test]
+fn a_late_arrival_is_freed_as_soon_as_one_that_was_always_here() {
+    let shape = Shape { capacity: 1, spare: 0, ..SHAPE };
+    let mut table = table(shape);
+    table.begin(Visit { now: 100_000, horizon: 95_000, undo: false, flow: 0 });
+    let entry = Entry { key: Small(1), reply: Small(1), used: 90_000, value: 1, flow: 0 };
+    assert_eq!(table.import_entry(&entry.encode(), 0, 1), Ok(90_000));
+    table.begin(Visit { now: 100_100, horizon: 100_100, undo: false, flow: 0 });
+    assert_eq!(table.insert(Small(2), None, 0), Ok(()));
+}

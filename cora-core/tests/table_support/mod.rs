@@ -1,0 +1,179 @@
+//! A table as a map that is looked through from end to end.
+
+use cora_core::key::Key;
+use cora_core::packet::Packet;
+use cora_core::plain::{Describe, Plain};
+use cora_core::state::table::raw::{RawTable, Shape};
+use cora_core::state::table::{Direction, InsertError, Travelling};
+use cora_core::state::{Line, Memory};
+use cora_core::verdict::{Reason, reasons};
+
+/// A key from a small space, so that keys meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Small(pub u8);
+
+impl Plain for Small {
+    const SIZE: usize = 1;
+    fn put(&self, out: &mut [u8]) {
+        out[0] = self.0;
+    }
+    fn get(bytes: &[u8]) -> Option<Self> {
+        bytes.first().copied().map(Self)
+    }
+    fn describe(&self, to: &mut dyn Describe) {
+        to.number(u128::from(self.0));
+    }
+}
+
+impl Key for Small {
+    fn of(_: &Packet<'_>) -> Result<Self, Reason> {
+        Err(reasons::NoFlow)
+    }
+    fn reply(&self) -> Option<Self> {
+        None
+    }
+    fn words(&self) -> [u64; 5] {
+        [u64::from(self.0), 0, 0, 0, 0]
+    }
+}
+
+pub type Subject = RawTable<Small, u32>;
+
+/// Flows that entries may belong to.
+pub const FLOWS: u32 = 4;
+
+pub fn table(shape: Shape) -> Subject {
+    let bytes = Subject::bytes(shape) + 1024;
+    let lines = vec![Line::ZERO; bytes.div_ceil(Line::BYTES)].leak();
+    let mut memory = Memory::new(lines).with_seed(9);
+    let mut table = Subject::create(&mut memory, shape).expect("there is memory");
+    table.attach(&mut memory, FLOWS).expect("there is memory");
+    table
+}
+
+/// An entry: key, reply key, last use, value, flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    pub key: Small,
+    pub reply: Small,
+    pub used: u64,
+    pub value: u32,
+    pub flow: u32,
+}
+
+impl Entry {
+    pub fn has(&self, key: Small) -> bool {
+        self.key == key || self.reply == key
+    }
+
+    /// As the other side exports it.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![self.key.0, self.reply.0];
+        bytes.extend(self.used.to_le_bytes());
+        bytes.extend(self.value.to_le_bytes());
+        bytes
+    }
+}
+
+/// What a table should do, the slow way.
+#[derive(Clone, Debug)]
+pub struct Model {
+    pub shape: Shape,
+    pub entries: Vec<Entry>,
+    /// Keys of entries that the packet found.
+    pub touched: Vec<(Small, Small)>,
+    pub now: u64,
+    pub horizon: u64,
+    pub flow: u32,
+}
+
+impl Model {
+    pub fn is_alive(&self, entry: &Entry) -> bool {
+        self.now.saturating_sub(entry.used) < self.shape.idle
+    }
+
+    pub fn alive(&self) -> Vec<Entry> {
+        let mut alive: Vec<Entry> = self.entries.iter().copied().filter(|entry| self.is_alive(entry)).collect();
+        alive.sort_unstable();
+        alive
+    }
+
+    /// Entries that a table may still hold: expired too short a time ago for its wheel to know.
+    pub fn held(&self) -> usize {
+        let late = (self.shape.idle / 64).max(1);
+        let held = |entry: &&Entry| {
+            self.horizon.saturating_sub(entry.used) < self.shape.idle.saturating_add(late)
+        };
+        self.entries.iter().filter(held).count()
+    }
+
+    pub fn position(&self, key: Small) -> Option<usize> {
+        self.entries.iter().position(|entry| entry.has(key) && self.is_alive(entry))
+    }
+
+    /// Finds an entry, which counts as use.
+    pub fn find(&mut self, key: Small) -> Option<(Direction, &mut u32)> {
+        let at = self.position(key)?;
+        let entry = &mut self.entries[at];
+        entry.used = self.now;
+        self.touched.push((entry.key, entry.reply));
+        let direction = if entry.key == key { Direction::Original } else { Direction::Reply };
+        Some((direction, &mut entry.value))
+    }
+
+    pub fn remove(&mut self, key: Small) -> Option<u32> {
+        let at = self.position(key)?;
+        Some(self.entries.remove(at).value)
+    }
+
+    /// What has expired gives its keys to others.
+    fn bury(&mut self, keys: [Small; 2]) {
+        let now = self.now;
+        let idle = self.shape.idle;
+        self.entries.retain(|entry| {
+            now.saturating_sub(entry.used) < idle || !keys.iter().any(|key| entry.has(*key))
+        });
+    }
+
+    /// `full` is what the table said, where the model can't know.
+    pub fn insert(&mut self, key: Small, reply: Small, value: u32, full: bool) -> Result<(), InsertError> {
+        self.bury([key, reply]);
+        let old = self.position(key);
+        if let Some(at) = old {
+            let entry = &mut self.entries[at];
+            if [(key, reply), (reply, key)].contains(&(entry.key, entry.reply)) {
+                (entry.value, entry.used) = (value, self.now);
+                self.touched.push((entry.key, entry.reply));
+                return Ok(());
+            }
+        }
+        if reply != key && self.position(reply).is_some() {
+            return Err(InsertError::KeyTaken);
+        }
+        if full {
+            return Err(InsertError::Full);
+        }
+        if let Some(at) = old {
+            self.entries.remove(at);
+        }
+        self.entries.push(Entry { key, reply, used: self.now, value, flow: self.flow });
+        Ok(())
+    }
+
+    pub fn import(&mut self, entry: Entry, full: bool) -> Result<(), InsertError> {
+        if self.horizon.saturating_sub(entry.used) >= self.shape.idle {
+            return Ok(());
+        }
+        for key in [entry.key, entry.reply] {
+            self.bury([key; 2]);
+            if self.position(key).is_some() {
+                return Err(InsertError::KeyTaken);
+            }
+        }
+        if full {
+            return Err(InsertError::Full);
+        }
+        self.entries.push(entry);
+        Ok(())
+    }
+}

@@ -1,1 +1,0 @@
-//! Nothing stands here: the package is its tests.

@@ -1,0 +1,23 @@
+//! What the tests of this package share: they build programs as a user would, by calling cargo, and run them.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`workshop`] | programs, built by cargo in a target directory of their own |
+//! | [`process`] | commands that end in time, and what they leave behind |
+//! | [`captures`] | captures, and replies sent to where a NAT or a balancer expects them |
+//! | [`golden`] | results that are kept in files |
+//!
+//! A helper that fails fails its test, with a sentence.
+#![expect(clippy::missing_panics_doc, reason = "a helper that fails fails its test")]
+
+pub mod captures;
+pub mod golden;
+pub mod process;
+pub mod workshop;
+
+/// A line for whoever runs the tests, also when they pass: the test harness keeps what `eprintln!` says.
+pub fn tell(text: &str) {
+    use std::io::Write as _;
+    // Nobody may be listening.
+    let _told = writeln!(std::io::stderr(), "{text}");
+}

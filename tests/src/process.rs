@@ -1,0 +1,136 @@
+//! Commands that end in time, and what they leave behind.
+
+use std::io::Read;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::thread::{JoinHandle, sleep, spawn};
+use std::time::{Duration, Instant};
+
+/// How a command ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// Exit code; `None` after a signal.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// A command under way, its output being read.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    shown: String,
+    begun: Instant,
+    stdout: JoinHandle<String>,
+    stderr: JoinHandle<String>,
+}
+
+/// Starts a command without input.
+pub fn start(command: &mut Command) -> Running {
+    launch(command.stdin(Stdio::null()))
+}
+
+/// Starts a command whose standard input is written by a thread.
+pub fn start_fed(
+    command: &mut Command,
+    feed: impl FnOnce(ChildStdin) + Send + 'static,
+) -> Running {
+    let mut running = launch(command.stdin(Stdio::piped()));
+    if let Some(input) = running.child.stdin.take() {
+        // It ends with the command at the latest: nobody reads then.
+        drop(spawn(move || feed(input)));
+    }
+    running
+}
+
+fn launch(command: &mut Command) -> Running {
+    let shown = format!("{command:?}");
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap_or_else(|error| panic!("{shown} doesn't start: {error}"));
+    let (stdout, stderr) = (listen(child.stdout.take()), listen(child.stderr.take()));
+    Running { child, shown, begun: Instant::now(), stdout, stderr }
+}
+
+/// Runs a command to its end, which has to come before `limit` is over.
+pub fn run(command: &mut Command, limit: Duration) -> Ended {
+    start(command).end(limit)
+}
+
+fn listen(stream: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
+    spawn(move || {
+        let mut bytes = Vec::new();
+        // What was read before a failure counts.
+        let _read = stream.map(|mut stream| stream.read_to_end(&mut bytes));
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+impl Running {
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits for its end, which has to come before `limit` is over.
+    pub fn end(mut self, limit: Duration) -> Ended {
+        let deadline = Instant::now() + limit;
+        let status = loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => break status,
+                Ok(None) if Instant::now() < deadline => sleep(Duration::from_millis(2)),
+                Ok(None) => {
+                    let _ended = self.child.kill();
+                    let _status = self.child.wait();
+                    panic!("after {limit:?} still running: {}", self.shown);
+                }
+                Err(error) => panic!("{}: {error}", self.shown),
+            }
+        };
+        let text = |reader: JoinHandle<String>| reader.join().unwrap_or_default();
+        let took = self.begun.elapsed();
+        Ended { code: status.code(), stdout: text(self.stdout), stderr: text(self.stderr), took }
+    }
+}
+
+impl Ended {
+    /// It ended well; otherwise the test fails with its own words.
+    #[must_use]
+    pub fn well(self, what: &str) -> Self {
+        assert_eq!(self.code, Some(0), "{what}\n{}{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// What it printed, as JSON.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("not JSON: {error}\n{}{}", self.stdout, self.stderr))
+    }
+}
+
+/// Processes that have `mark` in the environment they were started with: a command with that variable
+/// and all that descend from it.
+pub fn marked(mark: &str) -> Vec<u32> {
+    let Ok(directory) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let ids = directory.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    // Of a process that has ended but is not waited for yet, the environment is empty.
+    let is_marked = |id: &u32| {
+        std::fs::read(format!("/proc/{id}/environ"))
+            .is_ok_and(|bytes| bytes.windows(mark.len()).any(|part| part == mark.as_bytes()))
+    };
+    ids.filter(is_marked).collect()
+}
+
+/// Waits until `done`, at most `limit`; whether it came.
+pub fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + limit;
+    while !done() {
+        if Instant::now() > deadline {
+            return false;
+        }
+        sleep(Duration::from_millis(2));
+    }
+    true
+}

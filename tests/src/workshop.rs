@@ -1,0 +1,150 @@
+//! Programs, built as a user would: by cargo, in a target directory of their own, so that whatever
+//! stands in the user's is left alone.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::process::{self, Ended};
+
+/// The examples.
+pub const EXAMPLES: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
+
+/// A build from nothing, on a slow machine.
+const BUILD: Duration = Duration::from_mins(30);
+
+/// The root of the repository.
+pub fn root() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here)
+}
+
+/// A target directory within the one that the running test was built in.
+pub fn target() -> PathBuf {
+    let test = std::env::current_exe().unwrap_or_default();
+    let target = test.ancestors().nth(3).map(Path::to_owned);
+    target.unwrap_or_else(|| root().join("target")).join("tests")
+}
+
+/// An empty directory in there.
+pub fn room(name: &str) -> PathBuf {
+    let room = target().join("rooms").join(name);
+    let _was_there = std::fs::remove_dir_all(&room);
+    if let Err(error) = std::fs::create_dir_all(&room) {
+        panic!("{}: {error}", room.display());
+    }
+    room
+}
+
+/// The workshop is for one build at a time, from `cargo build` until the program is copied aside: the
+/// next one may overwrite it.
+fn lock() -> File {
+    let path = target().join("workshop.lock");
+    let made = std::fs::create_dir_all(target()).and_then(|()| File::create(&path));
+    let locked = made.and_then(|file| file.lock().map(|()| file));
+    locked.unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Cargo, at the root, building into the workshop.
+pub fn cargo() -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(root()).env("CARGO_TARGET_DIR", target()).env_remove("CORA_PLAN");
+    cargo
+}
+
+/// Runs `cargo build` with these words to its end, without keeping what it makes.
+pub fn build(words: &[&str], plan: Option<&Path>) -> Ended {
+    let lock = lock();
+    let ended = process::run(&mut building(words, plan), BUILD);
+    drop(lock);
+    ended
+}
+
+/// Builds with these words, copies the programs that come of it to `<target>/programs/<shelf>`, and
+/// gives their paths by their names.
+pub fn programs(words: &[&str], plan: Option<&Path>, shelf: &str) -> BTreeMap<String, PathBuf> {
+    let lock = lock();
+    let mut command = building(words, plan);
+    let ended = process::run(command.arg("--message-format=json-render-diagnostics"), BUILD);
+    let ended = ended.well(&format!("cargo build {}", words.join(" ")));
+    let shelf = target().join("programs").join(shelf);
+    let copied = executables(&ended.stdout).into_iter().map(|(name, built)| {
+        let copy = shelf.join(&name);
+        put(&built, &copy);
+        (name, copy)
+    });
+    let copied = copied.collect();
+    drop(lock);
+    copied
+}
+
+fn building(words: &[&str], plan: Option<&Path>) -> Command {
+    let mut command = cargo();
+    command.arg("build").args(words);
+    if let Some(plan) = plan {
+        command.env("CORA_PLAN", plan);
+    }
+    command
+}
+
+fn executables(messages: &str) -> BTreeMap<String, PathBuf> {
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let programs = messages.filter(|message| message["target"]["kind"][0] == "bin");
+    let program = |message: Value| {
+        let name = message["target"]["name"].as_str()?.to_owned();
+        Some((name, message["executable"].as_str()?.into()))
+    };
+    programs.filter_map(program).collect()
+}
+
+/// Copies a program; where it replaces one that still runs, that one keeps its file.
+fn put(from: &Path, to: &Path) {
+    let directory = to.parent().unwrap_or(to);
+    let fresh = to.with_extension("new");
+    let done = std::fs::create_dir_all(directory)
+        .and_then(|()| std::fs::copy(from, &fresh))
+        .and_then(|_| std::fs::rename(&fresh, to));
+    if let Err(error) = done {
+        panic!("{} to {}: {error}", from.display(), to.display());
+    }
+}
+
+/// The command `cargo cora`.
+pub fn cora() -> Command {
+    let built = programs(&["--release", "--package", "cargo-cora"], None, "tools");
+    let Some(program) = built.get("cargo-cora") else { panic!("no program cargo-cora") };
+    let mut command = Command::new(program);
+    command.arg("cora").current_dir(root()).env("CARGO_TARGET_DIR", target());
+    command
+}
+
+/// Every example under `plan`, with its NIC half, by name.
+pub fn examples(plan: &str) -> BTreeMap<String, PathBuf> {
+    let words: Vec<&str> = ["--release", "--features", "nic"]
+        .into_iter()
+        .chain(EXAMPLES.into_iter().flat_map(|name| ["--package", name]))
+        .collect();
+    let built = programs(&words, Some(Path::new(plan)), plan);
+    assert_eq!(built.len(), EXAMPLES.len(), "{built:?}");
+    built
+}
+
+/// Where qemu-aarch64 is; the error says why tests of the emulated NIC are left out.
+///
+/// # Panics
+///
+/// When there is none, although `CORA_REQUIRE_EMULATED=1` says that there has to be.
+pub fn emulator() -> Result<PathBuf, String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let names = ["qemu-aarch64", "qemu-aarch64-static"];
+    let found = std::env::split_paths(&path)
+        .flat_map(|directory| names.map(|name| directory.join(name)))
+        .find(|candidate| candidate.is_file());
+    let required = std::env::var_os("CORA_REQUIRE_EMULATED").is_some_and(|value| value == "1");
+    assert!(found.is_some() || !required, "no qemu-aarch64 in PATH, and CORA_REQUIRE_EMULATED=1");
+    found.ok_or_else(|| "SKIPPED emulated: no qemu-aarch64 in PATH (cargo xtask test installs it)".into())
+}

@@ -1,0 +1,91 @@
+//! The README's programs are built and run as they stand there.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use cora_tests::captures;
+use cora_tests::process::run;
+use cora_tests::workshop::{cargo, emulator, room, root, target};
+use cora_tests::tell;
+use cora_traffic::Profile;
+
+const BUILD: Duration = Duration::from_mins(30);
+const RUN: Duration = Duration::from_mins(2);
+
+/// The program behind `<!-- program: name -->`.
+fn program(name: &str) -> String {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let mark = format!("<!-- program: {name} -->\n```rust\n");
+    let (_, behind) = readme.split_once(&mark).unwrap_or_else(|| panic!("README has no {mark}"));
+    behind.split_once("```").unwrap().0.to_owned()
+}
+
+/// A package around the program, as the README says that one looks.
+fn package(name: &str, program: &str) -> PathBuf {
+    let package = room(&format!("readme-{name}"));
+    let cora = root().display();
+    let manifest = format!(
+        "[package]\nname = \"readme-{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+         [features]\nnic = []\n\n[dependencies]\ncora = {{ path = \"{cora}\" }}\n\n[build-dependencies]\n\
+         cora = {{ path = \"{cora}\", default-features = false, features = [\"build\"] }}\n\n[workspace]\n"
+    );
+    std::fs::create_dir(package.join("src")).unwrap();
+    std::fs::write(package.join("Cargo.toml"), manifest).unwrap();
+    std::fs::write(package.join("build.rs"), "fn main() { cora::build() }\n").unwrap();
+    std::fs::write(package.join("src/main.rs"), program).unwrap();
+    // The workspace's versions, so that nothing new has to be fetched.
+    std::fs::copy(root().join("Cargo.lock"), package.join("Cargo.lock")).unwrap();
+    package
+}
+
+/// Builds both halves, under the plan.
+fn build(package: &Path, name: &str, plan: &str) -> PathBuf {
+    let mut build = cargo();
+    build.args(["build", "--features", "nic"]).current_dir(package).env("CORA_PLAN", plan);
+    let built = run(&mut build, BUILD).well(&format!("{name} under {plan}"));
+    assert!(!built.stderr.contains("warning: unused"), "{}", built.stderr);
+    let copy = package.join(format!("{name}-{plan}"));
+    std::fs::copy(target().join("debug").join(format!("readme-{name}")), &copy).unwrap();
+    copy
+}
+
+/// Runs on a capture; the outcomes, and the final state.
+fn outcomes(program: &Path, nic: &str, capture: &Path) -> (serde_json::Value, Vec<u8>) {
+    let state = program.with_extension(format!("{nic}.state"));
+    let mut command = Command::new(program);
+    command.args(["run", "--json", "--nic", nic, "--in"]).arg(capture).arg("--state-out").arg(&state);
+    let ended = run(&mut command, RUN).well(&format!("{} --nic {nic}", program.display()));
+    (ended.json()["outcomes"].clone(), std::fs::read(&state).unwrap())
+}
+
+/// Both sides, under two plans, agree with the host alone.
+fn agrees_everywhere(name: &str) -> serde_json::Value {
+    let package = package(name, &program(name));
+    let capture = package.join("flood.pcap");
+    captures::generate(Profile::Flood, 3, 6_000, 600, &capture);
+    let split = build(&package, name, "split");
+    let host = build(&package, name, "host-only");
+    let expected = outcomes(&host, "off", &capture);
+    assert_eq!(outcomes(&split, "native", &capture), expected, "{name} split, native");
+    match emulator() {
+        Ok(_) => assert_eq!(outcomes(&split, "emulated", &capture), expected, "{name} split, emulated"),
+        Err(why) => tell(&why),
+    }
+    expected.0
+}
+
+#[test]
+fn the_first_program_runs_on_both_sides() {
+    let lines = program("firewall").lines().filter(|line| !line.trim().is_empty()).count();
+    assert!((15..=30).contains(&lines), "{lines} lines");
+    let outcomes = agrees_everywhere("firewall");
+    assert!(outcomes["transmit"].as_u64() > Some(0), "{outcomes}");
+}
+
+#[test]
+fn a_new_program_of_less_than_forty_lines_runs_on_both_sides() {
+    assert!(program("syn-limiter").lines().count() < 40);
+    let outcomes = agrees_everywhere("syn-limiter");
+    assert!(outcomes["too-many-syns"].as_u64() > Some(0), "{outcomes}");
+}
