@@ -26,5 +26,8 @@ fn the_page_lists_the_catalogue() {
         std::fs::write(&path, &page).unwrap();
     }
     let stored = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(stored == page, "docs/diagnostics.md is out of date; make it: CORA_BLESS=1 cargo test -p cora-build --test diagnostics_doc");
+    assert!(
+        stored == page,
+        "docs/diagnostics.md is out of date; make it: CORA_BLESS=1 cargo test -p cora-build --test diagnostics_doc"
+    );
 }

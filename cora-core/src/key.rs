@@ -144,7 +144,11 @@ impl FiveTuple {
 impl fmt::Display for FiveTuple {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let end = |f: &mut fmt::Formatter<'_>, address: Address, port: u16| {
-            if address.is_v4() { write!(f, "{address}:{port}") } else { write!(f, "[{address}]:{port}") }
+            if address.is_v4() {
+                write!(f, "{address}:{port}")
+            } else {
+                write!(f, "[{address}]:{port}")
+            }
         };
         match self.protocol {
             protocol::ICMP => f.write_str("icmp ")?,

@@ -251,7 +251,11 @@ impl<'a> Message<'a> {
             1 => Stamp::decode(bytes).map(|(stamp, frame)| Self::Frame(stamp, frame))?,
             2 if bytes.is_empty() => Self::WireEnd,
             3 => Stamp::decode(bytes).map(|(stamp, frame)| Self::Punt(stamp, frame))?,
-            4 => Self::Release { punts: half(bytes, 0)?, entries: half(bytes, 4)?, group: bytes.get(8..)? },
+            4 => Self::Release {
+                punts: half(bytes, 0)?,
+                entries: half(bytes, 4)?,
+                group: bytes.get(8..)?,
+            },
             5 => Self::Entry(u16::from_le_bytes(*bytes.first_chunk()?), bytes.get(2..)?),
             6 => Self::Fence(half(bytes, 0)?),
             7 => Self::Decline(half(bytes, 0)?),
@@ -268,7 +272,9 @@ impl<'a> Message<'a> {
             11 => Stamp::decode(bytes).map(|(stamp, frame)| Self::Send(stamp, frame))?,
             12 => Self::Drained(word(bytes, 0)?),
             13 => Self::Piece(u16::from_le_bytes(*bytes.first_chunk()?), bytes.get(2..)?),
-            14 if bytes.len() <= 8 + Reason::MAX_NAME => Self::Outcome(word(bytes, 0)?, bytes.get(8..)?),
+            14 if bytes.len() <= 8 + Reason::MAX_NAME => {
+                Self::Outcome(word(bytes, 0)?, bytes.get(8..)?)
+            }
             15 => {
                 let mut words = [0; Report::WORDS];
                 for (number, place) in words.iter_mut().enumerate() {
@@ -306,8 +312,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const STAMP: Stamp =
-        Stamp { meta: Meta { time: 1, now: 2, port: Port(1) }, number: 3, horizon: 4, egress: Port(0) };
+    const STAMP: Stamp = Stamp {
+        meta: Meta { time: 1, now: 2, port: Port(1) },
+        number: 3,
+        horizon: 4,
+        egress: Port(0),
+    };
 
     fn round_trip(message: Message<'_>) {
         let (kind, bytes) = message.encode(|kind, parts| (kind, parts.concat()));

@@ -46,7 +46,7 @@ pub const fn Drop(reason: Reason) -> Verdict {
 
 /// Why a handler stopped without forwarding its packet.
 ///
-/// Opaque on purpose: a handler passes it on with `?` and makes one with [`Drop`].
+/// Opaque on purpose: a handler passes it on with `?` and makes one with [`Drop()`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop(Cause);
 

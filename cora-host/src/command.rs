@@ -70,7 +70,8 @@ struct RunArguments {
 }
 
 fn configuration(text: &str) -> Result<(String, PathBuf), String> {
-    let (state, file) = text.split_once('=').ok_or("write it as State=file, for example Backends=backends.txt")?;
+    let (state, file) =
+        text.split_once('=').ok_or("write it as State=file, for example Backends=backends.txt")?;
     Ok((state.into(), file.into()))
 }
 
@@ -89,7 +90,7 @@ pub fn main<A: App>(program: Program) -> ExitCode {
         Command::Nic { fd, length } => {
             // The low byte is what a parent sees of an exit code.
             ExitCode::from((program.native_nic)(fd, length).to_le_bytes()[0])
-        },
+        }
     }
 }
 

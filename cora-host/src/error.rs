@@ -28,6 +28,12 @@ pub enum RunError {
         /// What is wrong, and where.
         cause: CaptureError,
     },
+    /// What leaves would overwrite what comes in.
+    #[error("{}: the same file for --in and --out", path.display())]
+    SameFile {
+        /// The file.
+        path: PathBuf,
+    },
     /// The states don't fit.
     #[error("{0}: lower a `capacity`, or give the machine more memory")]
     Memory(OutOfMemory),

@@ -11,7 +11,8 @@ use cora_core::packet::{Meta, Packet, Port};
 
 /// The prefixes that are inside unless others are given: private addresses (RFC 1918, RFC 4193), and
 /// link-local ones.
-pub(crate) const DEFAULT: &str = "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,fc00::/7,fe80::/10";
+pub(crate) const DEFAULT: &str =
+    "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,fc00::/7,fe80::/10";
 
 /// Prefixes that are inside.
 #[derive(Clone, Debug)]

@@ -28,7 +28,8 @@ pub(crate) fn shared_memory(bytes: usize) -> Result<(OwnedFd, &'static [AtomicU6
     rustix::fs::ftruncate(&file, bytes as u64)?;
     let access = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a mapping at an address of the kernel's choice touches no memory of ours.
-    let address = unsafe { mmap(std::ptr::null_mut(), bytes, access, MapFlags::SHARED, file.as_fd(), 0)? };
+    let address =
+        unsafe { mmap(std::ptr::null_mut(), bytes, access, MapFlags::SHARED, file.as_fd(), 0)? };
     // SAFETY: `bytes` bytes at a page boundary, never unmapped; others write them too, which is what
     // atomics are for. The file is not made shorter.
     let words = unsafe { std::slice::from_raw_parts(address.cast::<AtomicU64>(), bytes / 8) };

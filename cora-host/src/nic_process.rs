@@ -142,6 +142,8 @@ fn find_emulator() -> Option<PathBuf> {
     }
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path)
-        .flat_map(|directory| ["qemu-aarch64", "qemu-aarch64-static"].map(|name| directory.join(name)))
+        .flat_map(|directory| {
+            ["qemu-aarch64", "qemu-aarch64-static"].map(|name| directory.join(name))
+        })
         .find(|candidate| candidate.is_file())
 }

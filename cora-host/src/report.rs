@@ -31,8 +31,17 @@ pub struct Side {
 
 impl From<Report> for Side {
     fn from(report: Report) -> Self {
-        let Report { packets, punts, passed_on, flows, offloads, declined, held, busy_ns, ring_records } =
-            report;
+        let Report {
+            packets,
+            punts,
+            passed_on,
+            flows,
+            offloads,
+            declined,
+            held,
+            busy_ns,
+            ring_records,
+        } = report;
         Self { packets, punts, passed_on, flows, offloads, declined, held, busy_ns, ring_records }
     }
 }
@@ -81,9 +90,13 @@ impl RunReport {
         let mut faults = Vec::new();
         let total: u64 = self.outcomes.values().sum();
         if total != self.packets_in {
-            faults.push(format!("{} packets came in, but {total} have an outcome", self.packets_in));
+            faults
+                .push(format!("{} packets came in, but {total} have an outcome", self.packets_in));
         }
-        let sent = ["transmit", "redirect"].iter().filter_map(|name| self.outcomes.get(*name)).sum::<u64>();
+        let sent = ["transmit", "redirect"]
+            .iter()
+            .filter_map(|name| self.outcomes.get(*name))
+            .sum::<u64>();
         if sent != self.packets_out {
             faults.push(format!("{sent} packets were to leave, but {} did", self.packets_out));
         }
@@ -122,7 +135,13 @@ impl fmt::Display for RunReport {
         }
         let total: u64 = self.outcomes.values().sum();
         let check = if total == self.packets_in { "= packets in" } else { "≠ packets in!" };
-        writeln!(f, "  {:<24}{:>14}  {check} ({})", "sum", grouped(total), grouped(self.packets_in))?;
+        writeln!(
+            f,
+            "  {:<24}{:>14}  {check} ({})",
+            "sum",
+            grouped(total),
+            grouped(self.packets_in)
+        )?;
         writeln!(f)?;
         let seconds = std::time::Duration::from_nanos(self.elapsed_ns).as_secs_f64();
         write!(

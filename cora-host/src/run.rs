@@ -55,7 +55,7 @@ pub(crate) fn run<A: App>(program: &Program, request: &Request) -> Result<Finish
     let nic = request.nic != NicMode::Off;
     let mut memory = memory(HostHalf::bytes(&mut app))?;
     let half = HostHalf::create(app, &mut memory, nic).map_err(RunError::Memory)?;
-    let sink = Sink::create(request.output.as_deref())?;
+    let sink = Sink::create(request.output.as_deref(), &request.input)?;
     if nic {
         WithNic::start(program, request, seed, half, source, sink)?.run(&configured)
     } else {
@@ -69,7 +69,9 @@ fn random_seed() -> u64 {
 }
 
 #[expect(clippy::type_complexity, reason = "the program, and where more memory comes from")]
-fn make_app<A: App>(seed: u64) -> Result<(A, impl Fn(usize) -> Result<Memory, RunError>), RunError> {
+fn make_app<A: App>(
+    seed: u64,
+) -> Result<(A, impl Fn(usize) -> Result<Memory, RunError>), RunError> {
     let supply = move |bytes: usize| {
         // Each piece may waste up to a line.
         let lines = map::state_memory(bytes + 16 * Line::BYTES).map_err(|errno: Errno| {
@@ -82,7 +84,10 @@ fn make_app<A: App>(seed: u64) -> Result<(A, impl Fn(usize) -> Result<Memory, Ru
 }
 
 /// Puts configurations in force; gives the numbers of the read-mostly states.
-fn configure<A: App>(app: &mut A, configurations: &[(String, PathBuf)]) -> Result<Vec<usize>, RunError> {
+fn configure<A: App>(
+    app: &mut A,
+    configurations: &[(String, PathBuf)],
+) -> Result<Vec<usize>, RunError> {
     for (name, path) in configurations {
         let text = std::fs::read_to_string(path)
             .map_err(|cause| RunError::File { path: path.clone(), cause })?;
@@ -99,7 +104,11 @@ fn configure<A: App>(app: &mut A, configurations: &[(String, PathBuf)]) -> Resul
     Ok((0..A::STATES).filter(read_mostly).collect())
 }
 
-fn without_nic<A: App>(mut half: HostHalf<A>, mut source: Source, mut sink: Sink) -> Result<Finished, RunError> {
+fn without_nic<A: App>(
+    mut half: HostHalf<A>,
+    mut source: Source,
+    mut sink: Sink,
+) -> Result<Finished, RunError> {
     let start = Instant::now();
     let mut buffer = vec![0; MAX_FRAME];
     let mut failed = None;
@@ -122,7 +131,16 @@ fn without_nic<A: App>(mut half: HostHalf<A>, mut source: Source, mut sink: Sink
     let elapsed = start.elapsed();
     half.report.busy_ns = elapsed.as_nanos() as u64;
     let now = half.now();
-    Ok(finish(half, NicAccount::default(), Contents::default(), now, &source, &sink, NicMode::Off, elapsed))
+    Ok(finish(
+        half,
+        NicAccount::default(),
+        Contents::default(),
+        now,
+        &source,
+        &sink,
+        NicMode::Off,
+        elapsed,
+    ))
 }
 
 /// A run with a NIC.
@@ -157,7 +175,8 @@ impl<A: App> WithNic<A> {
         let (file, words) = map::shared_memory(layout.bytes()).map_err(system)?;
         let identity = Identity { plan: A::PLAN.hash, generation: 1, seed: HashSeed(seed) };
         let region = Region::create(words, &layout, identity).map_err(RunError::Region)?;
-        let process = NicProcess::start(program, request.nic, request.patience, &file, layout.bytes())?;
+        let process =
+            NicProcess::start(program, request.nic, request.patience, &file, layout.bytes())?;
         let rings = region.rings();
         Ok(Self {
             mode: request.nic,
@@ -243,7 +262,8 @@ impl<A: App> WithNic<A> {
                 break;
             }
             if self.pending.is_none() {
-                self.pending = self.source.next(&mut self.buffer)?.map(|(stamp, frame)| (stamp, frame.len()));
+                self.pending =
+                    self.source.next(&mut self.buffer)?.map(|(stamp, frame)| (stamp, frame.len()));
             }
             let message = match self.pending {
                 Some((stamp, length)) => Message::Frame(stamp, &self.buffer[..length]),
@@ -302,7 +322,9 @@ fn finish<A: App>(
     elapsed: Duration,
 ) -> Finished {
     let mut outcomes: BTreeMap<String, u64> = nic.outcomes;
-    half.engine().outcomes.each(&mut |name, count| *outcomes.entry(name.into()).or_default() += count);
+    half.engine()
+        .outcomes
+        .each(&mut |name, count| *outcomes.entry(name.into()).or_default() += count);
     if source.too_long > 0 {
         outcomes.insert("too-long".into(), source.too_long);
     }

@@ -114,12 +114,14 @@ impl Json {
 impl Describe for Json {
     fn number(&mut self, value: u128) {
         // JSON readers keep 64 bits at most; more is told as text.
-        let json = u64::try_from(value).map_or_else(|_| Value::String(value.to_string()), Value::from);
+        let json =
+            u64::try_from(value).map_or_else(|_| Value::String(value.to_string()), Value::from);
         self.value(json);
     }
 
     fn signed(&mut self, value: i128) {
-        let json = i64::try_from(value).map_or_else(|_| Value::String(value.to_string()), Value::from);
+        let json =
+            i64::try_from(value).map_or_else(|_| Value::String(value.to_string()), Value::from);
         self.value(json);
     }
 

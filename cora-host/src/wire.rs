@@ -1,6 +1,7 @@
 //! The capture at the wire: frames are read from a file, stamped, and fed in; what leaves is written.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use cora_core::message::{MAX_FRAME, Stamp};
@@ -32,9 +33,13 @@ impl Source {
     }
 
     /// The next frame, copied to `buffer`, with its stamp.
-    pub(crate) fn next<'a>(&mut self, buffer: &'a mut [u8]) -> Result<Option<(Stamp, &'a mut [u8])>, RunError> {
+    pub(crate) fn next<'a>(
+        &mut self,
+        buffer: &'a mut [u8],
+    ) -> Result<Option<(Stamp, &'a mut [u8])>, RunError> {
         loop {
-            let damaged = |cause: CaptureError| RunError::Capture { path: self.path.clone(), cause };
+            let damaged =
+                |cause: CaptureError| RunError::Capture { path: self.path.clone(), cause };
             let Some(frame) = self.reader.next_frame().map_err(damaged)? else { return Ok(None) };
             let number = self.packets;
             self.packets += 1;
@@ -53,6 +58,15 @@ impl Source {
     }
 }
 
+/// Whether two paths lead to one regular file.
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    let place = |path: &Path| {
+        let metadata = path.metadata().ok().filter(Metadata::is_file)?;
+        Some((metadata.dev(), metadata.ino()))
+    };
+    place(a).is_some_and(|a| place(b) == Some(a))
+}
+
 /// Where packets go.
 pub(crate) struct Sink {
     writer: Option<(capture::Writer<File>, PathBuf)>,
@@ -62,9 +76,12 @@ pub(crate) struct Sink {
 
 impl Sink {
     /// Writes to a file; without one, packets are counted only.
-    pub(crate) fn create(path: Option<&Path>) -> Result<Self, RunError> {
+    pub(crate) fn create(path: Option<&Path>, input: &Path) -> Result<Self, RunError> {
         let Some(path) = path else { return Ok(Self { writer: None, packets: 0 }) };
         let failed = |cause| RunError::File { path: path.into(), cause };
+        if is_same_file(path, input) {
+            return Err(RunError::SameFile { path: path.into() });
+        }
         let file = File::create(path).map_err(failed)?;
         let writer = capture::Writer::new(file).map_err(failed)?;
         Ok(Self { writer: Some((writer, path.into())), packets: 0 })

@@ -171,7 +171,11 @@ impl<A: App> Server<A> {
         Ok(true)
     }
 
-    fn read_back(&mut self, back: &mut Consumer<SharedMemory>, buffer: &mut [u8]) -> Result<(), LinkError> {
+    fn read_back(
+        &mut self,
+        back: &mut Consumer<SharedMemory>,
+        buffer: &mut [u8],
+    ) -> Result<(), LinkError> {
         for _ in 0..BACK_BURST {
             let Some(popped) = back.pop(buffer)? else { break };
             let bytes = buffer.get(..popped.len).unwrap_or_default();
@@ -187,7 +191,11 @@ impl<A: App> Server<A> {
         Ok(())
     }
 
-    fn read_wire(&mut self, wire: &mut Consumer<SharedMemory>, buffer: &mut [u8]) -> Result<(), LinkError> {
+    fn read_wire(
+        &mut self,
+        wire: &mut Consumer<SharedMemory>,
+        buffer: &mut [u8],
+    ) -> Result<(), LinkError> {
         for _ in 0..BURST {
             if !self.half.takes_packets() {
                 break;

@@ -48,7 +48,9 @@ unsafe extern "C" fn enter(stack: *const usize) -> ! {
     let fd = argument(1).and_then(|text| text.parse().ok());
     let length = argument(2).and_then(|text| text.parse().ok());
     let (Some(fd), Some(length)) = (fd, length) else {
-        let _ = Stderr.write_str("cora nic: started by hand? `cargo cora run` starts it, with the shared region\n");
+        let _ = Stderr.write_str(
+            "cora nic: started by hand? `cargo cora run` starts it, with the shared region\n",
+        );
         exit(2)
     };
     exit(__cora_main(fd, length))

@@ -92,7 +92,8 @@ pub fn paced(path: &Path) -> impl FnOnce(ChildStdin) + Send + use<> {
 
 /// Calls `with` on every packet and its time, in the order of the capture.
 pub fn each(path: &Path, mut with: impl FnMut(u64, &mut Packet<'_>)) {
-    let frames = Reader::new(open(path)).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let frames =
+        Reader::new(open(path)).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     for frame in frames {
         let mut frame = frame.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         with(frame.time, &mut Packet::new(&mut frame.bytes, Meta::default()));
@@ -132,7 +133,8 @@ pub fn service(capture: &Path) -> Ipv4Addr {
 
 /// The balancer's configuration for a service.
 pub fn backends(service: Ipv4Addr) -> String {
-    let backends: Vec<String> = BACKENDS.iter().map(|backend| format!("backend {backend}\n")).collect();
+    let backends: Vec<String> =
+        BACKENDS.iter().map(|backend| format!("backend {backend}\n")).collect();
     format!("service {service}\n{}", backends.concat())
 }
 

@@ -33,5 +33,7 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
 }
 
 fn unlike(name: &str, how: &str) -> String {
-    format!("not as in tests/golden/{name}: {how}\n(CORA_BLESS=1 cargo test -p cora-tests writes it anew)")
+    format!(
+        "not as in tests/golden/{name}: {how}\n(CORA_BLESS=1 cargo test -p cora-tests writes it anew)"
+    )
 }

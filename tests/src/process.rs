@@ -34,10 +34,7 @@ pub fn start(command: &mut Command) -> Running {
 }
 
 /// Starts a command whose standard input is written by a thread.
-pub fn start_fed(
-    command: &mut Command,
-    feed: impl FnOnce(ChildStdin) + Send + 'static,
-) -> Running {
+pub fn start_fed(command: &mut Command, feed: impl FnOnce(ChildStdin) + Send + 'static) -> Running {
     let mut running = launch(command.stdin(Stdio::piped()));
     if let Some(input) = running.child.stdin.take() {
         // It ends with the command at the latest: nobody reads then.

@@ -138,6 +138,7 @@ pub fn examples(plan: &str) -> BTreeMap<String, PathBuf> {
 /// # Panics
 ///
 /// When there is none, although `CORA_REQUIRE_EMULATED=1` says that there has to be.
+#[expect(clippy::panic_in_result_fn, reason = "a test that must not be left out fails")]
 pub fn emulator() -> Result<PathBuf, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let names = ["qemu-aarch64", "qemu-aarch64-static"];
@@ -146,5 +147,7 @@ pub fn emulator() -> Result<PathBuf, String> {
         .find(|candidate| candidate.is_file());
     let required = std::env::var_os("CORA_REQUIRE_EMULATED").is_some_and(|value| value == "1");
     assert!(found.is_some() || !required, "no qemu-aarch64 in PATH, and CORA_REQUIRE_EMULATED=1");
-    found.ok_or_else(|| "SKIPPED emulated: no qemu-aarch64 in PATH (cargo xtask test installs it)".into())
+    found.ok_or_else(|| {
+        "SKIPPED emulated: no qemu-aarch64 in PATH (cargo xtask test installs it)".into()
+    })
 }

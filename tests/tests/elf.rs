@@ -1,5 +1,6 @@
 //! What `cargo build --features nic` makes: static, freestanding aarch64 executables without LSE atomics,
 //! and of the size that is kept in `tests/golden/text-size.txt`.
+#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,7 +22,8 @@ struct Elf(Vec<u8>);
 
 impl Elf {
     fn read(path: &Path) -> Self {
-        let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let bytes =
+            std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         assert_eq!(&bytes[..6], b"\x7fELF\x02\x01", "{} is no such file", path.display());
         Self(bytes)
     }
@@ -72,7 +74,8 @@ const fn is_lse(word: u32) -> bool {
 }
 
 fn images() -> BTreeMap<&'static str, Elf> {
-    let _built = build(&["--release", "--features", "nic"], None).well("cargo build --release --features nic");
+    let _built = build(&["--release", "--features", "nic"], None)
+        .well("cargo build --release --features nic");
     let directory = target().join("nic/aarch64-unknown-none/release");
     EXAMPLES.into_iter().map(|name| (name, Elf::read(&directory.join(name)))).collect()
 }
@@ -91,7 +94,7 @@ fn are_static_freestanding_and_of_known_size() {
                 assert_eq!(lse, 0, "{name} has LSE instructions, which a Cortex-A72 lacks");
             }
         }
-        sizes += &format!("{name} {}\n", elf.text_size());
+        sizes.extend([name, " ", &elf.text_size().to_string(), "\n"]);
     }
     hold_sizes(&sizes);
 }
@@ -101,9 +104,12 @@ fn hold_sizes(sizes: &str) {
         check("text-size.txt", sizes).unwrap();
     }
     let path = root().join("tests/golden/text-size.txt");
-    let kept = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let kept = std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let read = |text: &str| -> BTreeMap<String, u64> {
-        let line = |line: &str| line.split_once(' ').map(|(name, size)| (name.into(), size.parse().unwrap()));
+        let line = |line: &str| {
+            line.split_once(' ').map(|(name, size)| (name.into(), size.parse().unwrap()))
+        };
         text.lines().filter_map(line).collect()
     };
     let (kept, now) = (read(&kept), read(sizes));
@@ -111,7 +117,10 @@ fn hold_sizes(sizes: &str) {
     for (name, size) in &now {
         let before = kept[name];
         let off = size.abs_diff(before) * 100 > before * TOLERANCE_PERCENT;
-        assert!(!off, "{name}: {size} bytes of text, were {before}; if that is meant: CORA_BLESS=1 cargo test -p cora-tests --test elf");
+        assert!(
+            !off,
+            "{name}: {size} bytes of text, were {before}; if that is meant: CORA_BLESS=1 cargo test -p cora-tests --test elf"
+        );
     }
 }
 

@@ -127,7 +127,8 @@ impl Oracle {
 
     /// Every plan, every kind of NIC, every capture.
     fn ask(&self) {
-        let inputs: Vec<Input> = all_captures().iter().map(|capture| self.prepare(capture)).collect();
+        let inputs: Vec<Input> =
+            all_captures().iter().map(|capture| self.prepare(capture)).collect();
         let mut nics = vec!["off", "native"];
         match workshop::emulator() {
             Ok(_) => nics.push("emulated"),
@@ -137,7 +138,8 @@ impl Oracle {
         for plan in &self.plans {
             let splits = !["host-only", "nic-only"].contains(plan);
             for nic in &nics {
-                let feeds: &[Feed] = if splits && *nic != "off" { &Feed::BOTH } else { &[Feed::Whole] };
+                let feeds: &[Feed] =
+                    if splits && *nic != "off" { &Feed::BOTH } else { &[Feed::Whole] };
                 for feed in feeds {
                     let row = self.ask_about(plan, nic, *feed, &inputs);
                     table.add(self.example, plan, nic, *feed, &row);
@@ -216,9 +218,8 @@ impl Oracle {
         let from_backend = |packet: &cora::prelude::Packet<'_>| {
             packet.five_tuple().is_ok_and(|flow| captures::is_backend(flow.source))
         };
-        let before = |so: &dyn Fn(&cora::prelude::Packet<'_>) -> bool| {
-            captures::count(&input.capture, so)
-        };
+        let before =
+            |so: &dyn Fn(&cora::prelude::Packet<'_>) -> bool| captures::count(&input.capture, so);
         let after = |so: &dyn Fn(&cora::prelude::Packet<'_>) -> bool| {
             captures::count(&input.expected.output, so)
         };
@@ -229,7 +230,10 @@ impl Oracle {
         };
         let of = format!("{}, {}", self.example, input.name);
         assert!(replies > 0, "{of}: there are no replies");
-        assert!(untranslated * 10 <= replies, "{of}: {untranslated} of {replies} replies left as they came");
+        assert!(
+            untranslated * 10 <= replies,
+            "{of}: {untranslated} of {replies} replies left as they came"
+        );
         if self.example == "nat" {
             let answers = after(&|packet| {
                 packet.is_ipv4() && packet.destination().is_ok_and(|to| is_inside(ip(to)))
@@ -357,7 +361,16 @@ impl Default for Table {
     fn default() -> Self {
         let text = format!(
             "\n{:<13}{:<11}{:<10}{:<7}{:>7}{:>10}{:>10}{:>10}{:>8}{:>12}",
-            "example", "plan", "NIC", "fed", "files", "packets", "on NIC", "on host", "punts", "migrations"
+            "example",
+            "plan",
+            "NIC",
+            "fed",
+            "files",
+            "packets",
+            "on NIC",
+            "on host",
+            "punts",
+            "migrations"
         );
         Self { text }
     }

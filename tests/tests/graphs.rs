@@ -16,7 +16,8 @@ fn without_hash(text: &str, hash: &str) -> String {
 fn are_as_kept() {
     let mut wrong = Vec::new();
     for example in EXAMPLES {
-        let (graph, plan) = graph_of(&root().join("examples").join(example), Some("split")).unwrap();
+        let (graph, plan) =
+            graph_of(&root().join("examples").join(example), Some("split")).unwrap();
         let mermaid = without_hash(&mermaid::draw(&graph, Some(&plan)), &plan.hash);
         let pieces = [
             (format!("graphs/{example}.mmd"), mermaid),
@@ -33,7 +34,8 @@ fn come_out_the_same_twice() {
     for example in EXAMPLES {
         let draw = || {
             let (graph, plan) = graph_of(&root().join("examples").join(example), None).unwrap();
-            let pictures = [dot::draw, mermaid::draw, svg::draw].map(|draw| draw(&graph, Some(&plan)));
+            let pictures =
+                [dot::draw, mermaid::draw, svg::draw].map(|draw| draw(&graph, Some(&plan)));
             (graph.to_json(), plan.to_json(), pictures)
         };
         assert_eq!(draw(), draw(), "{example}");
@@ -47,5 +49,8 @@ fn differ_where_plans_differ() {
         let (_, plan) = graph_of(&nat, Some(plan)).unwrap();
         (plan.places, plan.hash)
     });
-    assert!(places[0] != places[1] && places[1] != places[2] && places[0] != places[2], "{places:?}");
+    assert!(
+        places[0] != places[1] && places[1] != places[2] && places[0] != places[2],
+        "{places:?}"
+    );
 }

@@ -1,4 +1,5 @@
 //! The README's programs are built and run as they stand there.
+#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,8 +7,8 @@ use std::time::Duration;
 
 use cora_tests::captures;
 use cora_tests::process::run;
-use cora_tests::workshop::{cargo, emulator, room, root, target};
 use cora_tests::tell;
+use cora_tests::workshop::{cargo, emulator, room, root, target};
 use cora_traffic::Profile;
 
 const BUILD: Duration = Duration::from_mins(30);
@@ -54,7 +55,11 @@ fn build(package: &Path, name: &str, plan: &str) -> PathBuf {
 fn outcomes(program: &Path, nic: &str, capture: &Path) -> (serde_json::Value, Vec<u8>) {
     let state = program.with_extension(format!("{nic}.state"));
     let mut command = Command::new(program);
-    command.args(["run", "--json", "--nic", nic, "--in"]).arg(capture).arg("--state-out").arg(&state);
+    command
+        .args(["run", "--json", "--nic", nic, "--in"])
+        .arg(capture)
+        .arg("--state-out")
+        .arg(&state);
     let ended = run(&mut command, RUN).well(&format!("{} --nic {nic}", program.display()));
     (ended.json()["outcomes"].clone(), std::fs::read(&state).unwrap())
 }
@@ -69,7 +74,9 @@ fn agrees_everywhere(name: &str) -> serde_json::Value {
     let expected = outcomes(&host, "off", &capture);
     assert_eq!(outcomes(&split, "native", &capture), expected, "{name} split, native");
     match emulator() {
-        Ok(_) => assert_eq!(outcomes(&split, "emulated", &capture), expected, "{name} split, emulated"),
+        Ok(_) => {
+            assert_eq!(outcomes(&split, "emulated", &capture), expected, "{name} split, emulated");
+        }
         Err(why) => tell(&why),
     }
     expected.0

@@ -52,8 +52,15 @@ pub struct Record {
 
 impl Record {
     /// A flow that this side owns.
-    pub const OWNED: Self =
-        Self { stage: Stage::Owned, ticket: 0, scattered: false, punts: 0, packets: 0, queued_until: 0, passed: 0 };
+    pub const OWNED: Self = Self {
+        stage: Stage::Owned,
+        ticket: 0,
+        scattered: false,
+        punts: 0,
+        packets: 0,
+        queued_until: 0,
+        passed: 0,
+    };
 }
 
 /// Records live in a table, which asks for plain values; they never leave this side.
@@ -92,7 +99,12 @@ impl<A: App> Flows<A> {
             idle = idle.max(table.idle());
         });
         if A::PLAN.stateless_flows {
-            return Shape { capacity: STATELESS_FLOWS, spare: 0, idle: STATELESS_IDLE, reply: false };
+            return Shape {
+                capacity: STATELESS_FLOWS,
+                spare: 0,
+                idle: STATELESS_IDLE,
+                reply: false,
+            };
         }
         // A record is used whenever an entry of its flow is, so it expires no earlier: an entry never
         // hangs at a number that another flow was given. All entries of both sides may come to be here.

@@ -134,11 +134,14 @@ impl<A: App> HostHalf<A> {
         self.now = self.now.max(stamp.meta.now);
         self.horizon = self.horizon.max(stamp.horizon);
         let mut packet = Packet::new(frame, stamp.meta);
-        let group = if self.moving || !self.flows.is_empty() { A::Group::of(&packet).ok() } else { None };
+        let group =
+            if self.moving || !self.flows.is_empty() { A::Group::of(&packet).ok() } else { None };
         let flow = group.and_then(|group| {
             self.flows.begin(stamp.meta.now, stamp.horizon);
             let app = self.engine.app();
-            self.flows.find(app, &group, stamp.meta.now, 0).or_else(|| self.flows.reserve(app, &group))
+            self.flows
+                .find(app, &group, stamp.meta.now, 0)
+                .or_else(|| self.flows.reserve(app, &group))
         });
         let visit = Visit {
             now: stamp.meta.now,
@@ -209,7 +212,9 @@ impl<A: App> HostHalf<A> {
         }
         let (app, now) = (self.engine.app(), self.horizon);
         out.send(&Message::Transfer { ticket, entries: Flows::entries(app, offer.flow, now) });
-        Flows::export(app, offer.flow, now, &mut |state, piece| out.send(&Message::Entry(state, piece)));
+        Flows::export(app, offer.flow, now, &mut |state, piece| {
+            out.send(&Message::Entry(state, piece));
+        });
         self.flows.remove(app, offer.flow);
         self.report.offloads += 1;
         Ok(())
@@ -225,7 +230,8 @@ impl<A: App> HostHalf<A> {
         if self.offered_record(ticket, offer).is_none() {
             return false;
         }
-        let (group, keys) = (self.flows.group(offer.flow), self.flows.keys(self.engine.app(), offer.flow));
+        let (group, keys) =
+            (self.flows.group(offer.flow), self.flows.keys(self.engine.app(), offer.flow));
         match (group, keys) {
             (Some(group), Some(keys)) => digest(&group.words(), &keys) == offer.digest,
             _ => false,

@@ -80,7 +80,9 @@ impl core::fmt::Display for ProtocolError {
             Self::Undecodable(kind) => write!(f, "the bytes of a message of kind {kind} are none"),
             Self::UnknownTicket(ticket) => write!(f, "nothing was offered under ticket {ticket}"),
             Self::BadPiece(state) => write!(f, "bytes for state {state} are no contents of it"),
-            Self::NoRoom(state) => write!(f, "state {state} has no room for a flow that comes back"),
+            Self::NoRoom(state) => {
+                write!(f, "state {state} has no room for a flow that comes back")
+            }
         }
     }
 }

@@ -217,7 +217,9 @@ impl<A: App> NicHalf<A> {
 
     /// Whose packet it is.
     fn dispatch(&mut self, stamp: &Stamp, frame: &mut [u8]) -> Dispatch {
-        let Ok(group) = A::Group::of(&Packet::new(frame, stamp.meta)) else { return Dispatch::Host };
+        let Ok(group) = A::Group::of(&Packet::new(frame, stamp.meta)) else {
+            return Dispatch::Host;
+        };
         let left = self.hold.left();
         let found = self.flows.find(self.engine.app(), &group, stamp.meta.now, left);
         if let Some(flow) = found {
@@ -297,7 +299,13 @@ impl<A: App> NicHalf<A> {
     }
 
     /// Runs a packet of a flow that is owned here; `false` when it punts, its original kept.
-    fn run(&mut self, flow: u32, stamp: &Stamp, frame: &mut [u8], io: &mut (impl Outbox + Wire)) -> bool {
+    fn run(
+        &mut self,
+        flow: u32,
+        stamp: &Stamp,
+        frame: &mut [u8],
+        io: &mut (impl Outbox + Wire),
+    ) -> bool {
         keep_words(self.original, frame);
         let visit = Visit { now: stamp.meta.now, horizon: stamp.horizon, undo: true, flow };
         let mut packet = Packet::new(frame, stamp.meta);
@@ -361,7 +369,8 @@ impl<A: App> NicHalf<A> {
         keys: &[u8],
         io: &mut impl Outbox,
     ) -> Result<(), ProtocolError> {
-        let place = self.tickets.get(ticket as usize).ok_or(ProtocolError::UnknownTicket(ticket))?;
+        let place =
+            self.tickets.get(ticket as usize).ok_or(ProtocolError::UnknownTicket(ticket))?;
         if place.is_some() {
             return Err(ProtocolError::UnknownTicket(ticket));
         }
@@ -380,7 +389,10 @@ impl<A: App> NicHalf<A> {
     fn expect_flow(&mut self, group: A::Group, punts: u32, keys: &[u8]) -> Option<u32> {
         let room = ANNOUNCED - self.announced.len() >= keys.len() / 40;
         let left = self.hold.left();
-        if self.closed || !room || self.flows.find(self.engine.app(), &group, self.now, left).is_some() {
+        if self.closed
+            || !room
+            || self.flows.find(self.engine.app(), &group, self.now, left).is_some()
+        {
             return None;
         }
         self.flows.reserve(self.engine.app(), &group)?;
@@ -411,7 +423,12 @@ impl<A: App> NicHalf<A> {
         }
     }
 
-    fn transfer(&mut self, ticket: u32, entries: u32, io: &mut (impl Outbox + Wire)) -> Result<(), ProtocolError> {
+    fn transfer(
+        &mut self,
+        ticket: u32,
+        entries: u32,
+        io: &mut (impl Outbox + Wire),
+    ) -> Result<(), ProtocolError> {
         if self.incoming.is_some() {
             return Err(ProtocolError::Unexpected(9));
         }
@@ -421,7 +438,12 @@ impl<A: App> NicHalf<A> {
         Ok(())
     }
 
-    fn entry(&mut self, state: u16, piece: &[u8], io: &mut (impl Outbox + Wire)) -> Result<(), ProtocolError> {
+    fn entry(
+        &mut self,
+        state: u16,
+        piece: &[u8],
+        io: &mut (impl Outbox + Wire),
+    ) -> Result<(), ProtocolError> {
         let Some(mut incoming) = self.incoming else { return Err(ProtocolError::Unexpected(5)) };
         let (app, flow) = (self.engine.app(), incoming.flow);
         if !incoming.returned && !self.flows.import(app, state, piece, flow, false)? {

@@ -1,5 +1,8 @@
 //! Memory that the caller supplies: fixed before the first packet, handed out once.
-#![expect(unsafe_code, reason = "turns plain cache lines into slices of other types, once, at start")]
+#![expect(
+    unsafe_code,
+    reason = "turns plain cache lines into slices of other types, once, at start"
+)]
 
 use core::mem::MaybeUninit;
 

@@ -10,9 +10,9 @@ mod pinned;
 pub mod table;
 
 pub use commutative::{Commutative, Replica, Replicated};
-pub use memory::{Line, Memory, OutOfMemory};
 #[cfg(test)]
 pub(crate) use memory::leak as memory_for_tests;
+pub use memory::{Line, Memory, OutOfMemory};
 pub use pinned::{Pinned, Versioned};
 pub use table::Table;
 
@@ -155,7 +155,12 @@ pub trait Home {
     /// Takes in a piece that the same state exported at the other side: a replica's units are merged,
     /// chunks of a whole value replace it, and an entry is described to `item`, not kept (entries
     /// move only with their flows).
-    fn import(&mut self, piece: &[u8], now: u64, item: &mut DescribeItem<'_>) -> Result<(), Malformed>;
+    fn import(
+        &mut self,
+        piece: &[u8],
+        now: u64,
+        item: &mut DescribeItem<'_>,
+    ) -> Result<(), Malformed>;
 
     /// Describes what is alive at `now`: one call of `item` per entry, with the encoded key to sort
     /// by and a closure that describes the entry; one call with an empty key for the other kinds.

@@ -6,7 +6,9 @@
 use core::mem::MaybeUninit;
 
 use super::memory::bytes_for;
-use super::{DescribeItem, Home, Kind, Malformed, Memory, OutOfMemory, ReadMostly, Singleton, Visit};
+use super::{
+    DescribeItem, Home, Kind, Malformed, Memory, OutOfMemory, ReadMostly, Singleton, Visit,
+};
 use crate::plain::Plain;
 
 /// Bytes of value in one exported piece, which begins with its offset (4 bytes).

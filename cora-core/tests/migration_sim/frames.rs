@@ -40,8 +40,12 @@ pub fn frame(tuple: &FiveTuple, flow: u32, number: u32, op: u8, filling: usize) 
         bytes[36..38].copy_from_slice(&tuple.destination_port.to_be_bytes());
     }
     match tuple.protocol {
-        protocol::TCP => bytes[46..48].copy_from_slice(&[0x50, if op == op::CLOSE { 0x11 } else { 0x10 }]),
-        protocol::UDP => bytes[38..40].copy_from_slice(&((8 + MARK + filling) as u16).to_be_bytes()),
+        protocol::TCP => {
+            bytes[46..48].copy_from_slice(&[0x50, if op == op::CLOSE { 0x11 } else { 0x10 }]);
+        }
+        protocol::UDP => {
+            bytes[38..40].copy_from_slice(&((8 + MARK + filling) as u16).to_be_bytes());
+        }
         _ => {}
     }
     let mark = HEADERS + transport;
@@ -71,5 +75,9 @@ pub fn op_of(packet: &Packet<'_>) -> u8 {
 }
 
 pub const fn address(last: [u8; 2], inside: bool) -> Address {
-    if inside { Address::v4([10, 0, last[0], last[1]]) } else { Address::v4([198, 51, last[0], last[1]]) }
+    if inside {
+        Address::v4([10, 0, last[0], last[1]])
+    } else {
+        Address::v4([198, 51, last[0], last[1]])
+    }
 }

@@ -99,7 +99,8 @@ impl Outbox for Ring {
             }
             (Sabotage::DropEntry, Message::Transfer { ticket, entries: entries @ 1.. }) => {
                 self.fresh = true;
-                self.records.push_back(Self::encode(&Message::Transfer { ticket, entries: entries - 1 }));
+                self.records
+                    .push_back(Self::encode(&Message::Transfer { ticket, entries: entries - 1 }));
             }
             (Sabotage::DoubleEntry, Message::Release { punts, entries: entries @ 1.., group }) => {
                 self.fresh = true;

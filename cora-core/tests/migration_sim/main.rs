@@ -34,7 +34,8 @@ const PACKETS: u32 = if cfg!(miri) { 60 } else { 400 };
 /// All seeds, or one of so many.
 fn seeds(one_of: u64) -> Range<u64> {
     let stated = std::env::var("CORA_SEEDS").ok();
-    let number = |text: &str| text.parse().expect("CORA_SEEDS is a number, or two with `..` between");
+    let number =
+        |text: &str| text.parse().expect("CORA_SEEDS is a number, or two with `..` between");
     match stated.as_deref().map(|text| text.split_once("..").ok_or(text)) {
         Some(Ok((from, to))) => number(from)..number(to),
         Some(Err(count)) => 0..number(count).div_ceil(one_of),
@@ -50,10 +51,12 @@ fn holds<A: SimApp>(seeds: Range<u64>) -> Account {
         let case = traffic::make::<A>(seed, PACKETS);
         match sim::run::<A>(&case, seed, Sabotage::None) {
             Ok(one) => account.add(&one),
-            Err(error) => panic!("{} with seed {seed}, share {}: {error}", A::NAME, A::PLAN.nic_share),
+            Err(error) => {
+                panic!("{} with seed {seed}, share {}: {error}", A::NAME, A::PLAN.nic_share)
+            }
         }
     }
-println!("{}, share {}: {account:?}", A::NAME, A::PLAN.nic_share);
+    println!("{}, share {}: {account:?}", A::NAME, A::PLAN.nic_share);
     account
 }
 

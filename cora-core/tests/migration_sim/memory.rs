@@ -2,13 +2,14 @@
 #![expect(unsafe_code, reason = "lends memory as `'static`, which the halves ask for")]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
 
 use cora_core::state::{Line, Memory};
 
 /// Lends memory. It must be dropped after everything that was made in it.
 #[derive(Debug, Default)]
 pub struct Supply {
-    blocks: Vec<(*mut u8, Layout)>,
+    blocks: Vec<(NonNull<Line>, Layout)>,
 }
 
 impl Supply {
@@ -18,13 +19,12 @@ impl Supply {
         let layout = Layout::array::<Line>(lines).expect("no overflow");
         // SAFETY: the layout has a size above 0.
         let block = unsafe { alloc_zeroed(layout) };
-        if block.is_null() {
-            handle_alloc_error(layout);
-        }
+        #[expect(clippy::cast_ptr_alignment, reason = "allocated with the alignment of lines")]
+        let Some(block) = NonNull::new(block.cast::<Line>()) else { handle_alloc_error(layout) };
         self.blocks.push((block, layout));
         // SAFETY: the block holds `lines` zeroed, aligned lines, is lent once, and lives as long as
         // this supply, which the borrower does not outlive.
-        let lines = unsafe { core::slice::from_raw_parts_mut(block.cast::<Line>(), lines) };
+        let lines = unsafe { core::slice::from_raw_parts_mut(block.as_ptr(), lines) };
         Memory::new(lines).with_seed(seed)
     }
 }
@@ -33,7 +33,7 @@ impl Drop for Supply {
     fn drop(&mut self) {
         for (block, layout) in self.blocks.drain(..) {
             // SAFETY: allocated above with this layout, and freed once.
-            unsafe { dealloc(block, layout) };
+            unsafe { dealloc(block.as_ptr().cast(), layout) };
         }
     }
 }

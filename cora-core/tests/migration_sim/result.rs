@@ -97,7 +97,9 @@ fn frames_differ(found: Option<&Left>, wanted: Option<&Left>) -> String {
     let at = found.iter().zip(wanted).position(|(a, b)| a != b);
     let at = at.unwrap_or_else(|| found.len().min(wanted.len()));
     let show = |left: Option<&(u8, Vec<u8>)>| {
-        left.map(|(egress, frame)| format!("port {egress} {:02x?}", &frame[14..frame.len().min(60)]))
+        left.map(|(egress, frame)| {
+            format!("port {egress} {:02x?}", &frame[14..frame.len().min(60)])
+        })
     };
     let (a, b) = (show(found.get(at)), show(wanted.get(at)));
     format!("{} frames, expected {}; number {at} is\n  {a:?}\n  {b:?}", found.len(), wanted.len())

@@ -82,7 +82,8 @@ impl<'a, A: SimApp> Sim<'a, A> {
             if random.once_in(30) {
                 weights = least.map(|least| least + random.below(7));
             }
-            let can = [self.fed < self.case.packets.len(), !self.punt.is_empty(), !self.back.is_empty()];
+            let can =
+                [self.fed < self.case.packets.len(), !self.punt.is_empty(), !self.back.is_empty()];
             if !can.contains(&true) {
                 return Ok(());
             }
@@ -97,9 +98,9 @@ impl<'a, A: SimApp> Sim<'a, A> {
                 if ticket < shares[0] {
                     self.feed()?;
                 } else if ticket < shares[0] + shares[1] {
-                    self.to_host()?;
+                    self.serve_host()?;
                 } else {
-                    self.to_nic()?;
+                    self.serve_nic()?;
                 }
             }
         }
@@ -109,7 +110,11 @@ impl<'a, A: SimApp> Sim<'a, A> {
         if !self.nic.takes_packets() {
             self.waits += 1;
             let stuck = self.punt.is_empty() && self.back.is_empty();
-            return if stuck { Err("the NIC takes no packet and waits for nothing".to_owned()) } else { Ok(()) };
+            return if stuck {
+                Err("the NIC takes no packet and waits for nothing".to_owned())
+            } else {
+                Ok(())
+            };
         }
         if let Some((stamp, frame)) = self.case.packets.get(self.fed) {
             self.fed += 1;
@@ -119,7 +124,7 @@ impl<'a, A: SimApp> Sim<'a, A> {
         Ok(())
     }
 
-    fn to_host(&mut self) -> Result<(), String> {
+    fn serve_host(&mut self) -> Result<(), String> {
         let Some((kind, mut bytes)) = self.punt.pop() else { return Ok(()) };
         let taken = if kind == Message::PUNT {
             let (stamp, frame) = Message::decode_frame(kind, &mut bytes).ok_or("no packet")?;
@@ -131,7 +136,7 @@ impl<'a, A: SimApp> Sim<'a, A> {
         taken.map_err(|error| format!("host: {error}"))
     }
 
-    fn to_nic(&mut self) -> Result<(), String> {
+    fn serve_nic(&mut self) -> Result<(), String> {
         let Some((kind, bytes)) = self.back.pop() else { return Ok(()) };
         let message = Message::decode(kind, &bytes).ok_or("no message")?;
         let mut ends = NicEnds { punt: &mut self.punt, wire: &mut self.results };
@@ -141,7 +146,11 @@ impl<'a, A: SimApp> Sim<'a, A> {
 
     fn finish(&mut self) -> Result<Results, String> {
         if !self.nic.is_drained() || !self.host.is_drained() {
-            return Err(format!("stuck: NIC {}, host {}", self.nic.is_drained(), self.host.is_drained()));
+            return Err(format!(
+                "stuck: NIC {}, host {}",
+                self.nic.is_drained(),
+                self.host.is_drained()
+            ));
         }
         let now = self.nic.now().max(self.host.now());
         let mut results = std::mem::take(&mut self.results);

@@ -85,7 +85,8 @@ impl Source {
     fn new(seed: u64, wishes: Wishes) -> Self {
         let mut random = Random::new(seed ^ 0x7261_6666);
         let filling = if random.once_in(16) { 24_000 } else { 0 };
-        let mut source = Self { random, wishes, now: 5 * IDLE, flows: Vec::new(), next_flow: 1, filling };
+        let mut source =
+            Self { random, wishes, now: 5 * IDLE, flows: Vec::new(), next_flow: 1, filling };
         for _ in 0..wishes.flows {
             let flow = source.new_flow();
             source.flows.push(flow);
@@ -117,7 +118,8 @@ impl Source {
         }
         let (flow, tuple) = self.flows[at];
         let answer = self.random.once_in(3);
-        let op = if self.random.once_in(8) { self.random.pick(self.wishes.ops) } else { op::NOTHING };
+        let op =
+            if self.random.once_in(8) { self.random.pick(self.wishes.ops) } else { op::NOTHING };
         let (mut tuple, port) = if answer {
             (left.get(&flow).unwrap_or(&tuple).reversed(), Port::OUTSIDE)
         } else {

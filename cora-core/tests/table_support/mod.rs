@@ -93,7 +93,8 @@ impl Model {
     }
 
     pub fn alive(&self) -> Vec<Entry> {
-        let mut alive: Vec<Entry> = self.entries.iter().copied().filter(|entry| self.is_alive(entry)).collect();
+        let mut alive: Vec<Entry> =
+            self.entries.iter().copied().filter(|entry| self.is_alive(entry)).collect();
         alive.sort_unstable();
         alive
     }
@@ -136,7 +137,13 @@ impl Model {
     }
 
     /// `full` is what the table said, where the model can't know.
-    pub fn insert(&mut self, key: Small, reply: Small, value: u32, full: bool) -> Result<(), InsertError> {
+    pub fn insert(
+        &mut self,
+        key: Small,
+        reply: Small,
+        value: u32,
+        full: bool,
+    ) -> Result<(), InsertError> {
         self.bury([key, reply]);
         let old = self.position(key);
         if let Some(at) = old {

@@ -49,8 +49,11 @@ impl Default for Backends {
 impl Configure for Backends {
     fn configure(text: &str) -> Result<Self, &'static str> {
         let mut backends = Self::none(Address::default());
-        for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
-            let (what, address) = line.split_once(' ').ok_or("a line is `service ADDRESS` or `backend ADDRESS`")?;
+        for line in
+            text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
+        {
+            let (what, address) =
+                line.split_once(' ').ok_or("a line is `service ADDRESS` or `backend ADDRESS`")?;
             let address = address.trim().parse().map_err(|_| "not an IP address")?;
             let address = match address {
                 core::net::IpAddr::V4(address) => Address::v4(address.octets()),
@@ -58,7 +61,9 @@ impl Configure for Backends {
             };
             match what {
                 "service" => backends.service = address,
-                "backend" if usize::from(backends.count) == MOST_BACKENDS => return Err("more than 64 backends"),
+                "backend" if usize::from(backends.count) == MOST_BACKENDS => {
+                    return Err("more than 64 backends");
+                }
                 "backend" => backends.add(address),
                 _ => return Err("a line is `service ADDRESS` or `backend ADDRESS`"),
             }
@@ -77,7 +82,12 @@ impl Configure for Backends {
 
 impl Backends {
     fn none(service: Address) -> Self {
-        Self { service, count: 0, addresses: [Address::default(); MOST_BACKENDS], slots: [0; SLOTS] }
+        Self {
+            service,
+            count: 0,
+            addresses: [Address::default(); MOST_BACKENDS],
+            slots: [0; SLOTS],
+        }
     }
 
     fn add(&mut self, backend: Address) {
@@ -98,7 +108,8 @@ impl Backends {
         while filled < SLOTS && self.count > 0 {
             for (number, address) in self.addresses[..usize::from(self.count)].iter().enumerate() {
                 let hash = mix(&SourceAddress(*address).words());
-                let (offset, skip) = (hash as usize % SLOTS, (hash >> 32) as usize % (SLOTS - 1) + 1);
+                let (offset, skip) =
+                    (hash as usize % SLOTS, (hash >> 32) as usize % (SLOTS - 1) + 1);
                 let slot = loop {
                     let slot = (offset + turn[number] * skip) % SLOTS;
                     turn[number] += 1;

@@ -42,7 +42,12 @@ impl Session {
         let ping = matches!(flow.protocol, protocol::ICMP | protocol::ICMPV6);
         let port = if ping { self.public_port } else { flow.destination_port };
         let answer = flow.reversed();
-        FiveTuple { destination: PUBLIC, destination_port: self.public_port, source_port: port, ..answer }
+        FiveTuple {
+            destination: PUBLIC,
+            destination_port: self.public_port,
+            source_port: port,
+            ..answer
+        }
     }
 
     /// How long its port should be leased: not much longer than a closed connection's last packets.

@@ -54,7 +54,8 @@ impl<const ROWS: usize, const COLUMNS: usize> CountMin<ROWS, COLUMNS> {
     /// merge, a handler sees one side's part.
     pub fn estimate<K: Key>(&self, key: &K) -> u64 {
         let hash = HASHER.hash(&key.words());
-        let counts = self.counters.iter().enumerate().map(|(row, line)| line[column::<COLUMNS>(hash, row)]);
+        let counts =
+            self.counters.iter().enumerate().map(|(row, line)| line[column::<COLUMNS>(hash, row)]);
         counts.min().unwrap_or(0)
     }
 
@@ -119,10 +120,13 @@ impl<const ROWS: usize, const COLUMNS: usize> Replica for CountMin<ROWS, COLUMNS
     /// Its size, sum, fullness and a digest: the counters themselves are too many to read.
     fn describe(&self, to: &mut dyn Describe) {
         let counters = self.counters.as_flattened();
-        let first_row = self.counters.first().map_or(0, |row| row.iter().fold(0_u64, |a, b| a.wrapping_add(*b)));
-        let digest = counters.iter().fold(0_u64, |digest, counter| {
-            HASHER.hash(&[digest, *counter, 0, 0, 0])
-        });
+        let first_row = self
+            .counters
+            .first()
+            .map_or(0, |row| row.iter().fold(0_u64, |a, b| a.wrapping_add(*b)));
+        let digest = counters
+            .iter()
+            .fold(0_u64, |digest, counter| HASHER.hash(&[digest, *counter, 0, 0, 0]));
         to.open();
         to.field("rows");
         to.number(ROWS as u128);

@@ -165,8 +165,12 @@ mod tests {
 
     /// As `#[state(commutative)]` writes it.
     impl Replica for Talkers {
-        const EMPTY: Self =
-            Self { bytes: Sum::EMPTY, longest: Max::EMPTY, sketch: CountMin::EMPTY, top: TopK::EMPTY };
+        const EMPTY: Self = Self {
+            bytes: Sum::EMPTY,
+            longest: Max::EMPTY,
+            sketch: CountMin::EMPTY,
+            top: TopK::EMPTY,
+        };
         const UNITS: u32 = 1 + 1 + 3 * 64 + TopK::<SourceAddress, 4>::UNITS;
         fn put_unit(&self, unit: u32, out: &mut [u8]) -> usize {
             match unit {
@@ -262,7 +266,15 @@ mod tests {
     fn refuses_units_that_are_not_there() {
         let mut home = home();
         assert_eq!(home.import(&[0xff; 20], 0, &mut |_, _| {}), Err(Malformed));
-        assert_eq!(home.import(&[0, 0, 0, 0, 8, 1], 0, &mut |_, _| {}), Err(Malformed), "shorter than it says");
-        assert_eq!(home.import(&[0, 0, 0, 0, 3, 1, 1, 1], 0, &mut |_, _| {}), Err(Malformed), "not a number");
+        assert_eq!(
+            home.import(&[0, 0, 0, 0, 8, 1], 0, &mut |_, _| {}),
+            Err(Malformed),
+            "shorter than it says"
+        );
+        assert_eq!(
+            home.import(&[0, 0, 0, 0, 3, 1, 1, 1], 0, &mut |_, _| {}),
+            Err(Malformed),
+            "not a number"
+        );
     }
 }

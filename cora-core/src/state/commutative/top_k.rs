@@ -69,12 +69,14 @@ impl<K: Key, const N: usize> TopK<K, N> {
     }
 
     fn place(&mut self, key: K, value: u64) {
-        let before = self.kept.iter().flatten().find(|(_, kept)| *kept == key).map(|(value, _)| *value);
+        let before =
+            self.kept.iter().flatten().find(|(_, kept)| *kept == key).map(|(value, _)| *value);
         if before.is_some_and(|before| before >= value) {
             return;
         }
         let fallen = self.insert(key, value);
-        if let Some(record) = self.pending.get_mut(usize::from(self.pending_count).wrapping_sub(1)) {
+        if let Some(record) = self.pending.get_mut(usize::from(self.pending_count).wrapping_sub(1))
+        {
             *record = Pending::Change(Change { key, before, fallen });
         }
     }
@@ -115,7 +117,8 @@ fn greater<K: Key>(a: &(u64, K), b: &(u64, K)) -> bool {
 }
 
 impl<K: Key, const N: usize> Replica for TopK<K, N> {
-    const EMPTY: Self = Self { kept: [None; N], pending: [const { Pending::Nothing }; PENDING], pending_count: 0 };
+    const EMPTY: Self =
+        Self { kept: [None; N], pending: [const { Pending::Nothing }; PENDING], pending_count: 0 };
     const UNITS: u32 = N as u32;
 
     fn put_unit(&self, unit: u32, out: &mut [u8]) -> usize {
@@ -145,7 +148,8 @@ impl<K: Key, const N: usize> Replica for TopK<K, N> {
     fn rollback(&mut self) {
         while self.pending_count > 0 {
             self.pending_count -= 1;
-            let Pending::Change(change) = self.pending[usize::from(self.pending_count) % PENDING] else {
+            let Pending::Change(change) = self.pending[usize::from(self.pending_count) % PENDING]
+            else {
                 continue;
             };
             self.remove(change.key);

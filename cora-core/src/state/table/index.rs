@@ -101,7 +101,7 @@ mod tests {
     use super::super::super::memory::leak;
     use super::*;
     use proptest::prelude::*;
-    use std::collections::BTreeMap;
+    use std::collections::BTreeSet;
 
     proptest! {
         /// Few hash values, so that runs are long and wrap around.
@@ -109,18 +109,18 @@ mod tests {
         fn agrees_with_a_map(steps in prop::collection::vec((0_u32..40, any::<bool>()), 0..400)) {
             let mut index = Index::create(&mut leak(4096), 40).unwrap();
             let hash = |entry: u32| u64::from(entry % 7) + 58;
-            let mut model = BTreeMap::new();
+            let mut model = BTreeSet::new();
             for (entry, insert) in steps {
                 if insert {
-                    if model.insert(entry, ()).is_none() {
+                    if model.insert(entry) {
                         index.insert(hash(entry), entry);
                     }
-                } else if model.remove(&entry).is_some() {
+                } else if model.remove(&entry) {
                     index.remove(hash(entry), entry);
                 }
                 for entry in 0..40 {
                     let found = index.find(hash(entry), |candidate| candidate == entry);
-                    prop_assert_eq!(found.is_some(), model.contains_key(&entry));
+                    prop_assert_eq!(found.is_some(), model.contains(&entry));
                 }
             }
         }

@@ -132,7 +132,12 @@ impl<S: Keyed> Table<S> {
     /// As [`Self::insert`], where the reply direction carries a key of its own: a NAT's translation.
     /// For states with `reply`.
     #[inline]
-    pub fn insert_with_reply(&mut self, key: S::Key, reply: S::Key, value: S) -> Result<(), InsertError> {
+    pub fn insert_with_reply(
+        &mut self,
+        key: S::Key,
+        reply: S::Key,
+        value: S,
+    ) -> Result<(), InsertError> {
         const { assert!(S::REPLY, "declare the state with `reply` to give its entries a second key") };
         self.raw.insert(key, Some(reply), value)
     }
@@ -194,7 +199,12 @@ impl<S: Keyed> Home for Table<S> {
         self.raw.export(now, piece);
     }
 
-    fn import(&mut self, piece: &[u8], now: u64, item: &mut DescribeItem<'_>) -> Result<(), Malformed> {
+    fn import(
+        &mut self,
+        piece: &[u8],
+        now: u64,
+        item: &mut DescribeItem<'_>,
+    ) -> Result<(), Malformed> {
         let entry = RawTable::<S::Key, S>::decode(piece).ok_or(Malformed)?;
         if now.saturating_sub(entry.used.get()) < S::IDLE {
             describe_entry(&entry, item);

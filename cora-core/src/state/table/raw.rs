@@ -177,17 +177,20 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             self.journal.give_up();
             return Err(InsertError::Full);
         };
-        self.place(number, Entry {
-            key,
-            reply,
-            used: Cell::new(self.visit.now),
-            value,
-            alive: false,
-            flow: NO_FLOW,
-            flow_links: Links::LOOSE,
-            wheel_slot: 0,
-            wheel_links: Links::LOOSE,
-        });
+        self.place(
+            number,
+            Entry {
+                key,
+                reply,
+                used: Cell::new(self.visit.now),
+                value,
+                alive: false,
+                flow: NO_FLOW,
+                flow_links: Links::LOOSE,
+                wheel_slot: 0,
+                wheel_links: Links::LOOSE,
+            },
+        );
         self.settle(number, self.visit.flow);
         if self.visit.undo && !self.journal.note(Write::Insert(number)) {
             self.release(number);
@@ -210,7 +213,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     /// Likewise, if there are fewer entries than `most`.
     fn next_below(&mut self, most: u32) -> Option<u32> {
-        let all_made = |table: &Self| table.free == NONE && table.entries.len() == table.entries.capacity();
+        let all_made =
+            |table: &Self| table.free == NONE && table.entries.len() == table.entries.capacity();
         if self.alive >= most || all_made(self) {
             self.expire(self.visit.horizon, true);
         }
@@ -367,7 +371,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     fn has_keys(&self, number: u32, key: &K, reply: &K) -> bool {
         self.entries.get(number).is_some_and(|entry| {
-            (entry.key == *key && entry.reply == *reply) || (entry.key == *reply && entry.reply == *key)
+            (entry.key == *key && entry.reply == *reply)
+                || (entry.key == *reply && entry.reply == *key)
         })
     }
 

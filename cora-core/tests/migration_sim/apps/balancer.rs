@@ -69,13 +69,22 @@ fn answer(flow: &FiveTuple, number: u16) -> FiveTuple {
 fn churn(assigned: &mut Table<Assigned>, flow: FiveTuple, times: u16) -> Result<(), Reason> {
     for number in 0..times {
         let other = FiveTuple { destination_port: 100 + number % 3, ..flow };
-        assigned.insert_with_reply(other, answer(&other, number), Assigned { backend: number, packets: 0, sum: 0 })?;
+        assigned.insert_with_reply(
+            other,
+            answer(&other, number),
+            Assigned { backend: number, packets: 0, sum: 0 },
+        )?;
         assigned.remove(&other);
     }
     Ok(())
 }
 
-fn handle<R: Reach>(packet: &mut Packet<'_>, assigned: &mut Table<Assigned>, rules: &Rules) -> Verdict {
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as the parameter of a handler")]
+fn handle<R: Reach>(
+    packet: &mut Packet<'_>,
+    assigned: &mut Table<Assigned>,
+    rules: &Rules,
+) -> Verdict {
     let flow = packet.five_tuple()?;
     let op = op_of(packet);
     let Some((direction, entry)) = assigned.find_mut(&flow) else {

@@ -8,8 +8,8 @@ use cora_core::packet::{Packet, Port};
 use cora_core::plain::Describe;
 use cora_core::state::commutative::{CountMin, Max, Sum, TopK};
 use cora_core::state::{
-    Commutative, Configure, Home, Malformed, Memory, OutOfMemory, Place, Reach, ReadMostly, Replica, Replicated,
-    Stored, Versioned,
+    Commutative, Configure, Home, Malformed, Memory, OutOfMemory, Place, Reach, ReadMostly,
+    Replica, Replicated, Stored, Versioned,
 };
 use cora_core::verdict::{Redirect, Transmit, Verdict};
 
@@ -26,8 +26,12 @@ pub struct Counters {
 }
 
 impl Replica for Counters {
-    const EMPTY: Self =
-        Self { bytes: Sum::EMPTY, longest: Max::EMPTY, sketch: CountMin::EMPTY, talkers: TopK::EMPTY };
+    const EMPTY: Self = Self {
+        bytes: Sum::EMPTY,
+        longest: Max::EMPTY,
+        sketch: CountMin::EMPTY,
+        talkers: TopK::EMPTY,
+    };
     const UNITS: u32 = 2 + CountMin::<2, 16>::UNITS + TopK::<SourceAddress, 4>::UNITS;
     fn put_unit(&self, unit: u32, out: &mut [u8]) -> usize {
         match unit {
@@ -102,6 +106,7 @@ pub struct Counting<V> {
     variant: PhantomData<V>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as the parameter of a handler")]
 fn handle<R: Reach>(packet: &Packet<'_>, counters: &mut Counters, routes: &Routes) -> Verdict {
     counters.bytes.add(packet.len() as u64);
     counters.longest.raise(packet.len() as u64 + packet.now() % 100);

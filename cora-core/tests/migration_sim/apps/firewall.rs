@@ -6,10 +6,10 @@ use std::marker::PhantomData;
 use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
 use cora_core::key::FiveTuple;
 use cora_core::packet::Packet;
+use cora_core::state::Stored as _;
 use cora_core::state::{Home, Memory, OutOfMemory, Place, Reach, Table};
 use cora_core::tcp::TcpState;
 use cora_core::verdict::{Drop, Transmit, Verdict, reasons};
-use cora_core::state::Stored as _;
 
 use super::wrapped::Wrapped;
 use super::{SimApp, Variant, keyed, plain};

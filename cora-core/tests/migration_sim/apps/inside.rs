@@ -5,9 +5,7 @@ use std::marker::PhantomData;
 use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
 use cora_core::key::{FiveTuple, InsideAddress, Key as _};
 use cora_core::packet::Packet;
-use cora_core::state::{
-    Home, Memory, OutOfMemory, Pinned, Place, Reach, Singleton, Stored, Table,
-};
+use cora_core::state::{Home, Memory, OutOfMemory, Pinned, Place, Reach, Singleton, Stored, Table};
 use cora_core::verdict::{Drop, Reason, Transmit, Verdict, reasons};
 
 use super::wrapped::Wrapped;

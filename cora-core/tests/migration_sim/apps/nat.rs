@@ -9,8 +9,8 @@ use cora_core::plain::Describe;
 use cora_core::state::commutative::{CountMin, Sum, TopK};
 use cora_core::state::table::Direction;
 use cora_core::state::{
-    Commutative, Home, Malformed, Memory, OutOfMemory, Pinned, Place, Reach, Replica, Replicated, Singleton,
-    Stored, Table,
+    Commutative, Home, Malformed, Memory, OutOfMemory, Pinned, Place, Reach, Replica, Replicated,
+    Singleton, Stored, Table,
 };
 use cora_core::verdict::{Drop, Reason, Transmit, Verdict, reasons};
 
@@ -137,7 +137,11 @@ fn answer(flow: &FiveTuple, public_port: u16) -> FiveTuple {
     FiveTuple { destination: PUBLIC, destination_port: public_port, ..flow.reversed() }
 }
 
-fn translate(packet: &mut Packet<'_>, session: &Session, direction: Direction) -> Result<(), Reason> {
+fn translate(
+    packet: &mut Packet<'_>,
+    session: &Session,
+    direction: Direction,
+) -> Result<(), Reason> {
     match direction {
         Direction::Original => {
             packet.set_source(PUBLIC)?;
