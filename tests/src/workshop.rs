@@ -70,7 +70,8 @@ pub fn programs(words: &[&str], plan: Option<&Path>, shelf: &str) -> BTreeMap<St
     let lock = lock();
     let mut command = building(words, plan);
     let ended = process::run(command.arg("--message-format=json-render-diagnostics"), BUILD);
-    let ended = ended.well(&format!("cargo build {}", words.join(" ")));
+    // Its messages on standard output are for programs.
+    assert_eq!(ended.code, Some(0), "cargo build {}\n{}", words.join(" "), ended.stderr);
     let shelf = target().join("programs").join(shelf);
     let copied = executables(&ended.stdout).into_iter().map(|(name, built)| {
         let copy = shelf.join(&name);

@@ -47,8 +47,7 @@ fn traffic(directory: &Path) -> Result<PathBuf, String> {
 }
 
 fn nat(nic: &str, input: &Path, output: &Path) -> Command {
-    let mut command =
-        cargo(&["run", "--quiet", "--release", "--package", "cargo-cora", "--", "cora"]);
+    let mut command = cargo(&["run", "--quiet", "--package", "cargo-cora", "--", "cora"]);
     command.args(["run", "nat", "--nic", nic, "--in"]).arg(input).arg("--out").arg(output);
     command
 }

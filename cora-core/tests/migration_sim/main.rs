@@ -1,9 +1,12 @@
 //! Results don't depend on the schedule: both halves of the protocol in one process, joined by queues
 //! of encoded messages and driven by a seeded scheduler, give what the host alone gives.
 //!
+//! Under Miri two programs do, with one seed each: the others' memory is used in the same ways.
+//!
 //! A failing seed is printed; `CORA_SEEDS=399..400` runs that one alone, and
 //! `CORA_SEEDS=20000 cargo test --release --package cora-core --test migration_sim` tries more.
 #![cfg(not(loom))]
+#![cfg_attr(miri, allow(dead_code, unused_imports, reason = "Miri runs some of the tests only"))]
 #![allow(unreachable_pub, missing_docs, reason = "a test's own modules")]
 
 mod apps;
@@ -22,14 +25,12 @@ use apps::counters::Counting;
 use apps::firewall::Firewall;
 use apps::inside::Inside;
 use apps::nat::Nat;
-#[cfg(not(miri))]
-use apps::{NoRollback, Unordered};
-use apps::{Share, SimApp};
+use apps::{NoRollback, Share, SimApp, Unordered};
 use link::Sabotage;
 use sim::Account;
 
 /// Packets of a case.
-const PACKETS: u32 = if cfg!(miri) { 60 } else { 400 };
+const PACKETS: u32 = if cfg!(miri) { 40 } else { 400 };
 
 /// All seeds, or one of so many.
 fn seeds(one_of: u64) -> Range<u64> {
@@ -61,7 +62,6 @@ fn holds<A: SimApp>(seeds: Range<u64>) -> Account {
 }
 
 /// Runs seeds until one shows a difference.
-#[cfg(not(miri))]
 fn is_noticed<A: SimApp>(sabotage: Sabotage) {
     for seed in seeds(1) {
         let case = traffic::make::<A>(seed, PACKETS);
@@ -99,10 +99,14 @@ fn nat() {
     let account = holds::<Nat<Share<1024>>>(seeds(1));
     did_everything(&account);
     assert!(few() || account.nic.punts > 100, "{account:?}");
+    if cfg!(miri) {
+        return;
+    }
     holds::<Nat<Share<512>>>(seeds(2));
     assert_eq!(holds::<Nat<Share<0>>>(seeds(10)).nic.offloads, 0);
 }
 
+#[cfg(not(miri))]
 #[test]
 fn balancer() {
     let account = holds::<Balancer<Share<1024>>>(seeds(1));
@@ -111,6 +115,7 @@ fn balancer() {
     holds::<Balancer<Share<512>>>(seeds(2));
 }
 
+#[cfg(not(miri))]
 #[test]
 fn firewall() {
     did_everything(&holds::<Firewall<Share<1024>>>(seeds(1)));
@@ -120,17 +125,18 @@ fn firewall() {
 #[test]
 fn inside() {
     did_everything(&holds::<Inside<Share<1024>>>(seeds(1)));
-    holds::<Inside<Share<512>>>(seeds(2));
+    if !cfg!(miri) {
+        holds::<Inside<Share<512>>>(seeds(2));
+    }
 }
 
+#[cfg(not(miri))]
 #[test]
 fn counters() {
     let account = holds::<Counting<Share<1024>>>(seeds(1));
     assert!(few() || account.nic.punts > 100, "{account:?}");
     holds::<Counting<Share<512>>>(seeds(2));
 }
-
-// What follows is about results, not about memory, so Miri need not see it.
 
 /// What shows that the rule of [`PlanFacts::host_ordered`](cora_core::app::PlanFacts) is needed: without
 /// it, ports are given in another order than that of arrival.

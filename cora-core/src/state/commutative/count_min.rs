@@ -153,13 +153,14 @@ mod tests {
     fn never_too_little_and_rarely_much_too_much() {
         let mut sketch = CountMin::<4, 1024>::EMPTY;
         let key = |n: u32| SourceAddress(Address::v4(n.to_be_bytes()));
-        for n in 0..2000_u32 {
+        let keys = if cfg!(miri) { 100 } else { 2000 };
+        for n in 0..keys {
             sketch.add(&key(n), u64::from(n));
             sketch.commit();
         }
         let whole = 2000 * 1999 / 2;
         let mut high = 0;
-        for n in 0..2000_u32 {
+        for n in 0..keys {
             let estimate = sketch.estimate(&key(n));
             assert!(estimate >= u64::from(n));
             high += u32::from(estimate > u64::from(n) + whole * 3 / 1024);

@@ -60,6 +60,12 @@ fn handle(packet: &Packet<'_>, connections: &mut Table<Connection>) -> Verdict {
 fn meter(packet: &Packet<'_>, meters: &mut Table<Meter>) -> Verdict {
     let flow = packet.five_tuple()?;
     let (bytes, now) = (packet.len() as u64, packet.now());
+    if op_of(packet) == op::CLOSE {
+        // Nothing is left of the flow.
+        meters.remove(&flow);
+        meters.remove(&flow.reversed());
+        return Transmit;
+    }
     match meters.get_mut(&flow) {
         Some(meter) => {
             meter.bytes += bytes;
