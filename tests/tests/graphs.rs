@@ -12,6 +12,12 @@ fn without_hash(text: &str, hash: &str) -> String {
     text.replace(hash, "<hash>")
 }
 
+/// Where things stand in the source changes with every line above them: left out.
+fn without_lines(json: &str) -> String {
+    let lines = json.lines().filter(|line| !line.trim_start().starts_with("\"line\":"));
+    lines.flat_map(|line| [line, "\n"]).collect()
+}
+
 #[test]
 fn are_as_kept() {
     let mut wrong = Vec::new();
@@ -21,7 +27,7 @@ fn are_as_kept() {
         let mermaid = without_hash(&mermaid::draw(&graph, Some(&plan)), &plan.hash);
         let pieces = [
             (format!("graphs/{example}.mmd"), mermaid),
-            (format!("graphs/{example}.json"), graph.to_json()),
+            (format!("graphs/{example}.json"), without_lines(&graph.to_json())),
             (format!("graphs/{example}.plan.json"), without_hash(&plan.to_json(), &plan.hash)),
         ];
         wrong.extend(pieces.iter().filter_map(|(name, text)| check(name, text).err()));

@@ -72,3 +72,21 @@ impl<A: App> Engine<A> {
         }
     }
 }
+
+/// Keeps a frame as it came, for when its packet is taken back.
+#[inline]
+pub(super) fn keep_words(to: &mut [u64], frame: &[u8]) {
+    let bytes = zerocopy::IntoBytes::as_mut_bytes(to);
+    if let Some(place) = bytes.get_mut(..frame.len()) {
+        place.copy_from_slice(frame);
+    }
+}
+
+/// Puts back what was kept.
+#[inline]
+pub(super) fn copy_words(from: &[u64], frame: &mut [u8]) {
+    let bytes = zerocopy::IntoBytes::as_bytes(from);
+    if let Some(original) = bytes.get(..frame.len()) {
+        frame.copy_from_slice(original);
+    }
+}

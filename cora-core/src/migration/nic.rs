@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use super::engine::{Engine, Ran};
+use super::engine::{Engine, Ran, copy_words, keep_words};
 use super::flows::{Flows, Record, Stage};
 use super::hold::HoldQueue;
 use super::{Outbox, ProtocolError, TICKETS};
@@ -485,18 +485,4 @@ enum Dispatch {
     Wait(u32),
     /// Of none of them.
     Host,
-}
-
-fn keep_words(to: &mut [u64], frame: &[u8]) {
-    let bytes = zerocopy::IntoBytes::as_mut_bytes(to);
-    if let Some(place) = bytes.get_mut(..frame.len()) {
-        place.copy_from_slice(frame);
-    }
-}
-
-fn copy_words(from: &[u64], frame: &mut [u8]) {
-    let bytes = zerocopy::IntoBytes::as_bytes(from);
-    if let Some(original) = bytes.get(..frame.len()) {
-        frame.copy_from_slice(original);
-    }
 }
