@@ -12,7 +12,7 @@
 //! | module | what |
 //! | --- | --- |
 //! | `start` | bare metal only: `_start`, arguments, panics |
-//! | `sys` | the seven system calls, for aarch64 and x86-64 Linux |
+//! | `sys` | the five system calls, for aarch64 and x86-64 Linux |
 //! | `link` | this side's ends of the rings |
 //! | [`serve`] | from the region's first word to the final report |
 #![cfg_attr(not(test), no_std)]

@@ -15,7 +15,7 @@ use cora_traffic::{Mode, Profile, SERVICE_V4};
 
 /// What is written at once by [`paced`]: about 50 packets.
 const PIECE: usize = 16 * 1024;
-const PAUSE: Duration = Duration::from_micros(200);
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// A capture on disk.
 #[derive(Clone, Debug)]
