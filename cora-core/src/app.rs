@@ -60,8 +60,9 @@ pub struct PlanFacts {
     pub hash: u64,
     /// Which side runs packets.
     pub sides: Sides,
-    /// Some state is pinned to the host and its order of access shows in results, so packets reach
-    /// the host in the order of their arrival, even across flows.
+    /// Packets reach the host in the order of their arrival, even across flows: a state pinned to the
+    /// host shows its order of access in results, or a state that travels has reply keys that its
+    /// handlers choose.
     pub host_ordered: bool,
     /// Flows need no entry to be owned by the NIC: no state travels.
     pub stateless_flows: bool,

@@ -70,6 +70,7 @@ pub fn programs(words: &[&str], plan: Option<&Path>, shelf: &str) -> BTreeMap<St
     let lock = lock();
     let mut command = building(words, plan);
     let ended = process::run(command.arg("--message-format=json-render-diagnostics"), BUILD);
+    assert!(!ended.stderr.contains("warning: unused"), "{}", ended.stderr);
     // Its messages on standard output are for programs.
     assert_eq!(ended.code, Some(0), "cargo build {}\n{}", words.join(" "), ended.stderr);
     let shelf = target().join("programs").join(shelf);
@@ -112,6 +113,40 @@ fn put(from: &Path, to: &Path) {
     if let Err(error) = done {
         panic!("{} to {}: {error}", from.display(), to.display());
     }
+}
+
+/// A package of its own around a program, as the README says that one looks.
+pub fn package(name: &str, program: &str) -> PathBuf {
+    let package = room(&format!("package-{name}"));
+    let cora = root().display();
+    let manifest = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+         [features]\nnic = []\n\n[dependencies]\ncora = {{ path = \"{cora}\" }}\n\n[build-dependencies]\n\
+         cora = {{ path = \"{cora}\", default-features = false, features = [\"build\"] }}\n\n[workspace]\n"
+    );
+    // The workspace's versions, so that nothing new has to be fetched.
+    let locked = std::fs::read_to_string(root().join("Cargo.lock")).unwrap_or_default();
+    let files = [
+        ("Cargo.toml", manifest.as_str()),
+        ("Cargo.lock", &locked),
+        ("build.rs", "fn main() { cora::build() }\n"),
+        ("src/main.rs", program),
+    ];
+    for (name, text) in files {
+        let path = package.join(name);
+        let directory = path.parent().unwrap_or(&package);
+        let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, text));
+        written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    }
+    package
+}
+
+/// The program of such a package under `plan`, with its NIC half, from a debug build.
+pub fn halves(package: &Path, plan: &Path, shelf: &str) -> PathBuf {
+    let manifest = package.join("Cargo.toml").display().to_string();
+    let built = programs(&["--features", "nic", "--manifest-path", &manifest], Some(plan), shelf);
+    assert_eq!(built.len(), 1, "{built:?}");
+    built.into_values().collect()
 }
 
 /// The command `cargo cora`.

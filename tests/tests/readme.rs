@@ -8,10 +8,9 @@ use std::time::Duration;
 use cora_tests::captures;
 use cora_tests::process::run;
 use cora_tests::tell;
-use cora_tests::workshop::{cargo, emulator, room, root, target};
+use cora_tests::workshop::{emulator, halves, package, root};
 use cora_traffic::Profile;
 
-const BUILD: Duration = Duration::from_mins(30);
 const RUN: Duration = Duration::from_mins(2);
 
 /// The program behind `<!-- program: name -->`.
@@ -22,33 +21,9 @@ fn program(name: &str) -> String {
     behind.split_once("```").unwrap().0.to_owned()
 }
 
-/// A package around the program, as the README says that one looks.
-fn package(name: &str, program: &str) -> PathBuf {
-    let package = room(&format!("readme-{name}"));
-    let cora = root().display();
-    let manifest = format!(
-        "[package]\nname = \"readme-{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
-         [features]\nnic = []\n\n[dependencies]\ncora = {{ path = \"{cora}\" }}\n\n[build-dependencies]\n\
-         cora = {{ path = \"{cora}\", default-features = false, features = [\"build\"] }}\n\n[workspace]\n"
-    );
-    std::fs::create_dir(package.join("src")).unwrap();
-    std::fs::write(package.join("Cargo.toml"), manifest).unwrap();
-    std::fs::write(package.join("build.rs"), "fn main() { cora::build() }\n").unwrap();
-    std::fs::write(package.join("src/main.rs"), program).unwrap();
-    // The workspace's versions, so that nothing new has to be fetched.
-    std::fs::copy(root().join("Cargo.lock"), package.join("Cargo.lock")).unwrap();
-    package
-}
-
 /// Builds both halves, under the plan.
 fn build(package: &Path, name: &str, plan: &str) -> PathBuf {
-    let mut build = cargo();
-    build.args(["build", "--features", "nic"]).current_dir(package).env("CORA_PLAN", plan);
-    let built = run(&mut build, BUILD).well(&format!("{name} under {plan}"));
-    assert!(!built.stderr.contains("warning: unused"), "{}", built.stderr);
-    let copy = package.join(format!("{name}-{plan}"));
-    std::fs::copy(target().join("debug").join(format!("readme-{name}")), &copy).unwrap();
-    copy
+    halves(package, Path::new(plan), &format!("readme-{name}-{plan}"))
 }
 
 /// Runs on a capture; the outcomes, and the final state.
@@ -66,7 +41,7 @@ fn outcomes(program: &Path, nic: &str, capture: &Path) -> (serde_json::Value, Ve
 
 /// Both sides, under two plans, agree with the host alone.
 fn agrees_everywhere(name: &str) -> serde_json::Value {
-    let package = package(name, &program(name));
+    let package = package(&format!("readme-{name}"), &program(name));
     let capture = package.join("flood.pcap");
     captures::generate(Profile::Flood, 3, 6_000, 600, &capture);
     let split = build(&package, name, "split");

@@ -117,7 +117,6 @@ fn miri() -> Verdict {
     // The proptest cases that a native run makes would take Miri hours. State memory is never given
     // back, which is no leak here.
     miri.env("PROPTEST_CASES", "4");
-    // Tests lend memory for the rest of the process, as the runtimes do.
     miri.env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-ignore-leaks");
     counted(miri.env("CARGO_TARGET_DIR", target("miri")))
 }

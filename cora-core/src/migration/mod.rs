@@ -21,9 +21,11 @@
 //! 1. *Within a flow.* Packets before the fence were passed on before it; packets after it wait in one
 //!    first-in-first-out queue until the transfer, and packets behind those wait behind them.
 //! 2. *At the host, across flows.* A state pinned to the host may show the order in which flows reach
-//!    it (who got which port). Under a plan with such a state ([`PlanFacts::host_ordered`]), whatever
-//!    is bound for the host waits behind held packets too, so the host sees packets in the order of
-//!    their arrival, under every plan and every schedule.
+//!    it (who got which port). And where a handler chooses the reply key of an entry that travels, a
+//!    packet that waits may be about to make the key that a later packet of an unknown flow bears.
+//!    Under a plan with such a state ([`PlanFacts::host_ordered`]), whatever is bound for the host
+//!    waits behind held packets too, so the host sees packets in the order of their arrival, under
+//!    every plan and every schedule.
 //!
 //! | module | concept |
 //! | --- | --- |

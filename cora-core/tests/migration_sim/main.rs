@@ -41,7 +41,7 @@ fn seeds(one_of: u64) -> Range<u64> {
         Some(Ok((from, to))) => number(from)..number(to),
         Some(Err(count)) => 0..number(count).div_ceil(one_of),
         None if cfg!(miri) => 0..1,
-        None => 0..300_u64.div_ceil(one_of),
+        None => 0..360_u64.div_ceil(one_of),
     }
 }
 

@@ -19,7 +19,7 @@ use thiserror::Error;
 
 pub use group::Group;
 
-use crate::graph::Graph;
+use crate::graph::{Graph, StateNode};
 use crate::nearest::nearest;
 use crate::plan::SHARE_OF;
 use crate::statement::Statement;
@@ -167,10 +167,7 @@ pub fn run(graph: &Graph, statement: &Statement) -> Result<Decision, Vec<PlanErr
     }
     let reasons = reasons::run(graph, statement, &places, &group);
     let host_ordered = statement.sides == Sides::Split
-        && graph.states.iter().any(|state| {
-            // Who reads first shows in no result, so a read-mostly state wants no order.
-            places.get(&state.name) == Some(&Place::Host) && state.kind != Kind::ReadMostly
-        });
+        && graph.states.iter().any(|state| order_shows(state, places.get(&state.name).copied()));
     Ok(Decision {
         sides: statement.sides,
         stateless_flows: group.state.is_none(),
@@ -180,6 +177,18 @@ pub fn run(graph: &Graph, statement: &Statement) -> Result<Decision, Vec<PlanErr
         reasons,
         places,
     })
+}
+
+/// Whether results show the order in which packets of different flows reach the host.
+fn order_shows(state: &StateNode, place: Option<Place>) -> bool {
+    match place {
+        // Who reads first shows in no result, so a read-mostly state wants no order.
+        Some(Place::Host) => state.kind != Kind::ReadMostly,
+        // A packet that waits at the NIC may be about to choose a reply key, and any other packet may
+        // turn out to bear it.
+        Some(Place::Travels) => state.keyed.as_ref().is_some_and(|keyed| keyed.translates),
+        Some(Place::Nic | Place::Replica) | None => false,
+    }
 }
 
 /// Of 1024 flows, how many the NIC may own.

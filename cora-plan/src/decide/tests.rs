@@ -107,6 +107,11 @@ fn only_a_state_whose_order_shows_orders_the_host() {
     let pool = program([plain("Ports", Kind::Singleton)]);
     assert!(decide(&pool, "").host_ordered);
     assert!(!decide(&pool, "[plan]\nuse = \"nic-only\"").host_ordered);
+    let mut sessions = program([keyed("Session", "FiveTuple", true)]);
+    assert!(!decide(&sessions, "").host_ordered);
+    sessions.states[0].keyed.as_mut().expect("keyed").translates = true;
+    assert!(decide(&sessions, "").host_ordered, "a chosen reply key");
+    assert!(!decide(&sessions, "[plan]\nuse = \"nic-only\"").host_ordered);
 }
 
 #[test]
