@@ -1,0 +1,63 @@
+//! One figure: what Cora took, what its baseline took, and what was aimed at.
+
+use serde::Serialize;
+
+use crate::turns::Turns;
+
+/// A comparison. `ratio` is above 1 where Cora is better.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Figure {
+    pub(crate) name: String,
+    pub(crate) cora: f64,
+    pub(crate) baseline: f64,
+    pub(crate) baseline_name: &'static str,
+    pub(crate) ratio: f64,
+    /// The least ratio that is aimed at.
+    pub(crate) goal: f64,
+    pub(crate) unit: &'static str,
+    /// Of the two, the larger half distance between the quartiles, as a part of the median.
+    pub(crate) spread: f64,
+}
+
+impl Figure {
+    /// Times per operation: less is better.
+    pub(crate) fn of_times(
+        name: String,
+        cora: &Turns,
+        baseline: &Turns,
+        baseline_name: &'static str,
+        goal: f64,
+    ) -> Self {
+        let spread = cora.spread().max(baseline.spread());
+        let (cora, baseline) = (cora.median(), baseline.median());
+        let ratio = baseline / cora;
+        Self { name, cora, baseline, baseline_name, ratio, goal, unit: "ns", spread }
+    }
+
+    /// As one line: JSON, or for people.
+    pub(crate) fn line(&self, json: bool) -> String {
+        if json {
+            return serde_json::to_string(self).unwrap_or_default();
+        }
+        let Self { name, cora, baseline, baseline_name, ratio, goal, unit, spread } = self;
+        let reached = if ratio >= goal { "reached" } else { "missed" };
+        format!(
+            "{name:<34} {cora:>8.1} {unit:<6} {baseline_name} {baseline:.1}, ratio {ratio:.2} \
+             ± {:.0} %, goal {goal:.2} {reached}",
+            spread * 100.0
+        )
+    }
+}
+
+/// The machine that measures.
+pub(crate) fn machine() -> String {
+    let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let count = std::thread::available_parallelism().map_or(1, usize::from);
+    format!(
+        "{} × {}, {}; ratios above 1: Cora is better",
+        count,
+        name.map_or("unknown CPU", |(_, name)| name),
+        std::env::consts::ARCH,
+    )
+}

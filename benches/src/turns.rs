@@ -1,0 +1,54 @@
+//! Contestants that take turns, so that a disturbance of the machine meets all of them.
+
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// What its turns took a contestant, in ns per operation.
+#[derive(Clone, Debug)]
+pub(crate) struct Turns {
+    sorted: Vec<f64>,
+}
+
+impl Turns {
+    pub(crate) fn new(mut turns: Vec<f64>) -> Self {
+        turns.sort_by(f64::total_cmp);
+        Self { sorted: turns }
+    }
+
+    pub(crate) fn median(&self) -> f64 {
+        self.sorted.get(self.sorted.len() / 2).copied().unwrap_or(f64::NAN)
+    }
+
+    /// Half the distance between the quartiles, as a part of the median.
+    pub(crate) fn spread(&self) -> f64 {
+        let at = |part: usize| self.sorted[(self.sorted.len() - 1) * part / 4];
+        (at(3) - at(1)) / 2.0 / self.median()
+    }
+}
+
+/// CPU time of this thread.
+pub(crate) fn cpu_time() -> Duration {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec.cast_unsigned(), u32::try_from(now.tv_nsec).unwrap_or_default())
+}
+
+/// One who takes turns: does its work once, and says how many operations that was.
+pub(crate) type Contestant<'a> = &'a mut dyn FnMut() -> u64;
+
+/// Lets each contestant do its work `count` times, after one time that does not count.
+pub(crate) fn take<const N: usize>(count: usize, contestants: [Contestant<'_>; N]) -> [Turns; N] {
+    let mut turns = [const { Vec::new() }; N];
+    let mut contestants = contestants;
+    for turn in 0..=count {
+        for (contestant, turns) in contestants.iter_mut().zip(&mut turns) {
+            let start = cpu_time();
+            let operations = contestant();
+            let took = cpu_time().saturating_sub(start);
+            if turn > 0 {
+                turns.push(took.as_nanos() as f64 / operations as f64);
+            }
+        }
+    }
+    turns.map(Turns::new)
+}
