@@ -34,6 +34,12 @@ impl Figure {
         Self { name, cora, baseline, baseline_name, ratio, goal, unit: "ns", spread }
     }
 
+    /// Bytes: less is better, and the baseline is the goal.
+    pub(crate) fn of_bytes(name: String, cora: f64, baseline: f64, of: &'static str) -> Self {
+        let (ratio, goal) = (baseline / cora, 1.0);
+        Self { name, cora, baseline, baseline_name: of, ratio, goal, unit: "bytes", spread: 0.0 }
+    }
+
     /// As one line: JSON, or for people.
     pub(crate) fn line(&self, json: bool) -> String {
         if json {

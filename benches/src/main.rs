@@ -11,12 +11,14 @@
 //! | module | concept |
 //! | --- | --- |
 //! | `figure` | one figure, and how it is printed |
+//! | `keys` | keys, and how often each is asked for |
 //! | `turns` | contestants that take turns |
 //! | `table` | the flow table against hashbrown |
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command's output")]
 
 mod figure;
+mod keys;
 mod table;
 mod turns;
 

@@ -1,6 +1,192 @@
 //! The flow table against hashbrown with foldhash: a key of 13 bytes, a value of 32.
 
+use std::hash::BuildHasher as _;
+
+use cora_core::state::table::ahead::ALONE;
+use cora_core::state::table::raw::{RawTable, Shape};
+use cora_core::state::{Line, Memory, NO_FLOW, Visit};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
 use crate::figure::Figure;
+use crate::keys::{Skew, Tuple4, Value};
+use crate::turns::take;
+
+const BASELINE: &str = "hashbrown+foldhash";
+/// Operations of a turn.
+const TURN: usize = 1 << 20;
+const BATCH: usize = 32;
+
+type Table = RawTable<Tuple4, Value>;
+type Map = HashMap<Tuple4, Value, RandomState>;
+
+/// The two contestants, with the same contents.
+struct Ring {
+    entries: u64,
+    table: Table,
+    map: Map,
+}
 
 /// Measures look-ups, misses and churn.
-pub(crate) fn run(_quick: bool, _tell: &mut dyn FnMut(Figure)) {}
+pub(crate) fn run(quick: bool, tell: &mut dyn FnMut(Figure)) {
+    let sizes: &[u64] = if quick { &[1_000, 1_000_000] } else { &[1_000, 1_000_000, 8_000_000] };
+    let turns = if quick { 5 } else { 11 };
+    for entries in sizes {
+        let mut ring = Ring::of(*entries);
+        for skew in [Skew::Zipf, Skew::Uniform] {
+            tell(ring.hits(skew, turns));
+        }
+        tell(ring.misses(turns));
+        tell(ring.churn(turns));
+    }
+    tell(bytes_per_entry());
+}
+
+fn shape(entries: u64) -> Shape {
+    Shape { capacity: entries as u32, spare: 0, idle: u64::MAX / 4, reply: false }
+}
+
+const VISIT: Visit = Visit { now: 1, horizon: 1, undo: false, flow: NO_FLOW, ahead: ALONE };
+
+impl Ring {
+    fn of(entries: u64) -> Self {
+        let shape = shape(entries);
+        let lines = vec![Line::ZERO; Table::bytes(shape).div_ceil(Line::BYTES) + 16].leak();
+        let mut memory = Memory::new(lines).with_seed(RandomState::default().hash_one(0));
+        #[expect(clippy::expect_used, reason = "the memory was made for it")]
+        let mut table = Table::create(&mut memory, shape).expect("there is memory");
+        let mut map = Map::with_capacity_and_hasher(entries as usize, RandomState::default());
+        table.begin(VISIT);
+        for number in 0..entries {
+            let key = Tuple4::of_number(number);
+            let inserted = table.insert(key, None, Value::default());
+            assert!(inserted.is_ok(), "there is room for {entries}");
+            map.insert(key, Value::default());
+        }
+        Self { entries, table, map }
+    }
+
+    fn name(&self, what: &str) -> String {
+        let size = match self.entries {
+            millions @ 1_000_000.. => format!("{}M", millions / 1_000_000),
+            thousands => format!("{}k", thousands / 1_000),
+        };
+        format!("table/{what}/{size}")
+    }
+
+    /// Finds and changes, in batches as a burst of packets does.
+    fn hits(&mut self, skew: Skew, turns: usize) -> Figure {
+        let draws = skew.draws(self.entries, TURN, 7);
+        let keys: Vec<Tuple4> = draws.into_iter().map(Tuple4::of_number).collect();
+        let Self { table, map, .. } = self;
+        let [cora, peer] = take(
+            turns,
+            [
+                &mut || {
+                    let found: u64 = keys.chunks(BATCH).map(|batch| find(table, batch)).sum();
+                    assert_eq!(found, keys.len() as u64);
+                    found
+                },
+                &mut || {
+                    let mut found = 0;
+                    for key in &keys {
+                        if let Some(value) = map.get_mut(key) {
+                            value.0[0] += 1;
+                            found += 1;
+                        }
+                    }
+                    found
+                },
+            ],
+        );
+        let goal = match (skew, self.entries) {
+            (_, ..1_000_000) => 1.0,
+            (Skew::Zipf, _) => 2.0,
+            (Skew::Uniform, _) => 1.2,
+        };
+        Figure::of_times(self.name(&format!("hit-{}", skew.name())), &cora, &peer, BASELINE, goal)
+    }
+
+    fn misses(&mut self, turns: usize) -> Figure {
+        let draws = Skew::Uniform.draws(self.entries, TURN, 8);
+        let entries = self.entries;
+        let keys: Vec<Tuple4> =
+            draws.into_iter().map(|number| Tuple4::of_number(number + entries)).collect();
+        let Self { table, map, .. } = self;
+        let [cora, peer] = take(
+            turns,
+            [
+                &mut || {
+                    let found: u64 = keys.chunks(BATCH).map(|batch| find(table, batch)).sum();
+                    assert_eq!(found, 0);
+                    keys.len() as u64
+                },
+                &mut || {
+                    let found = keys.iter().filter(|key| map.contains_key(*key)).count();
+                    assert_eq!(found, 0);
+                    keys.len() as u64
+                },
+            ],
+        );
+        Figure::of_times(self.name("miss"), &cora, &peer, BASELINE, 1.0)
+    }
+
+    /// Takes the oldest entry out and puts a new one in, of a full table.
+    fn churn(&mut self, turns: usize) -> Figure {
+        let Self { table, map, entries } = self;
+        let count = TURN as u64 / 4;
+        let (mut of_table, mut of_map) = (0, 0);
+        let [cora, peer] = take(
+            turns,
+            [
+                &mut || {
+                    for number in of_table..of_table + count {
+                        table.begin(VISIT);
+                        let gone = table.remove(&Tuple4::of_number(number));
+                        let key = Tuple4::of_number(number + *entries);
+                        let put = table.insert(key, None, Value::default());
+                        assert!(gone.is_some() && put.is_ok());
+                    }
+                    of_table += count;
+                    count
+                },
+                &mut || {
+                    for number in of_map..of_map + count {
+                        let gone = map.remove(&Tuple4::of_number(number));
+                        let key = Tuple4::of_number(number + *entries);
+                        assert!(gone.is_some() && map.insert(key, Value::default()).is_none());
+                    }
+                    of_map += count;
+                    count
+                },
+            ],
+        );
+        Figure::of_times(self.name("churn"), &cora, &peer, BASELINE, 1.0)
+    }
+}
+
+/// Finds a batch; how many were there.
+fn find(table: &mut Table, batch: &[Tuple4]) -> u64 {
+    let mut found = 0;
+    for (packet, key) in (0..).zip(batch) {
+        table.hint(packet, Some(key));
+    }
+    for packet in 0..batch.len() as u8 {
+        table.guess(packet);
+    }
+    for (ahead, key) in (0..).zip(batch) {
+        table.begin(Visit { ahead, ..VISIT });
+        if let Some((_, value)) = table.find_mut(key) {
+            value.0[0] += 1;
+            found += 1;
+        }
+    }
+    found
+}
+
+/// At its stated capacity; the goal is 80 bytes.
+fn bytes_per_entry() -> Figure {
+    let entries = 8_000_000;
+    let cora = Table::bytes(shape(entries)) as f64 / entries as f64;
+    Figure::of_bytes("table/bytes-per-entry".to_owned(), cora, 80.0, "goal")
+}

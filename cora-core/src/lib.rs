@@ -37,6 +37,7 @@ pub mod migration;
 pub mod outcome;
 pub mod packet;
 pub mod plain;
+mod prefetch;
 pub mod region;
 pub mod ring;
 pub mod state;

@@ -6,6 +6,7 @@
 mod table_support;
 
 use cora_core::state::Visit;
+use cora_core::state::table::ahead::ALONE;
 use cora_core::state::table::raw::Shape;
 use cora_core::state::table::travelling::ImportError;
 use cora_core::state::table::{InsertError, Travelling};
@@ -22,6 +23,8 @@ enum Step {
         undo: bool,
         keep: bool,
         flow: u32,
+        /// What the packet after this one will be said to look up.
+        announced: Small,
     },
     Get(Small),
     Change(Small, u32),
@@ -70,8 +73,16 @@ fn small() -> impl Strategy<Value = Small> {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let packet = (later(), prop::bool::weighted(0.2), any::<bool>(), any::<bool>(), 0..=FLOWS)
-        .prop_map(|(later, lag, undo, keep, flow)| Step::Packet { later, lag, undo, keep, flow });
+    let packet =
+        (later(), prop::bool::weighted(0.2), any::<bool>(), any::<bool>(), 0..=FLOWS, small())
+            .prop_map(|(later, lag, undo, keep, flow, announced)| Step::Packet {
+                later,
+                lag,
+                undo,
+                keep,
+                flow,
+                announced,
+            });
     prop_oneof![
         6 => packet,
         3 => small().prop_map(Step::Get),
@@ -91,6 +102,8 @@ struct Pair {
     model: Model,
     /// The model before the packet, if the packet can be taken back.
     before: Option<Model>,
+    /// The packet's number in its burst.
+    packet: u8,
 }
 
 impl Pair {
@@ -103,7 +116,7 @@ impl Pair {
             horizon: 0,
             flow: FLOWS,
         };
-        Self { table: table(shape), model, before: None }
+        Self { table: table(shape), model, before: None, packet: 0 }
     }
 
     fn end_packet(&mut self, keep: bool) {
@@ -129,8 +142,16 @@ impl Pair {
         }
         model.flow = flow;
         model.touched.clear();
-        self.table.begin(Visit { now: model.now, horizon: model.horizon, undo, flow });
+        let Model { now, horizon, .. } = *model;
+        self.table.begin(Visit { now, horizon, undo, flow, ahead: self.packet });
         self.before = undo.then(|| model.clone());
+    }
+
+    /// What the packet after this one will look up, in a burst of two: this one may still change it.
+    fn announce(&mut self, key: Small) {
+        self.packet ^= 1;
+        self.table.hint(self.packet, Some(&key));
+        self.table.guess(self.packet);
     }
 
     /// Whether the table may say that it is full.
@@ -182,9 +203,10 @@ impl Pair {
     fn step(&mut self, step: &Step) -> Result<(), TestCaseError> {
         let idle = self.model.shape.idle;
         match *step {
-            Step::Packet { later, lag, undo, keep, flow } => {
+            Step::Packet { later, lag, undo, keep, flow, announced } => {
                 self.end_packet(keep);
                 self.begin_packet(later.of(idle), lag, undo, flow);
+                self.announce(announced);
             }
             Step::Get(key) => {
                 let wanted = self.model.find(key).map(|(_, value)| *value);
@@ -253,7 +275,7 @@ impl Pair {
         let wanted = self.model.alive();
         let mut found = Vec::new();
         self.table.each_alive(self.model.now, &mut |entry| {
-            found.push((entry.key, entry.reply, entry.used.get(), entry.value));
+            found.push((entry.key, entry.reply, entry.used, entry.value));
         });
         found.sort_unstable();
         let plain = |entry: &Entry| (entry.key, entry.reply, entry.used, entry.value);
@@ -261,10 +283,7 @@ impl Pair {
         for entry in &wanted {
             for key in [entry.key, entry.reply] {
                 let flow = (entry.flow < FLOWS).then_some(entry.flow);
-                prop_assert_eq!(
-                    self.table.flow_of(&cora_core::key::Key::words(&key), self.model.now),
-                    flow
-                );
+                prop_assert_eq!(self.table.flow_of(&key, self.model.now), flow);
             }
         }
         for flow in 0..FLOWS {
@@ -332,7 +351,7 @@ const SHAPE: Shape = Shape { capacity: 200, spare: 200, idle: 6400, reply: true 
 #[test]
 fn more_writes_than_can_be_taken_back_are_told_and_taken_back() {
     let mut table = table(SHAPE);
-    let visit = |now, undo| Visit { now, horizon: now, undo, flow: 0 };
+    let visit = |now, undo| Visit { now, horizon: now, undo, flow: 0, ahead: ALONE };
     table.begin(visit(1, false));
     for key in 0..100 {
         table.insert(Small(key), Some(Small(key + 100)), u32::from(key)).unwrap();
@@ -370,7 +389,7 @@ fn more_writes_than_can_be_taken_back_are_told_and_taken_back() {
 #[test]
 fn an_insertion_that_fails_changes_nothing() {
     let mut table = table(SHAPE);
-    table.begin(Visit { now: 1, horizon: 1, undo: false, flow: 0 });
+    table.begin(Visit { now: 1, horizon: 1, undo: false, flow: 0, ahead: ALONE });
     table.insert(Small(1), Some(Small(11)), 1).unwrap();
     table.insert(Small(2), Some(Small(12)), 2).unwrap();
     assert_eq!(table.insert(Small(1), Some(Small(12)), 3), Err(InsertError::KeyTaken));
@@ -381,7 +400,7 @@ fn an_insertion_that_fails_changes_nothing() {
 fn what_comes_back_finds_room_in_a_full_table() {
     let shape = Shape { capacity: 3, spare: 3, ..SHAPE };
     let mut table = table(shape);
-    table.begin(Visit { now: 10, horizon: 10, undo: false, flow: 0 });
+    table.begin(Visit { now: 10, horizon: 10, undo: false, flow: 0, ahead: ALONE });
     for key in 0..3 {
         table.insert(Small(key), None, 0).unwrap();
     }
@@ -403,9 +422,9 @@ fn what_comes_back_finds_room_in_a_full_table() {
 fn a_late_arrival_is_freed_as_soon_as_one_that_was_always_here() {
     let shape = Shape { capacity: 1, spare: 0, ..SHAPE };
     let mut table = table(shape);
-    table.begin(Visit { now: 100_000, horizon: 95_000, undo: false, flow: 0 });
+    table.begin(Visit { now: 100_000, horizon: 95_000, undo: false, flow: 0, ahead: ALONE });
     let entry = Entry { key: Small(1), reply: Small(1), used: 90_000, value: 1, flow: 0 };
     assert_eq!(table.import_entry(&entry.encode(), 0, 1), Ok(90_000));
-    table.begin(Visit { now: 100_100, horizon: 100_100, undo: false, flow: 0 });
+    table.begin(Visit { now: 100_100, horizon: 100_100, undo: false, flow: 0, ahead: ALONE });
     assert_eq!(table.insert(Small(2), None, 0), Ok(()));
 }

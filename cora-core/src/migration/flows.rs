@@ -12,6 +12,7 @@ use crate::key::Key;
 use crate::message::MAX_KEYS;
 use crate::plain::{Describe, Plain};
 use crate::state::table::Travelling;
+use crate::state::table::ahead::ALONE;
 use crate::state::table::raw::{RawTable, Shape};
 use crate::state::table::travelling::ImportError;
 use crate::state::{MAX_PIECE, Memory, NO_FLOW, OutOfMemory, Place, Visit};
@@ -114,10 +115,9 @@ impl<A: App> Flows<A> {
     /// Bytes of [`Memory`] that [`Self::create`] takes.
     pub fn bytes(app: &mut A) -> usize {
         let shape = Self::shape(app);
-        let mut tables = 0;
-        each_travelling(app, &mut |_, _| tables += 1);
-        let heads = (shape.capacity as usize * 4).next_multiple_of(64);
-        RawTable::<A::Group, Record>::bytes(shape) + tables * heads
+        let mut attached = 0;
+        each_travelling(app, &mut |_, table| attached += table.attached_bytes(shape.capacity));
+        RawTable::<A::Group, Record>::bytes(shape) + attached
     }
 
     /// Makes room to know flows, and lets the tables know their entries by them.
@@ -146,19 +146,18 @@ impl<A: App> Flows<A> {
     /// A packet of this time is next, and none older than `horizon` will come.
     #[inline]
     pub fn begin(&mut self, now: u64, horizon: u64) {
-        self.records.begin(Visit { now, horizon, undo: false, flow: NO_FLOW });
+        self.records.begin(Visit { now, horizon, undo: false, flow: NO_FLOW, ahead: ALONE });
     }
 
     /// The flow that a packet with this group key belongs to. A flow that had no packet for long is
     /// forgotten, unless packets of it still wait: `left` is how many packets ever left the queue.
     #[inline]
     pub fn find(&mut self, app: &mut A, group: &A::Group, now: u64, left: u64) -> Option<u32> {
-        let words = group.words();
         let number = self
             .records
-            .number_of(&words)
-            .or_else(|| Self::find_by_entry(app, &words, now))
-            .or_else(|| self.records.number_of(&group.reply()?.words()))?;
+            .number_of(group)
+            .or_else(|| Self::find_by_entry(app, group, now))
+            .or_else(|| self.records.number_of(&group.reply()?))?;
         let record = self.records.entry(number)?;
         let recent = now.saturating_sub(record.used.get()) < self.idle;
         if !recent && record.value.queued_until <= left {
@@ -178,13 +177,9 @@ impl<A: App> Flows<A> {
         self.records.set_used(number, now);
     }
 
-    fn find_by_entry(app: &mut A, words: &[u64; 5], now: u64) -> Option<u32> {
+    fn find_by_entry(app: &mut A, group: &A::Group, now: u64) -> Option<u32> {
         let mut found = None;
-        each_travelling(app, &mut |_, table| {
-            if found.is_none() && table.key_type() == TypeId::of::<A::Group>() {
-                found = table.flow_of(words, now);
-            }
-        });
+        each_travelling(app, &mut |_, table| found = found.or_else(|| table.flow_of(group, now)));
         found
     }
 
@@ -192,7 +187,7 @@ impl<A: App> Flows<A> {
     pub fn reserve(&mut self, app: &mut A, group: &A::Group) -> Option<u32> {
         // Frees a forgotten record of the same flow, whose number may then be the next.
         for key in [Some(*group), group.reply()].into_iter().flatten() {
-            if let Some(number) = self.records.number_of(&key.words()) {
+            if let Some(number) = self.records.number_of(&key) {
                 self.remove(app, number);
             }
         }

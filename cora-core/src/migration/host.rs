@@ -9,6 +9,7 @@ use crate::key::Key;
 use crate::message::{Message, Report, Stamp};
 use crate::packet::Packet;
 use crate::plain::Plain;
+use crate::state::table::ahead::ALONE;
 use crate::state::{EveryState, Memory, NO_FLOW, OutOfMemory, Visit};
 use crate::verdict::Forward;
 
@@ -148,6 +149,7 @@ impl<A: App> HostHalf<A> {
             horizon: stamp.horizon,
             undo: false,
             flow: flow.unwrap_or(NO_FLOW),
+            ahead: ALONE,
         };
         let ran = self.engine.run::<EveryState>(&mut packet, visit);
         self.report.packets += 1;

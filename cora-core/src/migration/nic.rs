@@ -11,6 +11,7 @@ use crate::key::Key;
 use crate::message::{MAX_FRAME, Message, Report, Stamp, offered_keys};
 use crate::packet::Packet;
 use crate::plain::Plain;
+use crate::state::table::ahead::ALONE;
 use crate::state::{Memory, NO_FLOW, OutOfMemory, Place, Reach, Visit};
 use crate::verdict::Forward;
 
@@ -143,7 +144,7 @@ impl<A: App> NicHalf<A> {
             Sides::HostOnly => self.pass_on(stamp, frame, io),
             Sides::NicOnly => {
                 let now = stamp.meta.now;
-                let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW };
+                let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead: ALONE };
                 let mut packet = Packet::new(frame, stamp.meta);
                 let ran = self.engine.run::<NicReach<A>>(&mut packet, visit);
                 self.finish(ran, stamp, packet.frame(), io);
@@ -307,7 +308,8 @@ impl<A: App> NicHalf<A> {
         io: &mut (impl Outbox + Wire),
     ) -> bool {
         keep_words(self.original, frame);
-        let visit = Visit { now: stamp.meta.now, horizon: stamp.horizon, undo: true, flow };
+        let visit =
+            Visit { now: stamp.meta.now, horizon: stamp.horizon, undo: true, flow, ahead: ALONE };
         let mut packet = Packet::new(frame, stamp.meta);
         let ran = self.engine.run::<NicReach<A>>(&mut packet, visit);
         if matches!(ran, Ran::Punted) {

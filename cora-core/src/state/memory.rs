@@ -16,6 +16,18 @@ impl Line {
     pub const ZERO: Self = Self([0; 8]);
     /// Bytes of a line.
     pub const BYTES: usize = 64;
+
+    /// The line as words.
+    #[inline]
+    pub(crate) const fn words(&self) -> &[u64; 8] {
+        &self.0
+    }
+
+    /// The line as words, to change.
+    #[inline]
+    pub(crate) const fn words_mut(&mut self) -> &mut [u64; 8] {
+        &mut self.0
+    }
 }
 
 /// Zero-filled memory, handed out from front to back and never taken back.
@@ -87,6 +99,11 @@ impl Memory {
         Ok(unsafe { core::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), count) })
     }
 
+    /// `count` lines of zeroes.
+    pub fn take_lines(&mut self, count: usize) -> Result<&'static mut [Line], OutOfMemory> {
+        self.cut(count * Line::BYTES)
+    }
+
     fn cut(&mut self, bytes: usize) -> Result<&'static mut [Line], OutOfMemory> {
         let count = bytes / Line::BYTES;
         if count > self.lines.len() {
@@ -113,6 +130,11 @@ pub(crate) struct Arena<T: 'static> {
 }
 
 impl<T: 'static> Arena<T> {
+    /// Room for none.
+    pub(crate) const fn empty() -> Self {
+        Self { room: &mut [], made: 0 }
+    }
+
     /// Room for `count` values, none made.
     pub(crate) fn create(memory: &mut Memory, count: usize) -> Result<Self, OutOfMemory> {
         Ok(Self { room: memory.take(count)?, made: 0 })

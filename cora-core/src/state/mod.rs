@@ -129,6 +129,9 @@ pub struct Visit {
     pub undo: bool,
     /// The flow that new entries belong to; [`NO_FLOW`] when nothing ever moves.
     pub flow: u32,
+    /// The packet's number in its burst, if it was announced ([`Home::hint`]);
+    /// [`ALONE`](table::ahead::ALONE) otherwise.
+    pub ahead: u8,
 }
 
 /// In place of a flow's number: none.

@@ -43,7 +43,8 @@ pub type Subject = RawTable<Small, u32>;
 pub const FLOWS: u32 = 4;
 
 pub fn table(shape: Shape) -> Subject {
-    let bytes = Subject::bytes(shape) + 1024;
+    let entries = (shape.capacity + shape.spare) as usize;
+    let bytes = Subject::bytes(shape) + 12 * entries + 1024;
     let lines = vec![Line::ZERO; bytes.div_ceil(Line::BYTES)].leak();
     let mut memory = Memory::new(lines).with_seed(9);
     let mut table = Subject::create(&mut memory, shape).expect("there is memory");

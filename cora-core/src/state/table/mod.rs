@@ -1,8 +1,9 @@
 //! Keyed states: fixed capacity, one entry per key, in memory that the caller supplies.
 //!
 //! ```text
-//! index    open addressing, linear probing; a slot is (32 bits of hash, entry number + 1)
-//! entries  key, reply key, value, last use, links; numbered, never moved
+//! index    lines of ten slots; a slot is (16 bits of hash, entry number)
+//! entries  key, value, last use; numbered, never moved
+//! beside   what a hit does not read: links, reply keys that don't follow from the first key
 //! wheel    lazy timer wheel: an entry is looked at when it would expire if never used again,
 //!          and put back if it was; so expiry neither scans nor touches a line on a hit
 //! flows    per flow, a list of its entries: what travels when the flow moves
@@ -13,24 +14,28 @@
 //! | --- | --- |
 //! | [`raw`] | the table itself, generic over key and value: look-up, insert, remove |
 //! | `index` | keys to entry numbers |
-//! | `entry` | one entry, and the free list |
+//! | `entry` | one entry, and how it hangs together with others |
+//! | [`ahead`] | look-ups announced for a burst of packets |
+//! | `whole` | entries outside of the table: encoded, decoded, installed |
 //! | `wheel` | expiry |
 //! | `journal` | undo |
 //! | [`travelling`] | moving a flow's entries to the other side |
 
+pub mod ahead;
 mod entry;
 mod index;
 mod journal;
 pub mod raw;
 pub mod travelling;
 mod wheel;
+mod whole;
 
+pub use entry::Whole;
 pub use travelling::Travelling;
 
 use super::{DescribeItem, Home, Keyed, Kind, Malformed, Memory, OutOfMemory, Stored, Visit};
 use crate::plain::Plain;
 use crate::verdict::{Reason, Stop, reasons};
-use entry::Entry;
 use raw::{RawTable, Shape};
 
 /// Which of an entry's two keys found it.
@@ -206,7 +211,7 @@ impl<S: Keyed> Home for Table<S> {
         item: &mut DescribeItem<'_>,
     ) -> Result<(), Malformed> {
         let entry = RawTable::<S::Key, S>::decode(piece).ok_or(Malformed)?;
-        if now.saturating_sub(entry.used.get()) < S::IDLE {
+        if now.saturating_sub(entry.used) < S::IDLE {
             describe_entry(&entry, item);
         }
         Ok(())
@@ -231,7 +236,7 @@ impl<S: Keyed> Home for Table<S> {
     }
 }
 
-fn describe_entry<K: crate::key::Key, V: Plain>(entry: &Entry<K, V>, item: &mut DescribeItem<'_>) {
+fn describe_entry<K: crate::key::Key, V: Plain>(entry: &Whole<K, V>, item: &mut DescribeItem<'_>) {
     let mut key = [0; 64];
     entry.key.put(&mut key);
     item(&key[..K::SIZE], &mut |to| {
@@ -243,7 +248,7 @@ fn describe_entry<K: crate::key::Key, V: Plain>(entry: &Entry<K, V>, item: &mut 
             entry.reply.describe(to);
         }
         to.field("used");
-        to.number(u128::from(entry.used.get()));
+        to.number(u128::from(entry.used));
         to.field("value");
         entry.value.describe(to);
         to.close();

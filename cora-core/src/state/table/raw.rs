@@ -3,8 +3,9 @@
 use core::cell::Cell;
 
 use super::super::memory::{Arena, bytes_for};
-use super::super::{MAX_PIECE, Memory, NO_FLOW, OutOfMemory, Visit};
-use super::entry::{Entry, Links, NONE};
+use super::super::{Line, Memory, NO_FLOW, OutOfMemory, Visit};
+use super::ahead::{ALONE, Ahead};
+use super::entry::{Entry, InFlow, Links, NONE, Second, Whole};
 use super::index::Index;
 use super::journal::{Journal, Write};
 use super::wheel::{SLOTS, Wheel};
@@ -34,9 +35,14 @@ where
     K: 'static,
 {
     pub(super) shape: Shape,
-    hasher: FlowHasher,
-    index: Index,
+    pub(super) hasher: FlowHasher,
+    pub(super) index: Index,
     pub(super) entries: Arena<Entry<K, V>>,
+    /// How entries hang in the wheel, or together as free ones.
+    pub(super) links: Arena<Links>,
+    /// Reply keys that don't follow from the first key; as far as any entry ever had one.
+    replies: Arena<K>,
+    pub(super) ahead: Ahead,
     free: u32,
     alive: u32,
     pub(super) wheel: Wheel,
@@ -44,6 +50,8 @@ where
     visit: Visit,
     /// Per flow, the first of its entries, as number + 1; empty until flows are attached.
     pub(super) flow_heads: &'static mut [u32],
+    /// Per entry, the flow it belongs to; empty until flows are attached.
+    pub(super) in_flows: Arena<InFlow>,
     /// Entries that belong to no flow.
     pub(super) strays: u32,
 }
@@ -53,8 +61,11 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     pub const fn bytes(shape: Shape) -> usize {
         let capacity = shape.capacity as usize + shape.spare as usize;
         let keys = if shape.reply { capacity * 2 } else { capacity };
-        bytes_for::<u64>(Index::slots(keys))
+        let replies = if shape.reply { capacity } else { 0 };
+        Index::lines(keys) * Line::BYTES
             + bytes_for::<Entry<K, V>>(capacity)
+            + bytes_for::<Links>(capacity)
+            + bytes_for::<K>(replies)
             + bytes_for::<u32>(SLOTS)
             + Journal::<V>::BYTES
     }
@@ -68,12 +79,16 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             hasher: FlowHasher::new(memory.seed()),
             index: Index::create(memory, keys)?,
             entries: Arena::create(memory, capacity)?,
+            links: Arena::create(memory, capacity)?,
+            replies: Arena::create(memory, if shape.reply { capacity } else { 0 })?,
+            ahead: Ahead::NOTHING,
             free: NONE,
             alive: 0,
             wheel: Wheel::create(memory, shape.idle)?,
             journal: Journal::create(memory)?,
-            visit: Visit { now: 0, horizon: 0, undo: false, flow: NO_FLOW },
+            visit: Visit { now: 0, horizon: 0, undo: false, flow: NO_FLOW, ahead: ALONE },
             flow_heads: &mut [],
+            in_flows: Arena::empty(),
             strays: 0,
         })
     }
@@ -94,8 +109,11 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline]
     pub fn begin(&mut self, visit: Visit) {
         self.visit = visit;
+        self.ahead.turn(visit.ahead);
         self.journal.clear();
-        self.expire(visit.horizon, false);
+        if self.wheel.is_due(visit.horizon) {
+            self.expire(visit.horizon, false);
+        }
     }
 
     /// What the packet wrote stays.
@@ -114,7 +132,10 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         for number in (0..self.journal.len()).rev() {
             match self.journal.get(number) {
                 Some(Write::Insert(entry)) => self.release(entry),
-                Some(Write::Remove(entry)) => self.show(entry),
+                // The places that its keys had are free again.
+                Some(Write::Remove(entry)) => {
+                    let _ = self.show(entry);
+                }
                 Some(Write::Change(entry, before)) => {
                     if let Some(entry) = self.entries.get_mut(entry) {
                         entry.value = before;
@@ -177,22 +198,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             self.journal.give_up();
             return Err(InsertError::Full);
         };
-        self.place(
-            number,
-            Entry {
-                key,
-                reply,
-                used: Cell::new(self.visit.now),
-                value,
-                alive: false,
-                flow: NO_FLOW,
-                flow_links: Links::LOOSE,
-                wheel_slot: 0,
-                wheel_links: Links::LOOSE,
-            },
-        );
-        self.settle(number, self.visit.flow);
-        if self.visit.undo && !self.journal.note(Write::Insert(number)) {
+        self.place(number, &Whole { key, reply, used: self.visit.now, value });
+        let shown = self.settle(number, self.visit.flow);
+        if !shown || (self.visit.undo && !self.journal.note(Write::Insert(number))) {
             self.release(number);
             return Err(InsertError::Full);
         }
@@ -212,7 +220,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Likewise, if there are fewer entries than `most`.
-    fn next_below(&mut self, most: u32) -> Option<u32> {
+    pub(super) fn next_below(&mut self, most: u32) -> Option<u32> {
         let all_made =
             |table: &Self| table.free == NONE && table.entries.len() == table.entries.capacity();
         if self.alive >= most || all_made(self) {
@@ -236,13 +244,10 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.entries.get_mut(number).filter(|entry| entry.alive)
     }
 
-    /// The number of the entry that a key with these words finds, expired or not.
+    /// The number of the entry that the key finds, expired or not.
     #[inline]
-    pub fn number_of(&self, words: &[u64; 5]) -> Option<u32> {
-        self.index.find(self.hasher.hash(words), |number| {
-            self.entry(number)
-                .is_some_and(|entry| entry.key.words() == *words || entry.reply.words() == *words)
-        })
+    pub fn number_of(&self, key: &K) -> Option<u32> {
+        self.find(key).filter(|number| self.entry(*number).is_some())
     }
 
     /// Takes the entry with this number out, without a record of it.
@@ -250,64 +255,6 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         if self.entry(number).is_some() {
             self.release(number);
         }
-    }
-
-    /// Visits what is alive at `now`.
-    pub fn each_alive(&self, now: u64, visit: &mut dyn FnMut(&Entry<K, V>)) {
-        for number in 0..self.entries.len() as u32 {
-            if let Some(entry) = self.entry(number)
-                && now.saturating_sub(entry.used.get()) < self.shape.idle
-            {
-                visit(entry);
-            }
-        }
-    }
-
-    /// Hands out the encoding of each entry alive at `now`.
-    pub fn export(&self, now: u64, piece: &mut dyn FnMut(&[u8])) {
-        self.each_alive(now, &mut |entry| Self::encode(entry, piece));
-    }
-
-    /// Encodes an entry: keys, time of last use, value.
-    pub(super) fn encode(entry: &Entry<K, V>, piece: &mut dyn FnMut(&[u8])) {
-        const { assert!(2 * K::SIZE + 8 + V::SIZE <= MAX_PIECE, "the state's entry is too large") };
-        let mut bytes = [0; MAX_PIECE];
-        entry.key.put(&mut bytes);
-        entry.reply.put(&mut bytes[K::SIZE..]);
-        entry.used.get().put(&mut bytes[2 * K::SIZE..]);
-        entry.value.put(&mut bytes[2 * K::SIZE + 8..]);
-        piece(&bytes[..2 * K::SIZE + 8 + V::SIZE]);
-    }
-
-    /// Reads what [`Self::export`] wrote; the bytes come from the other side and are checked.
-    pub fn decode(bytes: &[u8]) -> Option<Entry<K, V>> {
-        if bytes.len() != 2 * K::SIZE + 8 + V::SIZE {
-            return None;
-        }
-        Some(Entry {
-            key: K::get(bytes)?,
-            reply: K::get(bytes.get(K::SIZE..)?)?,
-            used: Cell::new(u64::get(bytes.get(2 * K::SIZE..)?)?),
-            value: V::get(bytes.get(2 * K::SIZE + 8..)?)?,
-            alive: false,
-            flow: NO_FLOW,
-            flow_links: Links::LOOSE,
-            wheel_slot: 0,
-            wheel_links: Links::LOOSE,
-        })
-    }
-
-    /// Puts an entry from the other side in, with the flow it belongs to, unless there are `most`.
-    pub fn install(&mut self, entry: Entry<K, V>, flow: u32, most: u32) -> Result<(), InsertError> {
-        for key in [entry.key, entry.reply] {
-            if self.find_alive(&key).is_some() {
-                return Err(InsertError::KeyTaken);
-            }
-        }
-        let number = self.next_below(most).ok_or(InsertError::Full)?;
-        self.place(number, entry);
-        self.settle(number, flow);
-        Ok(())
     }
 
     /// Says when the entry with this number was last used; [`u64::MAX`] keeps it from expiring.
@@ -343,15 +290,41 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     #[inline]
     fn find(&self, key: &K) -> Option<u32> {
+        let guess = self.ahead.entry;
+        if self.entries.get(guess).is_some_and(|entry| entry.alive && self.is(guess, entry, key)) {
+            return Some(guess);
+        }
         let hash = self.hasher.hash(&key.words());
         self.index.find(hash, |number| {
-            self.entries.get(number).is_some_and(|entry| entry.key == *key || entry.reply == *key)
+            self.entries.get(number).is_some_and(|entry| self.is(number, entry, key))
         })
+    }
+
+    /// Whether the key is one of the entry's.
+    #[inline]
+    fn is(&self, number: u32, entry: &Entry<K, V>, key: &K) -> bool {
+        entry.key == *key
+            || match entry.second {
+                Second::None => false,
+                Second::Reversed => entry.key.reply().as_ref() == Some(key),
+                Second::Own => self.replies.get(number) == Some(key),
+            }
+    }
+
+    /// The entry's reply key; the key itself when it has none.
+    #[inline]
+    pub(super) fn reply_of(&self, number: u32, entry: &Entry<K, V>) -> K {
+        let reply = match entry.second {
+            Second::None => None,
+            Second::Reversed => entry.key.reply(),
+            Second::Own => self.replies.get(number).copied(),
+        };
+        reply.unwrap_or(entry.key)
     }
 
     /// The entry that the key finds; one that has expired is freed instead.
     #[inline]
-    fn find_alive(&mut self, key: &K) -> Option<u32> {
+    pub(super) fn find_alive(&mut self, key: &K) -> Option<u32> {
         let number = self.find(key)?;
         if self.entries.get(number).is_some_and(|entry| self.expired(entry)) {
             self.release(number);
@@ -371,8 +344,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     fn has_keys(&self, number: u32, key: &K, reply: &K) -> bool {
         self.entries.get(number).is_some_and(|entry| {
-            (entry.key == *key && entry.reply == *reply)
-                || (entry.key == *reply && entry.reply == *key)
+            let its = (entry.key, self.reply_of(number, entry));
+            its == (*key, *reply) || its == (*reply, *key)
         })
     }
 
@@ -401,46 +374,72 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Gives an entry the place that is next.
-    fn place(&mut self, number: u32, entry: Entry<K, V>) {
-        match self.entries.get_mut(number) {
-            Some(free) => {
-                self.free = free.flow_links.next;
-                *free = entry;
-            }
-            // The next one that was never used.
-            None => drop(self.entries.push(entry)),
+    pub(super) fn place(&mut self, number: u32, whole: &Whole<K, V>) {
+        let Whole { key, reply, used, value } = *whole;
+        let second = if reply == key {
+            Second::None
+        } else if key.reply() == Some(reply) {
+            Second::Reversed
+        } else {
+            self.keep_reply(number, reply);
+            Second::Own
+        };
+        let entry =
+            Entry { key, used: Cell::new(used), value, alive: false, second, wheel_slot: 0 };
+        if let Some(free) = self.entries.get_mut(number) {
+            *free = entry;
+            self.free = self.links.get(number).map_or(NONE, |links| links.next);
+            return;
+        }
+        // The next one that was never used.
+        if self.entries.push(entry).is_ok() {
+            let _ = self.links.push(Links::LOOSE);
+            // None, while no flows are attached.
+            let _ = self.in_flows.push(InFlow { flow: NO_FLOW, links: Links::LOOSE });
         }
     }
 
-    /// Makes a placed entry part of everything it hangs in.
-    fn settle(&mut self, number: u32, flow: u32) {
-        self.show(number);
+    fn keep_reply(&mut self, number: u32, reply: K) {
+        while self.replies.len() <= number as usize && self.replies.push(reply).is_ok() {}
+        if let Some(place) = self.replies.get_mut(number) {
+            *place = reply;
+        }
+    }
+
+    /// Makes a placed entry part of everything it hangs in; `false` when the index has no room for it.
+    pub(super) fn settle(&mut self, number: u32, flow: u32) -> bool {
+        let shown = self.show(number);
         let used = self.entries.get(number).map_or(0, |entry| entry.used.get());
         self.hang(number, used);
         self.join_flow(number, flow);
+        shown
     }
 
     /// Lets keys find the entry.
-    fn show(&mut self, number: u32) {
-        let Some(entry) = self.entries.get_mut(number) else { return };
-        entry.alive = true;
+    fn show(&mut self, number: u32) -> bool {
+        let Some(entry) = self.entries.get(number) else { return false };
+        let (key, reply) = (entry.key, self.reply_of(number, entry));
         self.alive += 1;
-        let (key, reply) = (entry.key, entry.reply);
-        self.index.insert(self.hasher.hash(&key.words()), number);
-        if reply != key {
-            self.index.insert(self.hasher.hash(&reply.words()), number);
-        }
+        self.set_alive(number, true);
+        let found = self.index.insert(self.hasher.hash(&key.words()), number);
+        found && (reply == key || self.index.insert(self.hasher.hash(&reply.words()), number))
     }
 
     /// Lets keys find the entry no more.
     fn hide(&mut self, number: u32) {
-        let Some(entry) = self.entries.get_mut(number).filter(|entry| entry.alive) else { return };
-        entry.alive = false;
+        let Some(entry) = self.entry(number) else { return };
+        let (key, reply) = (entry.key, self.reply_of(number, entry));
         self.alive -= 1;
-        let (key, reply) = (entry.key, entry.reply);
+        self.set_alive(number, false);
         self.index.remove(self.hasher.hash(&key.words()), number);
         if reply != key {
             self.index.remove(self.hasher.hash(&reply.words()), number);
+        }
+    }
+
+    fn set_alive(&mut self, number: u32, alive: bool) {
+        if let Some(entry) = self.entries.get_mut(number) {
+            entry.alive = alive;
         }
     }
 
@@ -448,8 +447,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     fn free(&mut self, number: u32) {
         self.unhang(number);
         self.leave_flow(number);
-        if let Some(entry) = self.entries.get_mut(number) {
-            entry.flow_links = Links { previous: NONE, next: self.free };
+        if let Some(links) = self.links.get_mut(number) {
+            *links = Links { previous: NONE, next: self.free };
             self.free = number;
         }
     }

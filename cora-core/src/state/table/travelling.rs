@@ -1,11 +1,12 @@
 //! Entries that travel with their flow: what the protocol of [`migration`](crate::migration) asks of
 //! a table.
 
-use core::any::TypeId;
+use core::any::{Any, TypeId};
 
+use super::super::memory::{Arena, bytes_for};
 use super::super::{Malformed, Memory, NO_FLOW, OutOfMemory};
 use super::InsertError;
-use super::entry::{Links, NONE};
+use super::entry::{InFlow, Links, NONE};
 use super::raw::RawTable;
 use crate::key::Key;
 use crate::plain::Plain;
@@ -24,6 +25,9 @@ pub trait Travelling {
     /// Makes room to know the entries of up to `flows` flows. Until then, entries belong to none.
     fn attach(&mut self, memory: &mut Memory, flows: u32) -> Result<(), OutOfMemory>;
 
+    /// Bytes of [`Memory`] that [`Self::attach`] takes.
+    fn attached_bytes(&self, flows: u32) -> usize;
+
     /// Most entries.
     fn capacity(&self) -> u32;
 
@@ -33,8 +37,9 @@ pub trait Travelling {
     /// The type of the key.
     fn key_type(&self) -> TypeId;
 
-    /// The flow of the entry that a key with these words finds at `now`.
-    fn flow_of(&self, words: &[u64; 5], now: u64) -> Option<u32>;
+    /// The flow of the entry that the key finds at `now`; none, if it is of another type than the
+    /// table's keys.
+    fn flow_of(&self, key: &dyn Any, now: u64) -> Option<u32>;
 
     /// Whether the flow has entries here.
     fn has_entries(&self, flow: u32) -> bool;
@@ -59,7 +64,15 @@ pub trait Travelling {
 impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
     fn attach(&mut self, memory: &mut Memory, flows: u32) -> Result<(), OutOfMemory> {
         self.flow_heads = memory.take_u32(flows as usize)?;
+        self.in_flows = Arena::create(memory, self.entries.capacity())?;
+        while self.in_flows.len() < self.entries.len()
+            && self.in_flows.push(InFlow { flow: NO_FLOW, links: Links::LOOSE }).is_ok()
+        {}
         Ok(())
+    }
+
+    fn attached_bytes(&self, flows: u32) -> usize {
+        bytes_for::<u32>(flows as usize) + bytes_for::<InFlow>(self.entries.capacity())
     }
 
     fn capacity(&self) -> u32 {
@@ -75,9 +88,11 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
     }
 
     #[inline]
-    fn flow_of(&self, words: &[u64; 5], now: u64) -> Option<u32> {
-        let entry = self.entry(self.number_of(words)?)?;
-        (entry.flow != NO_FLOW && !self.expired_at(entry, now)).then_some(entry.flow)
+    fn flow_of(&self, key: &dyn Any, now: u64) -> Option<u32> {
+        let number = self.number_of(key.downcast_ref()?)?;
+        let entry = self.entry(number)?;
+        let flow = self.in_flows.get(number)?.flow;
+        (flow != NO_FLOW && !self.expired_at(entry, now)).then_some(flow)
     }
 
     #[inline]
@@ -88,9 +103,10 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
     fn each_key(&self, flow: u32, visit: &mut dyn FnMut(&[u64; 5])) {
         self.each_of(flow, &mut |number| {
             let Some(entry) = self.entry(number) else { return };
+            let reply = self.reply_of(number, entry);
             visit(&entry.key.words());
-            if entry.reply != entry.key {
-                visit(&entry.reply.words());
+            if reply != entry.key {
+                visit(&reply.words());
             }
         });
     }
@@ -102,19 +118,19 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
     fn export_flow(&self, flow: u32, now: u64, piece: &mut dyn FnMut(&[u8])) {
         self.each_of(flow, &mut |number| {
             if let Some(entry) = self.entry(number).filter(|entry| !self.expired_at(entry, now)) {
-                Self::encode(entry, piece);
+                Self::encode(&self.whole(number, entry), piece);
             }
         });
     }
 
     fn import_entry(&mut self, piece: &[u8], flow: u32, most: u32) -> Result<u64, ImportError> {
-        let entry = Self::decode(piece).ok_or(ImportError::Malformed(Malformed))?;
-        let used = entry.used.get();
+        let whole = Self::decode(piece).ok_or(ImportError::Malformed(Malformed))?;
+        let used = whole.used;
         // Nobody will find it, and its keys may be another's by now.
-        if self.expired_at(&entry, self.horizon()) {
+        if self.horizon().saturating_sub(used) >= self.shape.idle {
             return Ok(used);
         }
-        self.install(entry, flow, most).map_err(ImportError::Refused)?;
+        self.install(&whole, flow, most).map_err(ImportError::Refused)?;
         Ok(used)
     }
 
@@ -138,40 +154,41 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     fn each_of(&self, flow: u32, visit: &mut dyn FnMut(u32)) {
         let mut number = self.first_of(flow);
-        while let Some(entry) = self.entries.get(number) {
+        while let Some(in_flow) = self.in_flows.get(number) {
             visit(number);
-            number = entry.flow_links.next;
+            number = in_flow.links.next;
         }
     }
 
     /// Puts an entry into its flow's list; a flow that nobody knows has none.
     pub(super) fn join_flow(&mut self, number: u32, flow: u32) {
+        if self.flow_heads.is_empty() {
+            return;
+        }
         let flow = if (flow as usize) < self.flow_heads.len() { flow } else { NO_FLOW };
         self.strays += u32::from(flow == NO_FLOW);
         let next = self.first_of(flow);
-        if let Some(entry) = self.entries.get_mut(number) {
-            entry.flow = flow;
-            entry.flow_links = Links { previous: NONE, next };
+        if let Some(place) = self.in_flows.get_mut(number) {
+            *place = InFlow { flow, links: Links { previous: NONE, next } };
         }
-        if let Some(entry) = self.entries.get_mut(next) {
-            entry.flow_links.previous = number;
+        if let Some(behind) = self.in_flows.get_mut(next) {
+            behind.links.previous = number;
         }
         self.set_first_of(flow, number);
     }
 
     /// Takes an entry out of its flow's list.
     pub(super) fn leave_flow(&mut self, number: u32) {
-        let Some(entry) = self.entries.get_mut(number) else { return };
-        let (flow, links) = (entry.flow, entry.flow_links);
+        let Some(place) = self.in_flows.get_mut(number) else { return };
+        let loose = InFlow { flow: NO_FLOW, links: Links::LOOSE };
+        let InFlow { flow, links } = core::mem::replace(place, loose);
         self.strays -= u32::from(flow == NO_FLOW);
-        entry.flow = NO_FLOW;
-        entry.flow_links = Links::LOOSE;
-        match self.entries.get_mut(links.previous) {
-            Some(previous) => previous.flow_links.next = links.next,
+        match self.in_flows.get_mut(links.previous) {
+            Some(previous) => previous.links.next = links.next,
             None => self.set_first_of(flow, links.next),
         }
-        if let Some(next) = self.entries.get_mut(links.next) {
-            next.flow_links.previous = links.previous;
+        if let Some(next) = self.in_flows.get_mut(links.next) {
+            next.links.previous = links.previous;
         }
     }
 }

@@ -31,28 +31,42 @@ pub(super) struct Wheel {
     tick: u64,
     /// The next tick whose slot is to be looked at.
     due: u64,
+    /// When that tick begins (ns): saves the division.
+    due_at: u64,
 }
 
 impl Wheel {
     pub(super) fn create(memory: &mut Memory, idle: u64) -> Result<Self, OutOfMemory> {
-        Ok(Self { heads: memory.take_u32(SLOTS)?, tick: (idle / TICKS_PER_IDLE).max(1), due: 0 })
+        let tick = (idle / TICKS_PER_IDLE).max(1);
+        Ok(Self { heads: memory.take_u32(SLOTS)?, tick, due: 0, due_at: 0 })
     }
 
-    fn head(&self, slot: u32) -> u32 {
-        self.heads.get(slot as usize).map_or(NONE, |head| head.wrapping_sub(1))
+    /// Whether there is a tick to look at.
+    #[inline]
+    pub(super) const fn is_due(&self, now: u64) -> bool {
+        now >= self.due_at
     }
 
-    fn set_head(&mut self, slot: u32, entry: u32) {
-        if let Some(head) = self.heads.get_mut(slot as usize) {
+    const fn set_due(&mut self, tick: u64) {
+        self.due = tick;
+        self.due_at = tick.saturating_mul(self.tick);
+    }
+
+    fn head(&self, slot: u8) -> u32 {
+        self.heads.get(usize::from(slot)).map_or(NONE, |head| head.wrapping_sub(1))
+    }
+
+    fn set_head(&mut self, slot: u8, entry: u32) {
+        if let Some(head) = self.heads.get_mut(usize::from(slot)) {
             *head = entry.wrapping_add(1);
         }
     }
 
     /// The slot of the first tick at which an entry last used at `used` has expired; when that is
     /// past, as it may be of one that comes from the other side, of the tick that is due.
-    fn slot(&self, used: u64, idle: u64) -> u32 {
+    fn slot(&self, used: u64, idle: u64) -> u8 {
         let tick = used.saturating_add(idle).div_ceil(self.tick).max(self.due);
-        (tick % SLOTS as u64) as u32
+        (tick % SLOTS as u64) as u8
     }
 }
 
@@ -67,27 +81,27 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         let lag = today - self.wheel.due;
         // A jump over more than the whole wheel: each slot needs one look only.
         if lag >= SLOTS as u64 {
-            self.wheel.due = today - (SLOTS as u64 - 1);
+            self.wheel.set_due(today - (SLOTS as u64 - 1));
         }
         let mut looks = if everything || lag > MAX_LAG { u32::MAX } else { LOOKS_PER_PACKET };
         while self.wheel.due <= today {
-            let slot = (self.wheel.due % SLOTS as u64) as u32;
+            let slot = (self.wheel.due % SLOTS as u64) as u8;
             if !self.empty_slot(slot, now, &mut looks) {
                 return;
             }
-            self.wheel.due += 1;
+            self.wheel.set_due(self.wheel.due + 1);
         }
     }
 
     /// Looks at the entries of a slot; `false` when it ran out of looks.
-    fn empty_slot(&mut self, slot: u32, now: u64, looks: &mut u32) -> bool {
+    fn empty_slot(&mut self, slot: u8, now: u64, looks: &mut u32) -> bool {
         let mut entry = self.wheel.head(slot);
         while let Some(found) = self.entries.get(entry) {
             if *looks == 0 {
                 return false;
             }
             *looks -= 1;
-            let next = found.wheel_links.next;
+            let next = self.links.get(entry).map_or(NONE, |links| links.next);
             let (alive, used) = (found.alive, found.used.get());
             if alive && now.saturating_sub(used) >= self.shape.idle {
                 self.release(entry);
@@ -106,25 +120,27 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         let next = self.wheel.head(slot);
         if let Some(entry) = self.entries.get_mut(number) {
             entry.wheel_slot = slot;
-            entry.wheel_links = Links { previous: NONE, next };
         }
-        if let Some(entry) = self.entries.get_mut(next) {
-            entry.wheel_links.previous = number;
+        if let Some(links) = self.links.get_mut(number) {
+            *links = Links { previous: NONE, next };
+        }
+        if let Some(links) = self.links.get_mut(next) {
+            links.previous = number;
         }
         self.wheel.set_head(slot, number);
     }
 
     /// Takes an entry out of the wheel.
     pub(super) fn unhang(&mut self, number: u32) {
-        let Some(entry) = self.entries.get_mut(number) else { return };
-        let (slot, links) = (entry.wheel_slot, entry.wheel_links);
-        entry.wheel_links = Links::LOOSE;
-        match self.entries.get_mut(links.previous) {
-            Some(previous) => previous.wheel_links.next = links.next,
+        let Some(slot) = self.entries.get(number).map(|entry| entry.wheel_slot) else { return };
+        let Some(place) = self.links.get_mut(number) else { return };
+        let links = core::mem::replace(place, Links::LOOSE);
+        match self.links.get_mut(links.previous) {
+            Some(previous) => previous.next = links.next,
             None => self.wheel.set_head(slot, links.next),
         }
-        if let Some(next) = self.entries.get_mut(links.next) {
-            next.wheel_links.previous = links.previous;
+        if let Some(next) = self.links.get_mut(links.next) {
+            next.previous = links.previous;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A table whose undo or whose imports can be made to fail.
 
-use std::any::TypeId;
+use std::any::{Any, TypeId};
 use std::cell::RefCell;
 
 use cora_core::plain::Describe;
@@ -76,6 +76,9 @@ impl<S: Keyed> Travelling for Wrapped<S> {
     fn attach(&mut self, memory: &mut Memory, flows: u32) -> Result<(), OutOfMemory> {
         self.travelling(|table| table.attach(memory, flows))
     }
+    fn attached_bytes(&self, flows: u32) -> usize {
+        self.travelling(|table| table.attached_bytes(flows))
+    }
     fn capacity(&self) -> u32 {
         self.travelling(|table| table.capacity())
     }
@@ -85,8 +88,8 @@ impl<S: Keyed> Travelling for Wrapped<S> {
     fn key_type(&self) -> TypeId {
         self.travelling(|table| table.key_type())
     }
-    fn flow_of(&self, words: &[u64; 5], now: u64) -> Option<u32> {
-        self.travelling(|table| table.flow_of(words, now))
+    fn flow_of(&self, key: &dyn Any, now: u64) -> Option<u32> {
+        self.travelling(|table| table.flow_of(key, now))
     }
     fn has_entries(&self, flow: u32) -> bool {
         self.travelling(|table| table.has_entries(flow))

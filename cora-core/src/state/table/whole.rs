@@ -1,0 +1,76 @@
+//! Entries outside of the table: encoded, decoded, visited, installed.
+
+use super::super::MAX_PIECE;
+use super::InsertError;
+use super::entry::{Entry, Whole};
+use super::raw::RawTable;
+use crate::key::Key;
+use crate::plain::Plain;
+
+impl<K: Key, V: Plain> RawTable<K, V> {
+    /// Visits what is alive at `now`.
+    pub fn each_alive(&self, now: u64, visit: &mut dyn FnMut(&Whole<K, V>)) {
+        for number in 0..self.entries.len() as u32 {
+            if let Some(entry) = self.entry(number)
+                && !self.expired_at(entry, now)
+            {
+                visit(&self.whole(number, entry));
+            }
+        }
+    }
+
+    /// Hands out the encoding of each entry alive at `now`.
+    pub fn export(&self, now: u64, piece: &mut dyn FnMut(&[u8])) {
+        self.each_alive(now, &mut |whole| Self::encode(whole, piece));
+    }
+
+    pub(super) fn whole(&self, number: u32, entry: &Entry<K, V>) -> Whole<K, V> {
+        let reply = self.reply_of(number, entry);
+        Whole { key: entry.key, reply, used: entry.used.get(), value: entry.value }
+    }
+
+    /// Encodes an entry: keys, time of last use, value.
+    pub(super) fn encode(whole: &Whole<K, V>, piece: &mut dyn FnMut(&[u8])) {
+        const { assert!(2 * K::SIZE + 8 + V::SIZE <= MAX_PIECE, "the state's entry is too large") };
+        let mut bytes = [0; MAX_PIECE];
+        whole.key.put(&mut bytes);
+        whole.reply.put(&mut bytes[K::SIZE..]);
+        whole.used.put(&mut bytes[2 * K::SIZE..]);
+        whole.value.put(&mut bytes[2 * K::SIZE + 8..]);
+        piece(&bytes[..2 * K::SIZE + 8 + V::SIZE]);
+    }
+
+    /// Reads what [`Self::export`] wrote; the bytes come from the other side and are checked.
+    pub fn decode(bytes: &[u8]) -> Option<Whole<K, V>> {
+        if bytes.len() != 2 * K::SIZE + 8 + V::SIZE {
+            return None;
+        }
+        Some(Whole {
+            key: K::get(bytes)?,
+            reply: K::get(bytes.get(K::SIZE..)?)?,
+            used: u64::get(bytes.get(2 * K::SIZE..)?)?,
+            value: V::get(bytes.get(2 * K::SIZE + 8..)?)?,
+        })
+    }
+
+    /// Puts an entry from the other side in, with the flow it belongs to, unless there are `most`.
+    pub fn install(
+        &mut self,
+        whole: &Whole<K, V>,
+        flow: u32,
+        most: u32,
+    ) -> Result<(), InsertError> {
+        for key in [whole.key, whole.reply] {
+            if self.find_alive(&key).is_some() {
+                return Err(InsertError::KeyTaken);
+            }
+        }
+        let number = self.next_below(most).ok_or(InsertError::Full)?;
+        self.place(number, whole);
+        if !self.settle(number, flow) {
+            self.release(number);
+            return Err(InsertError::Full);
+        }
+        Ok(())
+    }
+}
