@@ -78,13 +78,6 @@ pub(crate) enum Skew {
 }
 
 impl Skew {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Uniform => "uniform",
-            Self::Zipf => "zipf",
-        }
-    }
-
     /// `count` draws of numbers below `keys`.
     pub(crate) fn draws(self, keys: u64, count: usize, seed: u64) -> Vec<u64> {
         let mut state = seed;

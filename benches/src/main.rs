@@ -34,7 +34,7 @@ struct Arguments {
     /// Print one JSON object per figure instead of a table.
     #[arg(long)]
     json: bool,
-    /// Only what begins so.
+    /// Only figures whose names begin so.
     #[arg(long, value_name = "NAME", default_value = "")]
     only: String,
 }
@@ -45,7 +45,8 @@ fn main() {
         eprintln!("{}", figure::machine());
     }
     let mut tell = |figure: Figure| println!("{}", figure.line(arguments.json));
-    if "table".starts_with(&arguments.only) || arguments.only.starts_with("table") {
-        table::run(arguments.quick, &mut tell);
+    let wanted = |name: &str| name.starts_with(&arguments.only) || arguments.only.starts_with(name);
+    if wanted("table") {
+        table::run(arguments.quick, &wanted, &mut tell);
     }
 }

@@ -28,18 +28,36 @@ struct Ring {
 }
 
 /// Measures look-ups, misses and churn.
-pub(crate) fn run(quick: bool, tell: &mut dyn FnMut(Figure)) {
+pub(crate) fn run(quick: bool, wanted: &dyn Fn(&str) -> bool, tell: &mut dyn FnMut(Figure)) {
     let sizes: &[u64] = if quick { &[1_000, 1_000_000] } else { &[1_000, 1_000_000, 8_000_000] };
     let turns = if quick { 5 } else { 11 };
     for entries in sizes {
-        let mut ring = Ring::of(*entries);
-        for skew in [Skew::Zipf, Skew::Uniform] {
-            tell(ring.hits(skew, turns));
+        let whats = ["hit-zipf", "hit-uniform", "miss", "churn"];
+        let names = whats.map(|what| (what, name(what, *entries)));
+        if !names.iter().any(|(_, name)| wanted(name)) {
+            continue;
         }
-        tell(ring.misses(turns));
-        tell(ring.churn(turns));
+        let mut ring = Ring::of(*entries);
+        for (what, name) in names.into_iter().filter(|(_, name)| wanted(name)) {
+            tell(match what {
+                "hit-zipf" => ring.hits(name, Skew::Zipf, turns),
+                "hit-uniform" => ring.hits(name, Skew::Uniform, turns),
+                "miss" => ring.misses(name, turns),
+                _ => ring.churn(name, turns),
+            });
+        }
     }
-    tell(bytes_per_entry());
+    if wanted("table/bytes-per-entry") {
+        tell(bytes_per_entry());
+    }
+}
+
+fn name(what: &str, entries: u64) -> String {
+    let size = match entries {
+        millions @ 1_000_000.. => format!("{}M", millions / 1_000_000),
+        thousands => format!("{}k", thousands / 1_000),
+    };
+    format!("table/{what}/{size}")
 }
 
 fn shape(entries: u64) -> Shape {
@@ -66,16 +84,8 @@ impl Ring {
         Self { entries, table, map }
     }
 
-    fn name(&self, what: &str) -> String {
-        let size = match self.entries {
-            millions @ 1_000_000.. => format!("{}M", millions / 1_000_000),
-            thousands => format!("{}k", thousands / 1_000),
-        };
-        format!("table/{what}/{size}")
-    }
-
     /// Finds and changes, in batches as a burst of packets does.
-    fn hits(&mut self, skew: Skew, turns: usize) -> Figure {
+    fn hits(&mut self, name: String, skew: Skew, turns: usize) -> Figure {
         let draws = skew.draws(self.entries, TURN, 7);
         let keys: Vec<Tuple4> = draws.into_iter().map(Tuple4::of_number).collect();
         let Self { table, map, .. } = self;
@@ -104,10 +114,10 @@ impl Ring {
             (Skew::Zipf, _) => 2.0,
             (Skew::Uniform, _) => 1.2,
         };
-        Figure::of_times(self.name(&format!("hit-{}", skew.name())), &cora, &peer, BASELINE, goal)
+        Figure::of_times(name, &cora, &peer, BASELINE, goal)
     }
 
-    fn misses(&mut self, turns: usize) -> Figure {
+    fn misses(&mut self, name: String, turns: usize) -> Figure {
         let draws = Skew::Uniform.draws(self.entries, TURN, 8);
         let entries = self.entries;
         let keys: Vec<Tuple4> =
@@ -128,11 +138,11 @@ impl Ring {
                 },
             ],
         );
-        Figure::of_times(self.name("miss"), &cora, &peer, BASELINE, 1.0)
+        Figure::of_times(name, &cora, &peer, BASELINE, 1.0)
     }
 
     /// Takes the oldest entry out and puts a new one in, of a full table.
-    fn churn(&mut self, turns: usize) -> Figure {
+    fn churn(&mut self, name: String, turns: usize) -> Figure {
         let Self { table, map, entries } = self;
         let count = TURN as u64 / 4;
         let (mut of_table, mut of_map) = (0, 0);
@@ -161,7 +171,7 @@ impl Ring {
                 },
             ],
         );
-        Figure::of_times(self.name("churn"), &cora, &peer, BASELINE, 1.0)
+        Figure::of_times(name, &cora, &peer, BASELINE, 1.0)
     }
 }
 

@@ -1,8 +1,6 @@
 //! Contestants that take turns, so that a disturbance of the machine meets all of them.
 
-use std::time::Duration;
-
-use rustix::time::{ClockId, clock_gettime};
+use cpu_time::ThreadTime;
 
 /// What its turns took a contestant, in ns per operation.
 #[derive(Clone, Debug)]
@@ -27,12 +25,6 @@ impl Turns {
     }
 }
 
-/// CPU time of this thread.
-pub(crate) fn cpu_time() -> Duration {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(now.tv_sec.cast_unsigned(), u32::try_from(now.tv_nsec).unwrap_or_default())
-}
-
 /// One who takes turns: does its work once, and says how many operations that was.
 pub(crate) type Contestant<'a> = &'a mut dyn FnMut() -> u64;
 
@@ -42,9 +34,9 @@ pub(crate) fn take<const N: usize>(count: usize, contestants: [Contestant<'_>; N
     let mut contestants = contestants;
     for turn in 0..=count {
         for (contestant, turns) in contestants.iter_mut().zip(&mut turns) {
-            let start = cpu_time();
+            let start = ThreadTime::now();
             let operations = contestant();
-            let took = cpu_time().saturating_sub(start);
+            let took = start.elapsed();
             if turn > 0 {
                 turns.push(took.as_nanos() as f64 / operations as f64);
             }

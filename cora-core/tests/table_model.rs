@@ -112,6 +112,7 @@ impl Pair {
             shape,
             entries: Vec::new(),
             touched: Vec::new(),
+            made: Vec::new(),
             now: 0,
             horizon: 0,
             flow: FLOWS,
@@ -142,6 +143,7 @@ impl Pair {
         }
         model.flow = flow;
         model.touched.clear();
+        model.made.clear();
         let Model { now, horizon, .. } = *model;
         self.table.begin(Visit { now, horizon, undo, flow, ahead: self.packet });
         self.before = undo.then(|| model.clone());

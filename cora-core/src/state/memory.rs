@@ -4,6 +4,7 @@
     reason = "turns plain cache lines into slices of other types, once, at start"
 )]
 
+use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
 /// A cache line: the unit in which memory is supplied, so that every piece starts on its own line.
@@ -118,26 +119,44 @@ impl Memory {
 /// Bytes of [`Memory`] that `count` values take, in whole lines.
 #[must_use]
 pub(crate) const fn bytes_for<T>(count: usize) -> usize {
-    (count * size_of::<T>()).div_ceil(Line::BYTES) * Line::BYTES
+    (count * size_of::<T>()).next_multiple_of(Line::BYTES)
 }
 
 /// A growing array in supplied memory: values are made in order and are never dropped, and memory
 /// that is never used is never touched.
+///
+/// A value that nearly fills its last line has that for itself, so that it is read with as few lines as
+/// it can be.
 #[derive(Debug)]
 pub(crate) struct Arena<T: 'static> {
-    room: &'static mut [MaybeUninit<T>],
+    room: &'static mut [MaybeUninit<Line>],
+    capacity: usize,
     made: usize,
+    values: PhantomData<T>,
 }
 
 impl<T: 'static> Arena<T> {
+    /// From one value to the next: whole lines, if that costs a quarter at most.
+    const STRIDE: usize = {
+        let lines = size_of::<T>().next_multiple_of(Line::BYTES);
+        if lines * 4 <= size_of::<T>() * 5 { lines } else { size_of::<T>() }
+    };
+
+    /// Bytes of [`Memory`] that room for `count` values takes.
+    pub(crate) const fn bytes(count: usize) -> usize {
+        (count * Self::STRIDE).next_multiple_of(Line::BYTES)
+    }
+
     /// Room for none.
     pub(crate) const fn empty() -> Self {
-        Self { room: &mut [], made: 0 }
+        Self { room: &mut [], capacity: 0, made: 0, values: PhantomData }
     }
 
     /// Room for `count` values, none made.
     pub(crate) fn create(memory: &mut Memory, count: usize) -> Result<Self, OutOfMemory> {
-        Ok(Self { room: memory.take(count)?, made: 0 })
+        const { assert!(align_of::<T>() <= Line::BYTES, "aligned to at most a cache line") };
+        let room = memory.take(Self::bytes(count) / Line::BYTES)?;
+        Ok(Self { room, capacity: count, made: 0, values: PhantomData })
     }
 
     /// Values made so far.
@@ -149,14 +168,20 @@ impl<T: 'static> Arena<T> {
     /// Values there is room for.
     #[inline]
     pub(crate) const fn capacity(&self) -> usize {
-        self.room.len()
+        self.capacity
     }
 
     /// Makes one more; gives it back when there is no room.
     #[inline]
     pub(crate) fn push(&mut self, value: T) -> Result<u32, T> {
-        let Some(place) = self.room.get_mut(self.made) else { return Err(value) };
-        place.write(value);
+        if self.made >= self.capacity {
+            return Err(value);
+        }
+        let place = self.room.as_mut_ptr().cast::<u8>().wrapping_add(self.made * Self::STRIDE);
+        // SAFETY: `made` is below `capacity`, so the place and `size_of::<T>()` ≤ `STRIDE` bytes behind it
+        // lie within `room`, which is for us alone; `STRIDE` is a multiple of the alignment of `T`, as the
+        // size of a type and a cache line are, and `room` begins at a line.
+        unsafe { place.cast::<T>().write(value) };
         self.made += 1;
         Ok((self.made - 1) as u32)
     }
@@ -170,17 +195,25 @@ impl<T: 'static> Arena<T> {
     /// The value with this number.
     #[inline]
     pub(crate) fn get(&self, number: u32) -> Option<&T> {
-        let made = self.room.get(..self.made)?;
-        // SAFETY: the first `made` places were written by `push` and hold values that are never dropped.
-        made.get(number as usize).map(|place| unsafe { place.assume_init_ref() })
+        if number as usize >= self.made {
+            return None;
+        }
+        let place = self.room.as_ptr().cast::<u8>().wrapping_add(number as usize * Self::STRIDE);
+        // SAFETY: the first `made` places were written by `push` (see there for where they are) and hold
+        // values that are never dropped; nobody writes one while `self` is borrowed.
+        Some(unsafe { &*place.cast::<T>() })
     }
 
     /// The value with this number.
     #[inline]
     pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
-        let made = self.room.get_mut(..self.made)?;
-        // SAFETY: the first `made` places were written by `push` and hold values that are never dropped.
-        made.get_mut(number as usize).map(|place| unsafe { place.assume_init_mut() })
+        if number as usize >= self.made {
+            return None;
+        }
+        let room = self.room.as_mut_ptr().cast::<u8>();
+        let place = room.wrapping_add(number as usize * Self::STRIDE);
+        // SAFETY: as in `get`; `self` is borrowed for us alone.
+        Some(unsafe { &mut *place.cast::<T>() })
     }
 }
 

@@ -81,8 +81,10 @@ impl Entry {
 pub struct Model {
     pub shape: Shape,
     pub entries: Vec<Entry>,
-    /// Keys of entries that the packet found.
+    /// Keys of entries that the packet found, of those that were there before it.
     pub touched: Vec<(Small, Small)>,
+    /// Keys of entries that it made.
+    pub made: Vec<(Small, Small)>,
     pub now: u64,
     pub horizon: u64,
     pub flow: u32,
@@ -118,7 +120,9 @@ impl Model {
         let at = self.position(key)?;
         let entry = &mut self.entries[at];
         entry.used = self.now;
-        self.touched.push((entry.key, entry.reply));
+        if !self.made.contains(&(entry.key, entry.reply)) {
+            self.touched.push((entry.key, entry.reply));
+        }
         let direction = if entry.key == key { Direction::Original } else { Direction::Reply };
         Some((direction, &mut entry.value))
     }
@@ -151,7 +155,9 @@ impl Model {
             let entry = &mut self.entries[at];
             if [(key, reply), (reply, key)].contains(&(entry.key, entry.reply)) {
                 (entry.value, entry.used) = (value, self.now);
-                self.touched.push((entry.key, entry.reply));
+                if !self.made.contains(&(entry.key, entry.reply)) {
+                    self.touched.push((entry.key, entry.reply));
+                }
                 return Ok(());
             }
         }
@@ -165,6 +171,7 @@ impl Model {
             self.entries.remove(at);
         }
         self.entries.push(Entry { key, reply, used: self.now, value, flow: self.flow });
+        self.made.push((key, reply));
         Ok(())
     }
 

@@ -8,32 +8,60 @@ pub(super) const NONE: u32 = u32::MAX;
 /// An entry, as far as a hit reads it.
 #[derive(Debug)]
 pub struct Entry<K, V> {
-    /// When a packet last found it (ns of packet time). A cell, for being read counts as use.
+    /// When a packet last found it (ns of packet time). A cell, for being read counts as use. In a free
+    /// entry, the number of the next free one.
     pub used: Cell<u64>,
     /// What the program keeps.
     pub value: V,
     /// The key it was inserted under.
     pub key: K,
-    /// Whether keys find it.
-    pub(super) alive: bool,
-    /// Its other key.
-    pub(super) second: Second,
-    /// The wheel slot that it hangs in.
+    pub(super) facts: Facts,
+    /// The wheel slot that it hangs in, if it does.
     pub(super) wheel_slot: u8,
 }
 
-/// Which other key finds an entry.
+/// Facts about an entry, in one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Second {
-    /// None.
-    None,
-    /// That of the reply direction, which follows from the first.
-    Reversed,
-    /// One of its own, kept beside the entries.
-    Own,
+pub(super) struct Facts(u8);
+
+impl Facts {
+    /// Keys find it.
+    pub(super) const ALIVE: Self = Self(1);
+    /// It hangs in the wheel.
+    pub(super) const HUNG: Self = Self(2);
+    /// The key of the reply direction, which follows from the first, finds it too.
+    pub(super) const REVERSED: Self = Self(4);
+    /// A second key of its own, kept beside the entries, finds it too.
+    pub(super) const OWN_REPLY: Self = Self(8);
+    pub(super) const NONE: Self = Self(0);
+
+    #[inline]
+    pub(super) const fn has(self, fact: Self) -> bool {
+        self.0 & fact.0 != 0
+    }
+
+    #[inline]
+    #[must_use]
+    pub(super) const fn with(self, fact: Self) -> Self {
+        Self(self.0 | fact.0)
+    }
+
+    #[inline]
+    #[must_use]
+    pub(super) const fn without(self, fact: Self) -> Self {
+        Self(self.0 & !fact.0)
+    }
 }
 
-/// The links of a doubly linked list; in a free entry, `next` is the next free one.
+impl<K, V> Entry<K, V> {
+    /// Whether keys find it.
+    #[inline]
+    pub(super) const fn is_alive(&self) -> bool {
+        self.facts.has(Facts::ALIVE)
+    }
+}
+
+/// The links of a doubly linked list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Links {
     pub(super) previous: u32,

@@ -22,6 +22,7 @@
 //! seed of the hash can't choose keys that share lines.
 
 use super::super::{Line, Memory, OutOfMemory};
+use super::lanes::{matches, slot};
 use crate::prefetch::prefetch;
 
 /// Slots of a line.
@@ -30,12 +31,6 @@ const SLOTS: usize = 10;
 const FEW: usize = 512;
 /// Keys that found no room in their lines.
 const STASH: usize = 16;
-/// A mark in each lane of a word.
-const LANES: u64 = 0x0001_0001_0001_0001;
-/// All bits of each lane but the highest.
-const LOW: u64 = 0x7fff_7fff_7fff_7fff;
-/// Word 2 has marks in its lower half only.
-const LAST_MARKS: u64 = 0x0000_0000_ffff_ffff;
 /// The bit of a mark that says that the key is away from home.
 const AWAY: u16 = 1;
 /// A counter that has been this high stays there.
@@ -227,29 +222,6 @@ const fn mark(hash: u64) -> u16 {
     if mark == 0 { 2 } else { mark }
 }
 
-/// The slots with this mark: a bit for each, which [`slot`] reads.
-#[inline]
-const fn matches(words: &[u64; 8], mark: u16) -> u64 {
-    let marks = mark as u64 * LANES;
-    (zero_lanes(words[0] ^ marks) >> 15)
-        | (zero_lanes(words[1] ^ marks) >> 14)
-        | ((zero_lanes(words[2] ^ marks) & LAST_MARKS) >> 13)
-}
-
-/// The highest bit of each lane that is zero.
-#[inline]
-const fn zero_lanes(word: u64) -> u64 {
-    // No lane's sum carries into the next one.
-    !(((word & LOW) + LOW) | word | LOW)
-}
-
-/// The slot of the first match.
-#[inline]
-const fn slot(matches: u64) -> usize {
-    let bit = matches.trailing_zeros() as usize;
-    (bit & 3) * 4 + (bit >> 4)
-}
-
 /// The first entry in this line with the mark that `is_it` accepts.
 #[inline]
 fn find_in(words: &[u64; 8], mark: u16, is_it: &mut impl FnMut(u32) -> bool) -> Option<u32> {
@@ -331,7 +303,7 @@ mod tests {
             // Nothing is left but counters that were too high to count back.
             for line in index.lines.iter() {
                 let words = line.words();
-                prop_assert_eq!((words[0], words[1], words[2] & LAST_MARKS), (0, 0, 0));
+                prop_assert_eq!((words[0], words[1], words[2] as u32), (0, 0, 0));
                 prop_assert!((0..8).all(|class| [0, MANY].contains(&away(words, class << 1))));
             }
         }

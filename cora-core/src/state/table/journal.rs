@@ -1,6 +1,6 @@
 //! What the current packet wrote to a table, so that a punt can take it back.
 
-use super::super::memory::{Arena, bytes_for};
+use super::super::memory::Arena;
 use super::super::{Memory, OutOfMemory};
 
 /// Writes of one packet that can be taken back. A packet that makes more on the NIC punts.
@@ -25,7 +25,7 @@ pub(super) struct Journal<V: 'static> {
 }
 
 impl<V: Copy + 'static> Journal<V> {
-    pub(super) const BYTES: usize = bytes_for::<Write<V>>(CAPACITY);
+    pub(super) const BYTES: usize = Arena::<Write<V>>::bytes(CAPACITY);
 
     pub(super) fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
         Ok(Self { writes: Arena::create(memory, CAPACITY)?, overflowed: false })

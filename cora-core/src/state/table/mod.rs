@@ -14,6 +14,7 @@
 //! | --- | --- |
 //! | [`raw`] | the table itself, generic over key and value: look-up, insert, remove |
 //! | `index` | keys to entry numbers |
+//! | `lanes` | ten comparisons at once |
 //! | `entry` | one entry, and how it hangs together with others |
 //! | [`ahead`] | look-ups announced for a burst of packets |
 //! | `whole` | entries outside of the table: encoded, decoded, installed |
@@ -25,6 +26,7 @@ pub mod ahead;
 mod entry;
 mod index;
 mod journal;
+mod lanes;
 pub mod raw;
 pub mod travelling;
 mod wheel;

@@ -5,7 +5,7 @@ use core::cell::Cell;
 use super::super::memory::{Arena, bytes_for};
 use super::super::{Line, Memory, NO_FLOW, OutOfMemory, Visit};
 use super::ahead::{ALONE, Ahead};
-use super::entry::{Entry, InFlow, Links, NONE, Second, Whole};
+use super::entry::{Entry, Facts, InFlow, Links, NONE, Whole};
 use super::index::Index;
 use super::journal::{Journal, Write};
 use super::wheel::{SLOTS, Wheel};
@@ -63,9 +63,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         let keys = if shape.reply { capacity * 2 } else { capacity };
         let replies = if shape.reply { capacity } else { 0 };
         Index::lines(keys) * Line::BYTES
-            + bytes_for::<Entry<K, V>>(capacity)
-            + bytes_for::<Links>(capacity)
-            + bytes_for::<K>(replies)
+            + Arena::<Entry<K, V>>::bytes(capacity)
+            + Arena::<Links>::bytes(capacity)
+            + Arena::<K>::bytes(replies)
             + bytes_for::<u32>(SLOTS)
             + Journal::<V>::BYTES
     }
@@ -133,9 +133,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             match self.journal.get(number) {
                 Some(Write::Insert(entry)) => self.release(entry),
                 // The places that its keys had are free again.
-                Some(Write::Remove(entry)) => {
-                    let _ = self.show(entry);
-                }
+                Some(Write::Remove(entry)) => self.show_again(entry),
                 Some(Write::Change(entry, before)) => {
                     if let Some(entry) = self.entries.get_mut(entry) {
                         entry.value = before;
@@ -156,7 +154,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// The value with this key.
     #[inline]
     pub fn get(&self, key: &K) -> Option<&V> {
-        let entry = self.entries.get(self.find(key)?)?;
+        let entry = self.entries.get(self.find(key)?.0)?;
         if self.expired(entry) {
             return None;
         }
@@ -167,13 +165,18 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// The value with this key, to change, and which of its entry's keys this is.
     #[inline]
     pub fn find_mut(&mut self, key: &K) -> Option<(Direction, &mut V)> {
-        let number = self.find_alive(key)?;
-        if !self.note_change(number) {
+        let (number, direction) = self.find(key)?;
+        let now = self.visit.now;
+        let used = self.entries.get(number)?.used.get();
+        if now.saturating_sub(used) >= self.shape.idle {
+            self.release(number);
+            return None;
+        }
+        if self.visit.undo && !self.note_change(number) {
             return None;
         }
         let entry = self.entries.get_mut(number)?;
-        entry.used.set(self.visit.now.max(entry.used.get()));
-        let direction = if entry.key == *key { Direction::Original } else { Direction::Reply };
+        entry.used.set(now.max(used));
         Some((direction, &mut entry.value))
     }
 
@@ -181,7 +184,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// reply key makes room. When it fails, nothing has changed.
     pub fn insert(&mut self, key: K, reply: Option<K>, value: V) -> Result<(), InsertError> {
         let reply = reply.unwrap_or(key);
-        let old = self.find_alive(&key);
+        let hash = self.hash(&key);
+        let old = self.find_alive_by(hash, &key);
         if let Some(number) = old.filter(|number| self.has_keys(*number, &key, &reply)) {
             return self.overwrite(number, value);
         }
@@ -199,7 +203,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             return Err(InsertError::Full);
         };
         self.place(number, &Whole { key, reply, used: self.visit.now, value });
-        let shown = self.settle(number, self.visit.flow);
+        let shown = self.settle(number, hash, self.visit.flow);
         if !shown || (self.visit.undo && !self.journal.note(Write::Insert(number))) {
             self.release(number);
             return Err(InsertError::Full);
@@ -235,19 +239,19 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// The entry with this number, if it is in the table.
     #[inline]
     pub fn entry(&self, number: u32) -> Option<&Entry<K, V>> {
-        self.entries.get(number).filter(|entry| entry.alive)
+        self.entries.get(number).filter(|entry| entry.is_alive())
     }
 
     /// The value of the entry with this number; no record is kept of what becomes of it.
     #[inline]
     pub fn entry_mut(&mut self, number: u32) -> Option<&mut Entry<K, V>> {
-        self.entries.get_mut(number).filter(|entry| entry.alive)
+        self.entries.get_mut(number).filter(|entry| entry.is_alive())
     }
 
     /// The number of the entry that the key finds, expired or not.
     #[inline]
     pub fn number_of(&self, key: &K) -> Option<u32> {
-        self.find(key).filter(|number| self.entry(*number).is_some())
+        self.find(key).map(|(number, _)| number)
     }
 
     /// Takes the entry with this number out, without a record of it.
@@ -261,7 +265,6 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     pub fn set_used(&mut self, number: u32, used: u64) {
         if let Some(entry) = self.entry(number) {
             entry.used.set(used);
-            self.unhang(number);
             self.hang(number, used);
         }
     }
@@ -289,35 +292,57 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     #[inline]
-    fn find(&self, key: &K) -> Option<u32> {
-        let guess = self.ahead.entry;
-        if self.entries.get(guess).is_some_and(|entry| entry.alive && self.is(guess, entry, key)) {
-            return Some(guess);
-        }
-        let hash = self.hasher.hash(&key.words());
-        self.index.find(hash, |number| {
-            self.entries.get(number).is_some_and(|entry| self.is(number, entry, key))
-        })
+    pub(super) fn hash(&self, key: &K) -> u64 {
+        self.hasher.hash(&key.words())
     }
 
-    /// Whether the key is one of the entry's.
+    /// The entry that the key finds, expired or not, and which of its keys this is.
     #[inline]
-    fn is(&self, number: u32, entry: &Entry<K, V>, key: &K) -> bool {
-        entry.key == *key
-            || match entry.second {
-                Second::None => false,
-                Second::Reversed => entry.key.reply().as_ref() == Some(key),
-                Second::Own => self.replies.get(number) == Some(key),
-            }
+    fn find(&self, key: &K) -> Option<(u32, Direction)> {
+        let guess = self.ahead.entry;
+        if let Some(entry) = self.entries.get(guess).filter(|entry| entry.is_alive())
+            && let Some(direction) = self.is(guess, entry, key)
+        {
+            return Some((guess, direction));
+        }
+        self.find_by(self.hash(key), key)
+    }
+
+    #[inline]
+    fn find_by(&self, hash: u64, key: &K) -> Option<(u32, Direction)> {
+        let mut found = Direction::Original;
+        let number = self.index.find(hash, |number| {
+            let entry = self.entries.get(number);
+            let direction = entry.and_then(|entry| self.is(number, entry, key));
+            found = direction.unwrap_or(found);
+            direction.is_some()
+        })?;
+        Some((number, found))
+    }
+
+    /// Whether the key is one of the entry's, and which.
+    #[inline]
+    fn is(&self, number: u32, entry: &Entry<K, V>, key: &K) -> Option<Direction> {
+        if entry.key == *key {
+            return Some(Direction::Original);
+        }
+        let is_reply = if entry.facts.has(Facts::REVERSED) {
+            entry.key.reply().as_ref() == Some(key)
+        } else {
+            entry.facts.has(Facts::OWN_REPLY) && self.replies.get(number) == Some(key)
+        };
+        is_reply.then_some(Direction::Reply)
     }
 
     /// The entry's reply key; the key itself when it has none.
     #[inline]
     pub(super) fn reply_of(&self, number: u32, entry: &Entry<K, V>) -> K {
-        let reply = match entry.second {
-            Second::None => None,
-            Second::Reversed => entry.key.reply(),
-            Second::Own => self.replies.get(number).copied(),
+        let reply = if entry.facts.has(Facts::REVERSED) {
+            entry.key.reply()
+        } else if entry.facts.has(Facts::OWN_REPLY) {
+            self.replies.get(number).copied()
+        } else {
+            None
         };
         reply.unwrap_or(entry.key)
     }
@@ -325,7 +350,12 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// The entry that the key finds; one that has expired is freed instead.
     #[inline]
     pub(super) fn find_alive(&mut self, key: &K) -> Option<u32> {
-        let number = self.find(key)?;
+        self.find_alive_by(self.hash(key), key)
+    }
+
+    #[inline]
+    fn find_alive_by(&mut self, hash: u64, key: &K) -> Option<u32> {
+        let (number, _) = self.find_by(hash, key)?;
         if self.entries.get(number).is_some_and(|entry| self.expired(entry)) {
             self.release(number);
             return None;
@@ -376,19 +406,24 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// Gives an entry the place that is next.
     pub(super) fn place(&mut self, number: u32, whole: &Whole<K, V>) {
         let Whole { key, reply, used, value } = *whole;
-        let second = if reply == key {
-            Second::None
+        let facts = if reply == key {
+            Facts::NONE
         } else if key.reply() == Some(reply) {
-            Second::Reversed
+            Facts::REVERSED
         } else {
-            self.keep_reply(number, reply);
-            Second::Own
+            Facts::OWN_REPLY
         };
-        let entry =
-            Entry { key, used: Cell::new(used), value, alive: false, second, wheel_slot: 0 };
+        if facts == Facts::OWN_REPLY {
+            self.keep_reply(number, reply);
+        }
+        let mut entry = Entry { key, used: Cell::new(used), value, facts, wheel_slot: 0 };
         if let Some(free) = self.entries.get_mut(number) {
+            self.free = free.used.get() as u32;
+            if free.facts.has(Facts::HUNG) {
+                entry.facts = facts.with(Facts::HUNG);
+                entry.wheel_slot = free.wheel_slot;
+            }
             *free = entry;
-            self.free = self.links.get(number).map_or(NONE, |links| links.next);
             return;
         }
         // The next one that was never used.
@@ -406,49 +441,59 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// Makes a placed entry part of everything it hangs in; `false` when the index has no room for it.
-    pub(super) fn settle(&mut self, number: u32, flow: u32) -> bool {
-        let shown = self.show(number);
+    /// Makes a placed entry, whose key has this hash, part of everything it hangs in; `false` when the index has no room for it.
+    pub(super) fn settle(&mut self, number: u32, hash: u64, flow: u32) -> bool {
+        let shown = self.show(number, hash);
         let used = self.entries.get(number).map_or(0, |entry| entry.used.get());
         self.hang(number, used);
         self.join_flow(number, flow);
         shown
     }
 
-    /// Lets keys find the entry.
-    fn show(&mut self, number: u32) -> bool {
-        let Some(entry) = self.entries.get(number) else { return false };
-        let (key, reply) = (entry.key, self.reply_of(number, entry));
+    /// Lets keys find the entry, whose key has this hash.
+    fn show(&mut self, number: u32, hash: u64) -> bool {
+        let Some(entry) = self.entries.get_mut(number) else { return false };
+        entry.facts = entry.facts.with(Facts::ALIVE);
         self.alive += 1;
-        self.set_alive(number, true);
-        let found = self.index.insert(self.hasher.hash(&key.words()), number);
-        found && (reply == key || self.index.insert(self.hasher.hash(&reply.words()), number))
+        let found = self.index.insert(hash, number);
+        found && self.second_hash(number).is_none_or(|hash| self.index.insert(hash, number))
+    }
+
+    /// Lets keys find a hidden entry again.
+    fn show_again(&mut self, number: u32) {
+        let Some(entry) = self.entries.get(number) else { return };
+        let (hash, used) = (self.hash(&entry.key), entry.used.get());
+        // The places that its keys had are free again, so there is room.
+        let _ = self.show(number, hash);
+        self.hang(number, used);
+    }
+
+    /// The hash of an entry's second key, if it has one.
+    #[inline]
+    fn second_hash(&self, number: u32) -> Option<u64> {
+        let entry = self.entries.get(number)?;
+        let has = entry.facts.has(Facts::REVERSED.with(Facts::OWN_REPLY));
+        has.then(|| self.hash(&self.reply_of(number, entry)))
     }
 
     /// Lets keys find the entry no more.
     fn hide(&mut self, number: u32) {
-        let Some(entry) = self.entry(number) else { return };
-        let (key, reply) = (entry.key, self.reply_of(number, entry));
+        let Some(hash) = self.entry(number).map(|entry| self.hash(&entry.key)) else { return };
+        self.index.remove(hash, number);
+        if let Some(hash) = self.second_hash(number) {
+            self.index.remove(hash, number);
+        }
         self.alive -= 1;
-        self.set_alive(number, false);
-        self.index.remove(self.hasher.hash(&key.words()), number);
-        if reply != key {
-            self.index.remove(self.hasher.hash(&reply.words()), number);
-        }
-    }
-
-    fn set_alive(&mut self, number: u32, alive: bool) {
         if let Some(entry) = self.entries.get_mut(number) {
-            entry.alive = alive;
+            entry.facts = entry.facts.without(Facts::ALIVE);
         }
     }
 
-    /// Takes a hidden entry out of all it hangs in.
+    /// Lets the place of a hidden entry be used again. It stays in the wheel until that comes by.
     fn free(&mut self, number: u32) {
-        self.unhang(number);
         self.leave_flow(number);
-        if let Some(links) = self.links.get_mut(number) {
-            *links = Links { previous: NONE, next: self.free };
+        if let Some(entry) = self.entries.get(number) {
+            entry.used.set(u64::from(self.free));
             self.free = number;
         }
     }

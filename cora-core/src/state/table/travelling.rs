@@ -72,7 +72,7 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
     }
 
     fn attached_bytes(&self, flows: u32) -> usize {
-        bytes_for::<u32>(flows as usize) + bytes_for::<InFlow>(self.entries.capacity())
+        bytes_for::<u32>(flows as usize) + Arena::<InFlow>::bytes(self.entries.capacity())
     }
 
     fn capacity(&self) -> u32 {

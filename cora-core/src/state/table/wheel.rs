@@ -5,11 +5,15 @@
 //! at: it expires, or hangs itself in the slot of its new tick. So an entry costs at most one look
 //! per idle time, and a hit touches no list.
 //!
+//! An entry that is taken out stays where it hangs, free, until the wheel comes by; and if its place is
+//! given to another one meanwhile, that one hangs there, since it will be used later than the first and
+//! may be looked at too early, but not too late. So coming and going touches no list either.
+//!
 //! With 64 ticks to an idle time, an entry is freed at most 1/64 of it late. Look-ups compare times
 //! exactly, so lateness shows only in when a full table has room again.
 
 use super::super::{Memory, OutOfMemory};
-use super::entry::{Links, NONE};
+use super::entry::{Facts, Links, NONE};
 use super::raw::RawTable;
 use crate::key::Key;
 use crate::plain::Plain;
@@ -29,6 +33,8 @@ pub(super) struct Wheel {
     heads: &'static mut [u32],
     /// Nanoseconds of a tick.
     tick: u64,
+    /// 2^64 by that, rounded up: hanging an entry multiplies instead of dividing.
+    ticks_per_ns: u128,
     /// The next tick whose slot is to be looked at.
     due: u64,
     /// When that tick begins (ns): saves the division.
@@ -38,7 +44,8 @@ pub(super) struct Wheel {
 impl Wheel {
     pub(super) fn create(memory: &mut Memory, idle: u64) -> Result<Self, OutOfMemory> {
         let tick = (idle / TICKS_PER_IDLE).max(1);
-        Ok(Self { heads: memory.take_u32(SLOTS)?, tick, due: 0, due_at: 0 })
+        let ticks_per_ns = (1_u128 << 64).div_ceil(u128::from(tick));
+        Ok(Self { heads: memory.take_u32(SLOTS)?, tick, ticks_per_ns, due: 0, due_at: 0 })
     }
 
     /// Whether there is a tick to look at.
@@ -62,11 +69,22 @@ impl Wheel {
         }
     }
 
-    /// The slot of the first tick at which an entry last used at `used` has expired; when that is
-    /// past, as it may be of one that comes from the other side, of the tick that is due.
-    fn slot(&self, used: u64, idle: u64) -> u8 {
-        let tick = used.saturating_add(idle).div_ceil(self.tick).max(self.due);
-        (tick % SLOTS as u64) as u8
+    /// The first tick at which an entry last used at `used` has expired; when that is past, as it may
+    /// be of one that comes from the other side, the tick that is due. An entry that never expires is
+    /// looked at all the same, once in an idle time.
+    fn tick_of(&self, used: u64, idle: u64) -> u64 {
+        if used == u64::MAX {
+            return self.due + TICKS_PER_IDLE;
+        }
+        let end = used.saturating_add(idle).saturating_add(self.tick - 1);
+        // At most one tick too late.
+        let tick = (u128::from(end) * self.ticks_per_ns) >> 64;
+        (tick as u64).max(self.due)
+    }
+
+    /// The next tick at which the slot is looked at.
+    const fn next_look(&self, slot: u8) -> u64 {
+        self.due + (slot as u64).wrapping_sub(self.due) % SLOTS as u64
     }
 }
 
@@ -102,11 +120,11 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             }
             *looks -= 1;
             let next = self.links.get(entry).map_or(NONE, |links| links.next);
-            let (alive, used) = (found.alive, found.used.get());
+            let (alive, used) = (found.is_alive(), found.used.get());
+            self.unhang(entry);
             if alive && now.saturating_sub(used) >= self.shape.idle {
                 self.release(entry);
             } else if alive {
-                self.unhang(entry);
                 self.hang(entry, used);
             }
             entry = next;
@@ -114,12 +132,21 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         true
     }
 
-    /// Hangs an entry into the wheel.
+    /// Hangs an entry into the wheel, unless it hangs where it is looked at in time.
     pub(super) fn hang(&mut self, number: u32, used: u64) {
-        let slot = self.wheel.slot(used, self.shape.idle);
+        let Some(entry) = self.entries.get_mut(number) else { return };
+        let tick = self.wheel.tick_of(used, self.shape.idle);
+        let slot = (tick % SLOTS as u64) as u8;
+        if entry.facts.has(Facts::HUNG) {
+            if self.wheel.next_look(entry.wheel_slot) <= tick {
+                return;
+            }
+            self.unhang(number);
+        }
         let next = self.wheel.head(slot);
         if let Some(entry) = self.entries.get_mut(number) {
             entry.wheel_slot = slot;
+            entry.facts = entry.facts.with(Facts::HUNG);
         }
         if let Some(links) = self.links.get_mut(number) {
             *links = Links { previous: NONE, next };
@@ -131,8 +158,10 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Takes an entry out of the wheel.
-    pub(super) fn unhang(&mut self, number: u32) {
-        let Some(slot) = self.entries.get(number).map(|entry| entry.wheel_slot) else { return };
+    fn unhang(&mut self, number: u32) {
+        let Some(entry) = self.entries.get_mut(number) else { return };
+        entry.facts = entry.facts.without(Facts::HUNG);
+        let slot = entry.wheel_slot;
         let Some(place) = self.links.get_mut(number) else { return };
         let links = core::mem::replace(place, Links::LOOSE);
         match self.links.get_mut(links.previous) {

@@ -67,7 +67,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
         let number = self.next_below(most).ok_or(InsertError::Full)?;
         self.place(number, whole);
-        if !self.settle(number, flow) {
+        if !self.settle(number, self.hash(&whole.key), flow) {
             self.release(number);
             return Err(InsertError::Full);
         }
