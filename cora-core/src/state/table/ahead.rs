@@ -20,30 +20,42 @@ pub const ALONE: u8 = u8::MAX;
 
 /// What is known ahead of one packet.
 #[derive(Clone, Copy, Debug)]
-struct Hint {
+struct Hint<K> {
+    key: Option<K>,
     hash: u64,
+    /// The entry that it may find.
     entry: u32,
-}
-
-impl Hint {
-    const NONE: Self = Self { hash: 0, entry: NONE };
 }
 
 /// What is known ahead of each packet of the burst.
 #[derive(Debug)]
-pub(super) struct Ahead {
-    hints: [Hint; BURST],
-    /// The entry that the packet whose turn it is may find.
+pub(super) struct Ahead<K> {
+    hints: [Hint<K>; BURST],
+    /// The packet whose turn it is.
+    packet: u8,
+    /// The entry that it may find.
     pub(super) entry: u32,
 }
 
-impl Ahead {
-    pub(super) const NOTHING: Self = Self { hints: [Hint::NONE; BURST], entry: NONE };
+impl<K: Key> Ahead<K> {
+    pub(super) const NOTHING: Self = Self {
+        hints: [Hint { key: None, hash: 0, entry: NONE }; BURST],
+        packet: ALONE,
+        entry: NONE,
+    };
 
     /// This packet's turn has come.
     #[inline]
     pub(super) fn turn(&mut self, packet: u8) {
+        self.packet = packet;
         self.entry = self.hints.get(usize::from(packet)).map_or(NONE, |hint| hint.entry);
+    }
+
+    /// The hash of the key, if it is the one that was announced for this packet.
+    #[inline]
+    pub(super) fn hash_of(&self, key: &K) -> Option<u64> {
+        let hint = self.hints.get(usize::from(self.packet))?;
+        (hint.key.as_ref() == Some(key)).then_some(hint.hash)
     }
 }
 
@@ -52,19 +64,16 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline]
     pub fn hint(&mut self, packet: u8, key: Option<&K>) {
         let Some(hint) = self.ahead.hints.get_mut(usize::from(packet)) else { return };
-        *hint = Hint::NONE;
-        if let Some(key) = key {
-            hint.hash = self.hasher.hash(&key.words());
-            self.index.prefetch(hint.hash);
-        }
+        let hash = key.map_or(0, |key| self.hasher.hash(&key.words()));
+        *hint = Hint { key: key.copied(), hash, entry: NONE };
+        self.index.prefetch(hash);
     }
 
     /// Looks an announced key up, as far as one line of the index tells.
     #[inline]
     pub fn guess(&mut self, packet: u8) {
         let Some(hint) = self.ahead.hints.get_mut(usize::from(packet)) else { return };
-        // A key whose hash is 0 is looked up without help.
-        if hint.hash == 0 {
+        if hint.key.is_none() {
             return;
         }
         if let Some(number) = self.index.guess(hint.hash)

@@ -42,7 +42,7 @@ where
     pub(super) links: Arena<Links>,
     /// Reply keys that don't follow from the first key; as far as any entry ever had one.
     replies: Arena<K>,
-    pub(super) ahead: Ahead,
+    pub(super) ahead: Ahead<K>,
     free: u32,
     alive: u32,
     pub(super) wheel: Wheel,
@@ -165,18 +165,15 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// The value with this key, to change, and which of its entry's keys this is.
     #[inline]
     pub fn find_mut(&mut self, key: &K) -> Option<(Direction, &mut V)> {
-        let (number, direction) = self.find(key)?;
-        let now = self.visit.now;
-        let used = self.entries.get(number)?.used.get();
-        if now.saturating_sub(used) >= self.shape.idle {
-            self.release(number);
-            return None;
-        }
+        let (number, direction) = match self.guessed(key) {
+            Some(direction) => (self.ahead.entry, direction),
+            None => self.find_unexpired(self.hash(key), key)?,
+        };
         if self.visit.undo && !self.note_change(number) {
             return None;
         }
         let entry = self.entries.get_mut(number)?;
-        entry.used.set(now.max(used));
+        entry.used.set(self.visit.now.max(entry.used.get()));
         Some((direction, &mut entry.value))
     }
 
@@ -185,7 +182,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     pub fn insert(&mut self, key: K, reply: Option<K>, value: V) -> Result<(), InsertError> {
         let reply = reply.unwrap_or(key);
         let hash = self.hash(&key);
-        let old = self.find_alive_by(hash, &key);
+        let old = self.find_unexpired(hash, &key).map(|(number, _)| number);
         if let Some(number) = old.filter(|number| self.has_keys(*number, &key, &reply)) {
             return self.overwrite(number, value);
         }
@@ -293,19 +290,37 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     #[inline]
     pub(super) fn hash(&self, key: &K) -> u64 {
-        self.hasher.hash(&key.words())
+        self.ahead.hash_of(key).unwrap_or_else(|| self.hasher.hash(&key.words()))
     }
 
     /// The entry that the key finds, expired or not, and which of its keys this is.
     #[inline]
     fn find(&self, key: &K) -> Option<(u32, Direction)> {
-        let guess = self.ahead.entry;
-        if let Some(entry) = self.entries.get(guess).filter(|entry| entry.is_alive())
-            && let Some(direction) = self.is(guess, entry, key)
-        {
-            return Some((guess, direction));
+        match self.guessed(key) {
+            Some(direction) => Some((self.ahead.entry, direction)),
+            None => self.find_by(self.hash(key), key),
         }
-        self.find_by(self.hash(key), key)
+    }
+
+    /// Whether the entry that was looked up ahead is there, unexpired, and has the key; and which of its
+    /// keys this is.
+    #[inline]
+    fn guessed(&self, key: &K) -> Option<Direction> {
+        let guess = self.ahead.entry;
+        let entry = self.entries.get(guess)?;
+        let is_there = entry.is_alive() && !self.expired(entry);
+        self.is(guess, entry, key).filter(|_| is_there)
+    }
+
+    /// The entry that the key finds; one that has expired is freed instead.
+    #[inline]
+    fn find_unexpired(&mut self, hash: u64, key: &K) -> Option<(u32, Direction)> {
+        let (number, direction) = self.find_by(hash, key)?;
+        if self.entries.get(number).is_some_and(|entry| self.expired(entry)) {
+            self.release(number);
+            return None;
+        }
+        Some((number, direction))
     }
 
     #[inline]
@@ -350,17 +365,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// The entry that the key finds; one that has expired is freed instead.
     #[inline]
     pub(super) fn find_alive(&mut self, key: &K) -> Option<u32> {
-        self.find_alive_by(self.hash(key), key)
-    }
-
-    #[inline]
-    fn find_alive_by(&mut self, hash: u64, key: &K) -> Option<u32> {
-        let (number, _) = self.find_by(hash, key)?;
-        if self.entries.get(number).is_some_and(|entry| self.expired(entry)) {
-            self.release(number);
-            return None;
-        }
-        Some(number)
+        self.find_unexpired(self.hash(key), key).map(|(number, _)| number)
     }
 
     #[inline]
