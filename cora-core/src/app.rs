@@ -5,7 +5,7 @@
 
 use crate::key::Key;
 use crate::packet::Packet;
-use crate::state::{Home, Memory, OutOfMemory, Place, Reach};
+use crate::state::{Home, Memory, OutOfMemory, Place, Reach, Visit};
 use crate::verdict::Verdict;
 
 /// One handler, as `#[flow_handler]` leaves it behind.
@@ -107,6 +107,42 @@ pub trait App: Sized + 'static {
 
     /// The state with this number, counted as in [`Self::PLACES`].
     fn state(&mut self, number: usize) -> &mut dyn Home;
+
+    /// Calls [`Home::hint`] of every state.
+    #[inline]
+    fn hint(&mut self, number: u8, packet: &Packet<'_>) {
+        (0..Self::STATES).for_each(|state| self.state(state).hint(number, packet));
+    }
+
+    /// Calls [`Home::guess`] of every state.
+    #[inline]
+    fn guess(&mut self, number: u8) {
+        (0..Self::STATES).for_each(|state| self.state(state).guess(number));
+    }
+
+    /// Calls [`Home::begin`] of every state.
+    #[inline]
+    fn begin(&mut self, visit: Visit) {
+        (0..Self::STATES).for_each(|state| self.state(state).begin(visit));
+    }
+
+    /// Calls [`Home::commit`] of every state.
+    #[inline]
+    fn commit(&mut self) {
+        (0..Self::STATES).for_each(|state| self.state(state).commit());
+    }
+
+    /// Calls [`Home::rollback`] of every state.
+    #[inline]
+    fn rollback(&mut self) {
+        (0..Self::STATES).for_each(|state| self.state(state).rollback());
+    }
+
+    /// Whether [`Home::overflowed`] of any state.
+    #[inline]
+    fn overflowed(&mut self) -> bool {
+        (0..Self::STATES).any(|state| self.state(state).overflowed())
+    }
 
     /// Makes version 1 of the read-mostly state `name` from text. Only the host calls it.
     fn configure(&mut self, name: &str, text: &str) -> Result<(), ConfigureError>;

@@ -6,8 +6,9 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use cora_core::app::{App, ConfigureError};
-use cora_core::message::{MAX_FRAME, MAX_MESSAGE, Message};
-use cora_core::migration::HostHalf;
+use cora_core::message::{MAX_MESSAGE, Message};
+use cora_core::migration::burst::{BURST_BYTES, Frames};
+use cora_core::migration::{Arrival, Burst, HostHalf};
 use cora_core::region::{HashSeed, Identity, NicStatus, Region, RegionLayout};
 use cora_core::ring::{Consumer, Producer, PushError, SharedMemory};
 use cora_core::state::{Kind, Line, Memory, Place};
@@ -110,22 +111,31 @@ fn without_nic<A: App>(
     mut sink: Sink,
 ) -> Result<Finished, RunError> {
     let start = Instant::now();
-    let mut buffer = vec![0; MAX_FRAME];
-    let mut failed = None;
+    let mut buffer = vec![0; BURST_BYTES];
     let mut progress = Progress::new();
-    while let Some((stamp, frame)) = source.next(&mut buffer)? {
+    loop {
+        let mut frames = Frames::new(&mut buffer);
+        let mut burst = Burst::new();
+        while !burst.is_full() {
+            let Some(room) = frames.room() else { break };
+            let Some((stamp, length)) = source.next(room)? else { break };
+            // There is room: the loop's condition.
+            let _ = burst.push(Arrival::new(stamp, frames.keep(length)));
+        }
+        if burst.is_empty() {
+            break;
+        }
+        let mut failed = None;
         let mut leave = |stamp: &_, frame: &_| {
             if let Err(error) = sink.write(stamp, frame) {
                 failed = Some(error);
             }
         };
-        half.packet(&stamp, frame, &mut Direct { leave: &mut leave })?;
+        half.burst(&mut burst, &mut Direct { leave: &mut leave })?;
         if let Some(error) = failed {
             return Err(error);
         }
-        if stamp.number.is_multiple_of(1024) {
-            progress.tell(source.packets, sink.packets);
-        }
+        progress.tell(source.packets, sink.packets);
     }
     sink.finish()?;
     let elapsed = start.elapsed();
@@ -262,8 +272,7 @@ impl<A: App> WithNic<A> {
                 break;
             }
             if self.pending.is_none() {
-                self.pending =
-                    self.source.next(&mut self.buffer)?.map(|(stamp, frame)| (stamp, frame.len()));
+                self.pending = self.source.next(&mut self.buffer)?;
             }
             let message = match self.pending {
                 Some((stamp, length)) => Message::Frame(stamp, &self.buffer[..length]),

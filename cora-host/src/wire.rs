@@ -32,11 +32,8 @@ impl Source {
         Ok(Self { reader, path: path.into(), inside, now: 0, packets: 0, too_long: 0 })
     }
 
-    /// The next frame, copied to `buffer`, with its stamp.
-    pub(crate) fn next<'a>(
-        &mut self,
-        buffer: &'a mut [u8],
-    ) -> Result<Option<(Stamp, &'a mut [u8])>, RunError> {
+    /// The next frame, copied to the beginning of `buffer`: its stamp and length.
+    pub(crate) fn next(&mut self, buffer: &mut [u8]) -> Result<Option<(Stamp, usize)>, RunError> {
         loop {
             let damaged =
                 |cause: CaptureError| RunError::Capture { path: self.path.clone(), cause };
@@ -53,7 +50,8 @@ impl Source {
             self.now = self.now.max(time);
             let port = self.inside.port(bytes, interface, self.reader.interfaces());
             let meta = Meta { time, now: self.now, port };
-            return Ok(Some((Stamp { meta, number, horizon: self.now, egress: port }, bytes)));
+            let stamp = Stamp { meta, number, horizon: self.now, egress: port };
+            return Ok(Some((stamp, bytes.len())));
         }
     }
 }

@@ -4,16 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use cora_core::app::App;
-use cora_core::message::{MAX_MESSAGE, Message, Report, Stamp};
-use cora_core::migration::{HostHalf, Outbox, ProtocolError};
+use cora_core::message::{Message, Report, Stamp};
+use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
+use cora_core::migration::{Arrival, Burst, HostHalf, Outbox, ProtocolError};
 use cora_core::region::Rings;
 use cora_core::ring::{Consumer, Producer, PushError, SharedMemory};
 
 use crate::RunError;
 use crate::state_out::Contents;
-
-/// Messages taken from the NIC between two looks at the wire.
-const BURST: usize = 64;
 
 /// The way back to the NIC: what its ring has no room for now waits in memory, so that the host never
 /// waits for the NIC (which may be waiting for the host).
@@ -85,7 +83,7 @@ impl<A: App> Worker<A> {
             half,
             punt: Consumer::new(rings.punt),
             back: Back { ring: Producer::new(rings.back), waiting: VecDeque::new(), broken: false },
-            buffer: vec![0; MAX_MESSAGE],
+            buffer: vec![0; BURST_BYTES],
             nic_drained: None,
             said_drained: false,
             contents: Contents::default(),
@@ -125,18 +123,26 @@ impl<A: App> Worker<A> {
     }
 
     fn burst(&mut self, buffer: &mut [u8]) -> Result<(), RunError> {
+        let mut frames = Frames::new(buffer);
+        let mut burst = Burst::new();
         for _ in 0..BURST {
-            let Some(popped) = self.punt.pop(buffer)? else { break };
-            let bytes = buffer.get_mut(..popped.len).unwrap_or_default();
+            let Some(room) = frames.room() else { break };
+            let Some(popped) = self.punt.pop(room)? else { break };
+            let bytes = frames.keep(popped.len);
+            let undecodable = ProtocolError::Undecodable(popped.kind);
             if popped.kind == Message::PUNT {
                 let frame = Message::decode_frame(popped.kind, bytes);
-                let (stamp, frame) = frame.ok_or(ProtocolError::Undecodable(popped.kind))?;
-                self.half.packet(&stamp, frame, &mut self.back)?;
-            } else {
-                let message = Message::decode(popped.kind, bytes);
-                self.message(&message.ok_or(ProtocolError::Undecodable(popped.kind))?)?;
+                let (stamp, frame) = frame.ok_or(undecodable)?;
+                // There is room: no more is popped than a burst takes.
+                let _ = burst.push(Arrival::new(stamp, frame));
+                continue;
             }
+            // It stands between packets, and means something to those behind it.
+            self.half.burst(&mut burst, &mut self.back)?;
+            burst.clear();
+            self.message(&Message::decode(popped.kind, bytes).ok_or(undecodable)?)?;
         }
+        self.half.burst(&mut burst, &mut self.back)?;
         self.punt.release();
         Ok(())
     }

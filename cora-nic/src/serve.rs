@@ -3,9 +3,10 @@
 use core::fmt::{self, Write as _};
 
 use cora_core::app::{App, Sides};
-use cora_core::message::{MAX_MESSAGE, Message};
+use cora_core::message::Message;
+use cora_core::migration::burst::{BURST_BYTES, Frames};
 use cora_core::migration::nic::Event;
-use cora_core::migration::{NicHalf, Outbox, ProtocolError};
+use cora_core::migration::{Arrival, Burst, NicHalf, Outbox, ProtocolError};
 use cora_core::region::{NicStatus, Region, refuse};
 use cora_core::ring::{Consumer, RingError, SharedMemory};
 use cora_core::state::{Kind, Line, Memory, OutOfMemory, Place};
@@ -24,8 +25,6 @@ pub const EXIT_MEMORY: i32 = 5;
 const CODE_LINK: u32 = 64;
 const CODE_MEMORY: u32 = 65;
 
-/// Packets taken from the wire between two looks at the other rings.
-const BURST: usize = 32;
 /// Messages taken from the host between two looks at the wire.
 const BACK_BURST: usize = 64;
 
@@ -126,8 +125,8 @@ struct Server<A: App> {
 
 impl<A: App> Server<A> {
     fn run(&mut self, mut incoming: Incoming, region: &Region) -> Result<(), LinkError> {
-        #[expect(clippy::large_stack_arrays, reason = "the largest message, once per run")]
-        let mut buffer = [0; MAX_MESSAGE];
+        #[expect(clippy::large_stack_arrays, reason = "the frames of a burst, once per run")]
+        let mut buffer = [0; BURST_BYTES];
         let mut idle = Idle::default();
         let mut beat = 0_u64;
         let mut said_drained = false;
@@ -196,21 +195,26 @@ impl<A: App> Server<A> {
         wire: &mut Consumer<SharedMemory>,
         buffer: &mut [u8],
     ) -> Result<(), LinkError> {
-        for _ in 0..BURST {
-            if !self.half.takes_packets() {
-                break;
-            }
-            let Some(popped) = wire.pop(buffer)? else { break };
-            let bytes = buffer.get_mut(..popped.len).unwrap_or_default();
-            if let Some((stamp, frame)) = Message::decode_frame(popped.kind, bytes) {
-                self.half.packet(&stamp, frame, &mut self.outgoing);
-            } else if Message::decode(popped.kind, bytes) == Some(Message::WireEnd) {
+        // What the host sent just now may have filled what waits here.
+        if !self.half.takes_packets() {
+            return Ok(());
+        }
+        let mut frames = Frames::new(buffer);
+        let mut burst = Burst::new();
+        while !burst.is_full() {
+            let Some(room) = frames.room() else { break };
+            let Some(popped) = wire.pop(room)? else { break };
+            let bytes = frames.keep(popped.len);
+            if bytes.is_empty() && Message::decode(popped.kind, bytes) == Some(Message::WireEnd) {
                 self.wire_ended = true;
                 break;
-            } else {
-                return Err(ProtocolError::Undecodable(popped.kind).into());
             }
+            let frame = Message::decode_frame(popped.kind, bytes);
+            let (stamp, frame) = frame.ok_or(ProtocolError::Undecodable(popped.kind))?;
+            // There is room: the loop's condition.
+            let _ = burst.push(Arrival::new(stamp, frame));
         }
+        self.half.burst(&mut burst, &mut self.outgoing);
         wire.release();
         Ok(())
     }

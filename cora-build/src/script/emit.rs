@@ -57,7 +57,7 @@ const ALLOWED: &str = "#[allow(\n    clippy::all,\n    clippy::pedantic,\n    de
 const USES: [&str; 4] = [
     "app::{App, ConfigureError, Handler, Nth, PlanFacts, Sides}",
     "packet::Packet",
-    "state::{Home, Memory, OutOfMemory, Place, Reach, Stored}",
+    "state::{Home, Memory, OutOfMemory, Place, Reach, Stored, Visit}",
     "verdict::{Forward, Verdict}",
 ];
 
@@ -140,6 +140,7 @@ fn app(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     new(out, graph)?;
     chain(out, graph)?;
     state(out, graph)?;
+    each_state(out, graph)?;
     configure(out, graph)
 }
 
@@ -270,6 +271,38 @@ fn state(out: &mut Lines, graph: &Graph) -> fmt::Result {
                 out.line(format_args!("_ => &mut self.s{},", count - 1))
             }),
         }
+    })?;
+    out.text.push('\n');
+    Ok(())
+}
+
+/// What the runtime does to every state before and after a packet: state by state, so that nothing is
+/// dispatched at run time.
+fn each_state(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    if graph.states.is_empty() {
+        return Ok(());
+    }
+    for (method, parameters, arguments) in [
+        ("hint", ", number: u8, packet: &Packet<'_>", ", number, packet"),
+        ("guess", ", number: u8", ", number"),
+        ("begin", ", visit: Visit", ", visit"),
+        ("commit", "", ""),
+        ("rollback", "", ""),
+    ] {
+        out.line("#[inline]")?;
+        out.block(format_args!("fn {method}(&mut self{parameters})"), |out| {
+            (0..graph.states.len()).try_for_each(|state| {
+                out.line(format_args!("Home::{method}(&mut self.s{state}{arguments});"))
+            })
+        })?;
+        out.text.push('\n');
+    }
+    out.line("#[inline]")?;
+    out.block("fn overflowed(&mut self) -> bool", |out| {
+        let all: Vec<String> = (0..graph.states.len())
+            .map(|state| format!("Home::overflowed(&self.s{state})"))
+            .collect();
+        out.line(all.join(" || "))
     })?;
     out.text.push('\n');
     Ok(())

@@ -40,12 +40,9 @@ impl<A: App> Engine<A> {
     /// Runs the packet. Unless it punts, its outcome is counted.
     #[inline]
     pub fn run<R: Reach>(&mut self, packet: &mut Packet<'_>, visit: Visit) -> Ran {
-        for number in 0..A::STATES {
-            self.app.state(number).begin(visit);
-        }
+        self.app.begin(visit);
         let verdict = self.app.chain::<R>(packet);
-        let overflowed =
-            visit.undo && (0..A::STATES).any(|number| self.app.state(number).overflowed());
+        let overflowed = visit.undo && self.app.overflowed();
         let ran = match verdict {
             _ if overflowed => Ran::Punted,
             Ok(forward) => Ran::Forward(forward),
@@ -62,13 +59,10 @@ impl<A: App> Engine<A> {
             Ran::Dropped(reason) => self.outcomes.dropped(reason),
             Ran::Punted => {}
         }
-        for number in 0..A::STATES {
-            let state = self.app.state(number);
-            if matches!(ran, Ran::Punted) {
-                state.rollback();
-            } else {
-                state.commit();
-            }
+        if matches!(ran, Ran::Punted) {
+            self.app.rollback();
+        } else {
+            self.app.commit();
         }
     }
 }

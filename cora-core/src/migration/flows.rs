@@ -12,7 +12,6 @@ use crate::key::Key;
 use crate::message::MAX_KEYS;
 use crate::plain::{Describe, Plain};
 use crate::state::table::Travelling;
-use crate::state::table::ahead::ALONE;
 use crate::state::table::raw::{RawTable, Shape};
 use crate::state::table::travelling::ImportError;
 use crate::state::{MAX_PIECE, Memory, NO_FLOW, OutOfMemory, Place, Visit};
@@ -145,8 +144,20 @@ impl<A: App> Flows<A> {
 
     /// A packet of this time is next, and none older than `horizon` will come.
     #[inline]
-    pub fn begin(&mut self, now: u64, horizon: u64) {
-        self.records.begin(Visit { now, horizon, undo: false, flow: NO_FLOW, ahead: ALONE });
+    pub fn begin(&mut self, now: u64, horizon: u64, ahead: u8) {
+        self.records.begin(Visit { now, horizon, undo: false, flow: NO_FLOW, ahead });
+    }
+
+    /// Packet `number` of a burst, with this group key, will come.
+    #[inline]
+    pub fn hint(&mut self, number: u8, group: Option<&A::Group>) {
+        self.records.hint(number, group);
+    }
+
+    /// All packets of the burst are announced.
+    #[inline]
+    pub fn guess(&mut self, number: u8) {
+        self.records.guess(number);
     }
 
     /// The flow that a packet with this group key belongs to. A flow that had no packet for long is

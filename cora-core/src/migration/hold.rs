@@ -3,7 +3,8 @@
 
 use zerocopy::IntoBytes as _;
 
-use crate::message::{MAX_FRAME, Stamp};
+use super::burst::held_bytes;
+use crate::message::Stamp;
 use crate::packet::{Meta, Port};
 use crate::state::{Memory, OutOfMemory};
 
@@ -43,9 +44,9 @@ impl HoldQueue {
         self.joined == self.left
     }
 
-    /// Whether any frame fits.
+    /// Whether any burst fits.
     pub(super) const fn has_room(&self) -> bool {
-        self.used + HEAD + MAX_FRAME <= BYTES
+        self.used + held_bytes(HEAD) <= BYTES
     }
 
     /// Lets a packet join; the caller saw to it that there is room.
@@ -131,6 +132,7 @@ fn unpack(head: &[u8; HEAD]) -> [u64; 5] {
 mod tests {
     use super::super::super::state::memory_for_tests as leak;
     use super::*;
+    use crate::message::MAX_FRAME;
 
     #[test]
     fn first_in_first_out_across_the_end() {

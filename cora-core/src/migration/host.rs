@@ -1,5 +1,6 @@
 //! The host's half of the protocol: it handles what the NIC passes on, and offers flows back.
 
+use super::burst::{ALONE, Burst};
 use super::engine::{Engine, Ran};
 use super::flows::{Flows, Record, Stage};
 use super::{Outbox, ProtocolError, TICKETS};
@@ -9,7 +10,6 @@ use crate::key::Key;
 use crate::message::{Message, Report, Stamp};
 use crate::packet::Packet;
 use crate::plain::Plain;
-use crate::state::table::ahead::ALONE;
 use crate::state::{EveryState, Memory, NO_FLOW, OutOfMemory, Visit};
 use crate::verdict::Forward;
 
@@ -122,6 +122,32 @@ impl<A: App> HostHalf<A> {
         Ok(())
     }
 
+    /// Handles packets, one after the other. An error when the NIC let them arrive amid the entries of a
+    /// flow.
+    pub fn burst(
+        &mut self,
+        burst: &mut Burst<'_>,
+        out: &mut impl Outbox,
+    ) -> Result<(), ProtocolError> {
+        let knows_flows = self.knows_flows();
+        for (number, arrival) in (0..).zip(burst.iter()) {
+            if knows_flows {
+                self.flows.hint(number, A::Group::of(&arrival.packet).ok().as_ref());
+            }
+            self.engine.app().hint(number, &arrival.packet);
+        }
+        for number in 0..burst.len() as u8 {
+            if knows_flows {
+                self.flows.guess(number);
+            }
+            self.engine.app().guess(number);
+        }
+        for (number, arrival) in (0..).zip(burst.iter_mut()) {
+            self.run(&arrival.stamp, &mut arrival.packet, number, out)?;
+        }
+        Ok(())
+    }
+
     /// Handles a packet. An error when the NIC let it arrive amid the entries of a flow.
     pub fn packet(
         &mut self,
@@ -129,16 +155,31 @@ impl<A: App> HostHalf<A> {
         frame: &mut [u8],
         out: &mut impl Outbox,
     ) -> Result<(), ProtocolError> {
+        self.run(stamp, &mut Packet::new(frame, stamp.meta), ALONE, out)
+    }
+
+    /// Whether it matters which flow a packet belongs to.
+    #[inline]
+    fn knows_flows(&self) -> bool {
+        self.moving || !self.flows.is_empty()
+    }
+
+    #[inline]
+    fn run(
+        &mut self,
+        stamp: &Stamp,
+        packet: &mut Packet<'_>,
+        ahead: u8,
+        out: &mut impl Outbox,
+    ) -> Result<(), ProtocolError> {
         if self.incoming.is_some() {
             return Err(ProtocolError::Unexpected(Message::PUNT));
         }
         self.now = self.now.max(stamp.meta.now);
         self.horizon = self.horizon.max(stamp.horizon);
-        let mut packet = Packet::new(frame, stamp.meta);
-        let group =
-            if self.moving || !self.flows.is_empty() { A::Group::of(&packet).ok() } else { None };
+        let group = if self.knows_flows() { A::Group::of(packet).ok() } else { None };
         let flow = group.and_then(|group| {
-            self.flows.begin(stamp.meta.now, stamp.horizon);
+            self.flows.begin(stamp.meta.now, stamp.horizon, ahead);
             let app = self.engine.app();
             self.flows
                 .find(app, &group, stamp.meta.now, 0)
@@ -149,9 +190,9 @@ impl<A: App> HostHalf<A> {
             horizon: stamp.horizon,
             undo: false,
             flow: flow.unwrap_or(NO_FLOW),
-            ahead: ALONE,
+            ahead,
         };
-        let ran = self.engine.run::<EveryState>(&mut packet, visit);
+        let ran = self.engine.run::<EveryState>(packet, visit);
         self.report.packets += 1;
         let egress = match ran {
             Ran::Forward(Forward::Transmit) => Some(stamp.meta.port.opposite()),

@@ -31,18 +31,23 @@
 //! | --- | --- |
 //! | [`flows`] | records of flows, and which of them a packet belongs to |
 //! | `hold` | packets that wait |
+//! | [`burst`] | packets that are handled together |
 //! | [`engine`] | one packet through all handlers, atomically |
 //! | [`nic`] | the NIC's half |
+//! | `offered` | flows on their way to the NIC |
 //! | [`host`] | the host's half |
 //!
 //! [`PlanFacts::host_ordered`]: crate::app::PlanFacts::host_ordered
 
+pub mod burst;
 pub mod engine;
 pub mod flows;
 mod hold;
 pub mod host;
 pub mod nic;
+mod offered;
 
+pub use burst::{Arrival, Burst};
 pub use engine::Engine;
 pub use flows::Flows;
 pub use host::HostHalf;

@@ -2,21 +2,21 @@
 
 use core::marker::PhantomData;
 
+use super::burst::{ALONE, Burst};
 use super::engine::{Engine, Ran, copy_words, keep_words};
-use super::flows::{Flows, Record, Stage};
+use super::flows::{Flows, Stage};
 use super::hold::HoldQueue;
 use super::{Outbox, ProtocolError, TICKETS};
 use crate::app::{App, Sides};
 use crate::key::Key;
-use crate::message::{MAX_FRAME, Message, Report, Stamp, offered_keys};
+use crate::message::{MAX_FRAME, Message, Report, Stamp};
 use crate::packet::Packet;
 use crate::plain::Plain;
-use crate::state::table::ahead::ALONE;
 use crate::state::{Memory, NO_FLOW, OutOfMemory, Place, Reach, Visit};
 use crate::verdict::Forward;
 
 /// Keys that are announced by offers under way.
-const ANNOUNCED: usize = 256;
+pub(super) const ANNOUNCED: usize = 256;
 
 /// Where packets leave.
 pub trait Wire {
@@ -48,31 +48,31 @@ pub enum Event {
 
 /// A transfer whose entries are coming in.
 #[derive(Clone, Copy, Debug)]
-struct Incoming {
-    flow: u32,
-    left: u32,
+pub(super) struct Incoming {
+    pub(super) flow: u32,
+    pub(super) left: u32,
     /// It could not be installed and goes back; entries still to come go straight back.
-    returned: bool,
+    pub(super) returned: bool,
 }
 
 /// The NIC's half.
 #[derive(Debug)]
 pub struct NicHalf<A: App> {
-    engine: Engine<A>,
-    flows: Flows<A>,
-    hold: HoldQueue,
+    pub(super) engine: Engine<A>,
+    pub(super) flows: Flows<A>,
+    pub(super) hold: HoldQueue,
     /// The number behind the last packet in the queue that may go to the host: whatever else goes
     /// there stays behind it.
     host_waits_until: u64,
     /// The flow offered under each ticket.
-    tickets: [Option<u32>; TICKETS],
+    pub(super) tickets: [Option<u32>; TICKETS],
     /// Keys that find offered flows, whose entries are not here yet.
-    announced: heapless::index_map::FnvIndexMap<[u64; 5], u32, ANNOUNCED>,
-    incoming: Option<Incoming>,
+    pub(super) announced: heapless::index_map::FnvIndexMap<[u64; 5], u32, ANNOUNCED>,
+    pub(super) incoming: Option<Incoming>,
     /// No further offer is taken.
-    closed: bool,
+    pub(super) closed: bool,
     /// Time of the latest packet.
-    now: u64,
+    pub(super) now: u64,
     /// A copy of the packet under way, or of the one taken from the queue.
     original: &'static mut [u64],
     waiting: &'static mut [u64],
@@ -136,20 +136,55 @@ impl<A: App> NicHalf<A> {
         self.flows.len()
     }
 
+    /// Packets come in from the wire, one after the other.
+    pub fn burst(&mut self, burst: &mut Burst<'_>, io: &mut (impl Outbox + Wire)) {
+        for (number, arrival) in (0..).zip(burst.iter()) {
+            match A::PLAN.sides {
+                Sides::HostOnly => continue,
+                Sides::NicOnly => {}
+                Sides::Split => {
+                    self.flows.hint(number, A::Group::of(&arrival.packet).ok().as_ref());
+                }
+            }
+            self.engine.app().hint(number, &arrival.packet);
+        }
+        for number in 0..burst.len() as u8 {
+            if matches!(A::PLAN.sides, Sides::Split) {
+                self.flows.guess(number);
+            }
+            if !matches!(A::PLAN.sides, Sides::HostOnly) {
+                self.engine.app().guess(number);
+            }
+        }
+        for (number, arrival) in (0..).zip(burst.iter_mut()) {
+            self.one(&arrival.stamp, &mut arrival.packet, number, io);
+        }
+    }
+
     /// A packet comes in from the wire.
     #[inline]
     pub fn packet(&mut self, stamp: &Stamp, frame: &mut [u8], io: &mut (impl Outbox + Wire)) {
+        self.one(stamp, &mut Packet::new(frame, stamp.meta), ALONE, io);
+    }
+
+    #[inline]
+    fn one(
+        &mut self,
+        stamp: &Stamp,
+        packet: &mut Packet<'_>,
+        ahead: u8,
+        io: &mut (impl Outbox + Wire),
+    ) {
         self.now = self.now.max(stamp.meta.now);
         match A::PLAN.sides {
-            Sides::HostOnly => self.pass_on(stamp, frame, io),
+            Sides::HostOnly => self.pass_on(stamp, packet.frame(), io),
             Sides::NicOnly => {
                 let now = stamp.meta.now;
-                let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead: ALONE };
-                let mut packet = Packet::new(frame, stamp.meta);
-                let ran = self.engine.run::<NicReach<A>>(&mut packet, visit);
+                let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead };
+                let ran = self.engine.run::<NicReach<A>>(packet, visit);
                 self.finish(ran, stamp, packet.frame(), io);
             }
-            Sides::Split => self.split_packet(stamp, frame, io),
+            Sides::Split => self.split_packet(stamp, packet, ahead, io),
         }
     }
 
@@ -188,21 +223,28 @@ impl<A: App> NicHalf<A> {
         Ok(Event::None)
     }
 
-    fn split_packet(&mut self, stamp: &Stamp, frame: &mut [u8], io: &mut (impl Outbox + Wire)) {
+    fn split_packet(
+        &mut self,
+        stamp: &Stamp,
+        packet: &mut Packet<'_>,
+        ahead: u8,
+        io: &mut (impl Outbox + Wire),
+    ) {
         // What waits is older than what comes in.
         let horizon = self.hold.oldest().unwrap_or(stamp.meta.now);
         let stamp = &Stamp { horizon, ..*stamp };
-        self.flows.begin(stamp.meta.now, horizon);
-        match self.dispatch(stamp, frame) {
+        self.flows.begin(stamp.meta.now, horizon, ahead);
+        match self.dispatch(stamp, packet) {
             Dispatch::Run(flow) if !self.must_queue(flow) => {
                 let joined = self.hold.joined();
                 if let Some(record) = self.flows.record(flow) {
                     record.passed = joined;
                 }
-                if self.run(flow, stamp, frame, io) {
+                if self.run(flow, stamp, packet, ahead, io) {
                     return;
                 }
                 // The original is what punts.
+                let frame = packet.frame_mut();
                 copy_words(self.original, frame);
                 if A::PLAN.host_ordered && !self.hold.is_empty() {
                     self.queue(Some(flow), stamp, frame);
@@ -210,15 +252,17 @@ impl<A: App> NicHalf<A> {
                     self.release(flow, stamp, frame, io);
                 }
             }
-            Dispatch::Run(flow) | Dispatch::Wait(flow) => self.queue(Some(flow), stamp, frame),
-            Dispatch::Host if self.host_must_queue() => self.queue(None, stamp, frame),
-            Dispatch::Host => self.pass_on(stamp, frame, io),
+            Dispatch::Run(flow) | Dispatch::Wait(flow) => {
+                self.queue(Some(flow), stamp, packet.frame());
+            }
+            Dispatch::Host if self.host_must_queue() => self.queue(None, stamp, packet.frame()),
+            Dispatch::Host => self.pass_on(stamp, packet.frame(), io),
         }
     }
 
     /// Whose packet it is.
-    fn dispatch(&mut self, stamp: &Stamp, frame: &mut [u8]) -> Dispatch {
-        let Ok(group) = A::Group::of(&Packet::new(frame, stamp.meta)) else {
+    fn dispatch(&mut self, stamp: &Stamp, packet: &Packet<'_>) -> Dispatch {
+        let Ok(group) = A::Group::of(packet) else {
             return Dispatch::Host;
         };
         let left = self.hold.left();
@@ -265,17 +309,18 @@ impl<A: App> NicHalf<A> {
     }
 
     /// Runs the packets that waited, as far as their flows have arrived.
-    fn drain(&mut self, io: &mut (impl Outbox + Wire)) {
+    pub(super) fn drain(&mut self, io: &mut (impl Outbox + Wire)) {
         let buffer = core::mem::take(&mut self.waiting);
         while let Some((stamp, frame)) = self.hold.peek(zerocopy::IntoBytes::as_mut_bytes(buffer)) {
-            self.flows.begin(stamp.meta.now, stamp.horizon);
-            match self.dispatch(&stamp, frame) {
+            self.flows.begin(stamp.meta.now, stamp.horizon, ALONE);
+            let mut packet = Packet::new(frame, stamp.meta);
+            match self.dispatch(&stamp, &packet) {
                 Dispatch::Wait(_) => break,
                 Dispatch::Run(flow) if !self.was_passed_by(flow) => {
                     self.hold.pop();
-                    if !self.run(flow, &stamp, frame, io) {
-                        copy_words(self.original, frame);
-                        self.release(flow, &stamp, frame, io);
+                    if !self.run(flow, &stamp, &mut packet, ALONE, io) {
+                        copy_words(self.original, packet.frame_mut());
+                        self.release(flow, &stamp, packet.frame(), io);
                     } else if let Some(record) = self.flows.record(flow) {
                         // It may have made a key that finds others which wait.
                         record.queued_until = record.queued_until.max(self.host_waits_until);
@@ -283,7 +328,7 @@ impl<A: App> NicHalf<A> {
                 }
                 Dispatch::Run(_) | Dispatch::Host => {
                     self.hold.pop();
-                    self.pass_on(&stamp, frame, io);
+                    self.pass_on(&stamp, packet.frame(), io);
                 }
             }
         }
@@ -304,14 +349,13 @@ impl<A: App> NicHalf<A> {
         &mut self,
         flow: u32,
         stamp: &Stamp,
-        frame: &mut [u8],
+        packet: &mut Packet<'_>,
+        ahead: u8,
         io: &mut (impl Outbox + Wire),
     ) -> bool {
-        keep_words(self.original, frame);
-        let visit =
-            Visit { now: stamp.meta.now, horizon: stamp.horizon, undo: true, flow, ahead: ALONE };
-        let mut packet = Packet::new(frame, stamp.meta);
-        let ran = self.engine.run::<NicReach<A>>(&mut packet, visit);
+        keep_words(self.original, packet.frame());
+        let visit = Visit { now: stamp.meta.now, horizon: stamp.horizon, undo: true, flow, ahead };
+        let ran = self.engine.run::<NicReach<A>>(packet, visit);
         if matches!(ran, Ran::Punted) {
             self.report.punts += 1;
             return false;
@@ -351,7 +395,14 @@ impl<A: App> NicHalf<A> {
 
     /// Sends a flow's entries to the host, those that are alive at `now`, and forgets it; `more`
     /// further entries will follow.
-    fn give_back(&mut self, flow: u32, punts: u32, now: u64, more: u32, io: &mut impl Outbox) {
+    pub(super) fn give_back(
+        &mut self,
+        flow: u32,
+        punts: u32,
+        now: u64,
+        more: u32,
+        io: &mut impl Outbox,
+    ) {
         let Some(group) = self.flows.group(flow) else { return };
         let mut bytes = [0; 64];
         group.put(&mut bytes);
@@ -361,120 +412,6 @@ impl<A: App> NicHalf<A> {
         io.send(&Message::Release { punts, entries, group });
         Flows::export(app, flow, now, &mut |state, piece| io.send(&Message::Entry(state, piece)));
         self.forget(flow);
-    }
-
-    fn offer(
-        &mut self,
-        ticket: u32,
-        punts: u32,
-        group: &[u8],
-        keys: &[u8],
-        io: &mut impl Outbox,
-    ) -> Result<(), ProtocolError> {
-        let place =
-            self.tickets.get(ticket as usize).ok_or(ProtocolError::UnknownTicket(ticket))?;
-        if place.is_some() {
-            return Err(ProtocolError::UnknownTicket(ticket));
-        }
-        let group = A::Group::get(group).ok_or(ProtocolError::Undecodable(8))?;
-        let Some(flow) = self.expect_flow(group, punts, keys) else {
-            self.report.declined += 1;
-            io.send(&Message::Decline(ticket));
-            return Ok(());
-        };
-        self.tickets[ticket as usize % TICKETS] = Some(flow);
-        io.send(&Message::Fence(ticket));
-        Ok(())
-    }
-
-    /// Begins to hold the packets of a flow; `None` when there is no room for it.
-    fn expect_flow(&mut self, group: A::Group, punts: u32, keys: &[u8]) -> Option<u32> {
-        let room = ANNOUNCED - self.announced.len() >= keys.len() / 40;
-        let left = self.hold.left();
-        if self.closed
-            || !room
-            || self.flows.find(self.engine.app(), &group, self.now, left).is_some()
-        {
-            return None;
-        }
-        self.flows.reserve(self.engine.app(), &group)?;
-        // Packets that wait for the host may be this flow's: its next ones stay behind them.
-        let queued_until = self.hold.joined();
-        let record = Record { stage: Stage::Offered, punts, queued_until, ..Record::OWNED };
-        let flow = self.flows.add(self.engine.app(), group, record)?;
-        // However long the host takes.
-        self.flows.pin(flow);
-        for words in offered_keys(keys) {
-            // Room was checked above.
-            let _known = self.announced.insert(words, flow);
-        }
-        Some(flow)
-    }
-
-    /// The flow offered under a ticket, which is given back.
-    fn take_ticket(&mut self, ticket: u32) -> Result<u32, ProtocolError> {
-        let place = self.tickets.get_mut(ticket as usize).and_then(Option::take);
-        place.ok_or(ProtocolError::UnknownTicket(ticket))
-    }
-
-    /// The flow is no longer on its way: its keys need no announcement.
-    fn arrived(&mut self, flow: u32) {
-        let of_flow = |(_, of): &(&[u64; 5], &u32)| **of == flow;
-        while let Some(words) = self.announced.iter().find(of_flow).map(|(words, _)| *words) {
-            self.announced.remove(&words);
-        }
-    }
-
-    fn transfer(
-        &mut self,
-        ticket: u32,
-        entries: u32,
-        io: &mut (impl Outbox + Wire),
-    ) -> Result<(), ProtocolError> {
-        if self.incoming.is_some() {
-            return Err(ProtocolError::Unexpected(9));
-        }
-        let flow = self.take_ticket(ticket)?;
-        self.incoming = Some(Incoming { flow, left: entries, returned: false });
-        self.end_of_transfer(io);
-        Ok(())
-    }
-
-    fn entry(
-        &mut self,
-        state: u16,
-        piece: &[u8],
-        io: &mut (impl Outbox + Wire),
-    ) -> Result<(), ProtocolError> {
-        let Some(mut incoming) = self.incoming else { return Err(ProtocolError::Unexpected(5)) };
-        let (app, flow) = (self.engine.app(), incoming.flow);
-        if !incoming.returned && !self.flows.import(app, state, piece, flow, false)? {
-            incoming.returned = true;
-            self.report.declined += 1;
-            let punts = self.flows.record(flow).map_or(0, |record| record.punts).saturating_add(1);
-            // At time 0 everything is alive: all go back that came.
-            self.give_back(flow, punts, 0, incoming.left, io);
-        }
-        if incoming.returned {
-            io.send(&Message::Entry(state, piece));
-        }
-        incoming.left -= 1;
-        self.incoming = Some(incoming);
-        self.end_of_transfer(io);
-        Ok(())
-    }
-
-    /// When the last entry is in, the flow is owned here, and what waited for it runs.
-    fn end_of_transfer(&mut self, io: &mut (impl Outbox + Wire)) {
-        let Some(Incoming { flow, left: 0, returned }) = self.incoming else { return };
-        self.incoming = None;
-        self.arrived(flow);
-        if !returned && let Some(record) = self.flows.record(flow) {
-            record.stage = Stage::Owned;
-            self.flows.unpin(flow, self.now);
-            self.report.offloads += 1;
-        }
-        self.drain(io);
     }
 }
 

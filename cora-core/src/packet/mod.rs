@@ -89,6 +89,12 @@ impl Packet<'_> {
         self.frame
     }
 
+    /// The frame, to be put back as it was.
+    #[inline]
+    pub(crate) const fn frame_mut(&mut self) -> &mut [u8] {
+        self.frame
+    }
+
     /// Bytes of the frame.
     #[inline]
     #[expect(clippy::len_without_is_empty, reason = "a frame's length; no collection")]

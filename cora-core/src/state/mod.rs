@@ -17,6 +17,7 @@ pub use pinned::{Pinned, Versioned};
 pub use table::Table;
 
 use crate::key::Key;
+use crate::packet::Packet;
 use crate::plain::{Describe, Plain};
 
 /// How a state is declared, which decides who may hold it.
@@ -141,6 +142,16 @@ pub const NO_FLOW: u32 = u32::MAX;
 pub trait Home {
     /// Its kind.
     fn kind(&self) -> Kind;
+
+    /// Packet `number` of a burst will come: what it is likely to look up may be fetched.
+    fn hint(&mut self, number: u8, packet: &Packet<'_>) {
+        let _ = (number, packet);
+    }
+
+    /// All packets of the burst are announced by [`Self::hint`]: the second step of looking up ahead.
+    fn guess(&mut self, number: u8) {
+        let _ = number;
+    }
 
     /// Called once before the packet's handlers.
     fn begin(&mut self, visit: Visit);

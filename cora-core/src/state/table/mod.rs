@@ -36,6 +36,8 @@ pub use entry::Whole;
 pub use travelling::Travelling;
 
 use super::{DescribeItem, Home, Keyed, Kind, Malformed, Memory, OutOfMemory, Stored, Visit};
+use crate::key::Key;
+use crate::packet::Packet;
 use crate::plain::Plain;
 use crate::verdict::{Reason, Stop, reasons};
 use raw::{RawTable, Shape};
@@ -132,7 +134,7 @@ impl<S: Keyed> Table<S> {
     /// the reply direction's key finds it too.
     #[inline]
     pub fn insert(&mut self, key: S::Key, value: S) -> Result<(), InsertError> {
-        let reply = if S::REPLY { crate::key::Key::reply(&key) } else { None };
+        let reply = if S::REPLY { key.reply() } else { None };
         self.raw.insert(key, reply, value)
     }
 
@@ -175,7 +177,7 @@ impl<S: Keyed> Stored for Table<S> {
 /// The key type of a table, for generated code.
 pub trait KeyOf {
     /// That type.
-    type Key: crate::key::Key;
+    type Key: Key;
 }
 
 impl<S: Keyed> KeyOf for Table<S> {
@@ -185,6 +187,16 @@ impl<S: Keyed> KeyOf for Table<S> {
 impl<S: Keyed> Home for Table<S> {
     fn kind(&self) -> Kind {
         Kind::Keyed
+    }
+
+    #[inline]
+    fn hint(&mut self, number: u8, packet: &Packet<'_>) {
+        self.raw.hint(number, <S::Key as Key>::of(packet).ok().as_ref());
+    }
+
+    #[inline]
+    fn guess(&mut self, number: u8) {
+        self.raw.guess(number);
     }
 
     #[inline]
@@ -238,7 +250,7 @@ impl<S: Keyed> Home for Table<S> {
     }
 }
 
-fn describe_entry<K: crate::key::Key, V: Plain>(entry: &Whole<K, V>, item: &mut DescribeItem<'_>) {
+fn describe_entry<K: Key, V: Plain>(entry: &Whole<K, V>, item: &mut DescribeItem<'_>) {
     let mut key = [0; 64];
     entry.key.put(&mut key);
     item(&key[..K::SIZE], &mut |to| {
