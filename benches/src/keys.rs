@@ -77,7 +77,22 @@ pub(crate) enum Skew {
     Zipf,
 }
 
+/// A number of keys, in short.
+pub(crate) fn size(keys: u64) -> String {
+    match keys {
+        millions @ 1_000_000.. => format!("{}M", millions / 1_000_000),
+        thousands => format!("{}k", thousands / 1_000),
+    }
+}
+
 impl Skew {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::Zipf => "zipf",
+        }
+    }
+
     /// `count` draws of numbers below `keys`.
     pub(crate) fn draws(self, keys: u64, count: usize, seed: u64) -> Vec<u64> {
         let mut state = seed;

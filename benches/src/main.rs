@@ -13,13 +13,21 @@
 //! | `figure` | one figure, and how it is printed |
 //! | `keys` | keys, and how often each is asked for |
 //! | `turns` | contestants that take turns |
+//! | `traffic` | frames in memory and as a capture |
+//! | `program` | a built Cora program that takes turns |
+//! | `by_hand` | loops written by hand |
+//! | `nf` | the examples against those |
 //! | `table` | the flow table against hashbrown |
-#![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command's output")]
 
+mod by_hand;
 mod figure;
 mod keys;
+mod nf;
+mod prefetch;
+mod program;
 mod table;
+mod traffic;
 mod turns;
 
 use clap::Parser;
@@ -37,9 +45,12 @@ struct Arguments {
     /// Only figures whose names begin so.
     #[arg(long, value_name = "NAME", default_value = "")]
     only: String,
+    /// Where the examples' programs stand, built for the host alone.
+    #[arg(long, value_name = "DIRECTORY")]
+    programs: Option<std::path::PathBuf>,
 }
 
-fn main() {
+fn main() -> std::io::Result<()> {
     let arguments = Arguments::parse();
     if !arguments.json {
         eprintln!("{}", figure::machine());
@@ -49,4 +60,8 @@ fn main() {
     if wanted("table") {
         table::run(arguments.quick, &wanted, &mut tell);
     }
+    if let Some(programs) = arguments.programs.as_deref().filter(|_| wanted("nf")) {
+        nf::run(programs, arguments.quick, &wanted, &mut tell)?;
+    }
+    Ok(())
 }

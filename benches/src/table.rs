@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use crate::figure::Figure;
-use crate::keys::{Skew, Tuple4, Value};
+use crate::keys::{Skew, Tuple4, Value, size};
 use crate::turns::take;
 
 const BASELINE: &str = "hashbrown+foldhash";
@@ -53,11 +53,7 @@ pub(crate) fn run(quick: bool, wanted: &dyn Fn(&str) -> bool, tell: &mut dyn FnM
 }
 
 fn name(what: &str, entries: u64) -> String {
-    let size = match entries {
-        millions @ 1_000_000.. => format!("{}M", millions / 1_000_000),
-        thousands => format!("{}k", thousands / 1_000),
-    };
-    format!("table/{what}/{size}")
+    format!("table/{what}/{}", size(entries))
 }
 
 fn shape(entries: u64) -> Shape {

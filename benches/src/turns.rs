@@ -25,6 +25,13 @@ impl Turns {
     }
 }
 
+/// Does work once; ns per operation.
+pub(crate) fn time(work: impl FnOnce() -> u64) -> f64 {
+    let start = ThreadTime::now();
+    let operations = work();
+    start.elapsed().as_nanos() as f64 / operations as f64
+}
+
 /// One who takes turns: does its work once, and says how many operations that was.
 pub(crate) type Contestant<'a> = &'a mut dyn FnMut() -> u64;
 
@@ -34,11 +41,9 @@ pub(crate) fn take<const N: usize>(count: usize, contestants: [Contestant<'_>; N
     let mut contestants = contestants;
     for turn in 0..=count {
         for (contestant, turns) in contestants.iter_mut().zip(&mut turns) {
-            let start = ThreadTime::now();
-            let operations = contestant();
-            let took = start.elapsed();
+            let took = time(contestant);
             if turn > 0 {
-                turns.push(took.as_nanos() as f64 / operations as f64);
+                turns.push(took);
             }
         }
     }

@@ -9,6 +9,7 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use cora_core::app::App;
 use serde_json::Value;
 
+use crate::bench::{Half, bench};
 use crate::inside::{DEFAULT, Inside};
 use crate::nic_process::{NIC_COMMAND, NicMode, PATIENCE};
 use crate::report::RunReport;
@@ -27,6 +28,24 @@ struct Cli {
 enum Command {
     /// Run it on a capture.
     Run(RunArguments),
+    /// Measure it in memory: a pass over a capture per line of standard input.
+    Bench {
+        /// The capture.
+        #[arg(long = "in", value_name = "FILE")]
+        input: PathBuf,
+        /// Packets at its beginning that only fill the tables.
+        #[arg(long, default_value_t = 0)]
+        warm: usize,
+        /// Which half runs.
+        #[arg(long, value_enum, default_value = "host")]
+        half: Half,
+        /// A configuration for a read-mostly state, as State=file.
+        #[arg(long = "config", value_name = "STATE=FILE", value_parser = configuration)]
+        configurations: Vec<(String, PathBuf)>,
+        /// Source prefixes that come in at the inside port, unless the capture has several interfaces.
+        #[arg(long, value_name = "PREFIX,…", default_value = DEFAULT)]
+        inside: Inside,
+    },
     /// Print the state-flow graph it was built with, as JSON.
     Graph,
     /// Print the plan it was built with, as JSON.
@@ -85,6 +104,10 @@ pub fn main<A: App>(program: Program) -> ExitCode {
     };
     match cli.command {
         Command::Run(arguments) => run_command::<A>(&program, arguments),
+        Command::Bench { input, warm, half, configurations, inside } => {
+            let done = bench::<A>(&input, inside, &configurations, half, warm);
+            done.map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS)
+        }
         Command::Graph => print(program.graph_json),
         Command::Plan => print(program.plan_json),
         Command::Nic { fd, length } => {

@@ -6,6 +6,7 @@
 //! ```text
 //! <program> run --nic off|emulated|native --in a.pcap [--out b.pcap] [--json] [--state-out f.json]
 //!               [--config State=file]… [--inside prefix,…]
+//! <program> bench --in a.pcap    how fast it is in memory, a pass per line of standard input
 //! <program> graph | plan         the state-flow graph and the plan that it was built with, as JSON
 //! ```
 //!
@@ -13,6 +14,7 @@
 //! | --- | --- |
 //! | [`capture`] | pcap and pcapng files: read, written, compared flow by flow |
 //! | `command` | the command line |
+//! | `bench` | the program in memory |
 //! | `run` | one run, from the first frame to the report |
 //! | `nic_process` | starting the NIC half, emulated or native, and noticing when it dies |
 //! | `progress` | how far a run is, for somebody who watches |
@@ -22,6 +24,7 @@
 //! | `report` | what a run tells: table and JSON |
 //! | `map` | memory from the kernel |
 
+mod bench;
 pub mod capture;
 mod command;
 mod error;

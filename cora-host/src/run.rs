@@ -51,10 +51,11 @@ pub(crate) type Finished = (RunReport, Value);
 pub(crate) fn run<A: App>(program: &Program, request: &Request) -> Result<Finished, RunError> {
     let source = Source::open(&request.input, request.inside.clone())?;
     let seed = random_seed();
-    let (mut app, memory) = make_app::<A>(seed)?;
+    let seeded = Seeded(seed);
+    let mut app = seeded.app::<A>()?;
     let configured = configure(&mut app, &request.configurations)?;
     let nic = request.nic != NicMode::Off;
-    let mut memory = memory(HostHalf::bytes(&mut app))?;
+    let mut memory = seeded.memory(HostHalf::bytes(&mut app))?;
     let half = HostHalf::create(app, &mut memory, nic).map_err(RunError::Memory)?;
     let sink = Sink::create(request.output.as_deref(), &request.input)?;
     if nic {
@@ -69,23 +70,27 @@ fn random_seed() -> u64 {
     std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0_u64)
 }
 
-#[expect(clippy::type_complexity, reason = "the program, and where more memory comes from")]
-fn make_app<A: App>(
-    seed: u64,
-) -> Result<(A, impl Fn(usize) -> Result<Memory, RunError>), RunError> {
-    let supply = move |bytes: usize| {
+/// Memory whose tables hash with this seed.
+#[derive(Clone, Copy)]
+pub(crate) struct Seeded(pub(crate) u64);
+
+impl Seeded {
+    /// The program's states, empty.
+    pub(crate) fn app<A: App>(self) -> Result<A, RunError> {
+        A::new(&mut self.memory(A::MEMORY)?).map_err(RunError::Memory)
+    }
+
+    pub(crate) fn memory(self, bytes: usize) -> Result<Memory, RunError> {
         // Each piece may waste up to a line.
         let lines = map::state_memory(bytes + 16 * Line::BYTES).map_err(|errno: Errno| {
             RunError::System { what: "memory for the states", cause: errno.into() }
         })?;
-        Ok(Memory::new(lines).with_seed(seed))
-    };
-    let app = A::new(&mut supply(A::MEMORY)?).map_err(RunError::Memory)?;
-    Ok((app, supply))
+        Ok(Memory::new(lines).with_seed(self.0))
+    }
 }
 
 /// Puts configurations in force; gives the numbers of the read-mostly states.
-fn configure<A: App>(
+pub(crate) fn configure<A: App>(
     app: &mut A,
     configurations: &[(String, PathBuf)],
 ) -> Result<Vec<usize>, RunError> {

@@ -6,6 +6,7 @@ use std::time::Instant;
 use cora_core::app::App;
 use cora_core::message::{Message, Report, Stamp};
 use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
+use cora_core::migration::nic::Wire;
 use cora_core::migration::{Arrival, Burst, HostHalf, Outbox, ProtocolError};
 use cora_core::region::Rings;
 use cora_core::ring::{Consumer, Producer, PushError, SharedMemory};
@@ -197,6 +198,13 @@ impl<A: App> Worker<A> {
 pub(crate) struct Direct<'a> {
     /// Called with each packet that leaves.
     pub(crate) leave: &'a mut dyn FnMut(&Stamp, &[u8]),
+}
+
+impl Wire for Direct<'_> {
+    #[inline]
+    fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
+        (self.leave)(stamp, frame);
+    }
 }
 
 impl Outbox for Direct<'_> {

@@ -50,6 +50,11 @@ impl Ring {
         self.records.pop_front()
     }
 
+    /// The next record, if it is of this kind.
+    pub fn pop_if(&mut self, kind: u16) -> Option<(u16, Vec<u8>)> {
+        if self.records.front()?.0 == kind { self.pop() } else { None }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }

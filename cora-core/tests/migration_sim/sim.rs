@@ -1,7 +1,7 @@
 //! Both halves in one process, and a scheduler that decides who goes next.
 
 use cora_core::message::{Message, Report};
-use cora_core::migration::{HostHalf, NicHalf};
+use cora_core::migration::{Arrival, Burst, HostHalf, NicHalf};
 
 use crate::apps::SimApp;
 use crate::link::{NicEnds, Ring, Sabotage};
@@ -116,11 +116,14 @@ impl<'a, A: SimApp> Sim<'a, A> {
                 Ok(())
             };
         }
-        if let Some((stamp, frame)) = self.case.packets.get(self.fed) {
-            self.fed += 1;
-            let mut ends = NicEnds { punt: &mut self.punt, wire: &mut self.results };
-            self.nic.packet(stamp, &mut frame.clone(), &mut ends);
-        }
+        // Bursts of one to five.
+        let packets = self.case.packets.iter().skip(self.fed).take(1 + self.fed % 5);
+        let mut frames: Vec<_> = packets.cloned().collect();
+        self.fed += frames.len();
+        let mut burst: Burst<'_> =
+            frames.iter_mut().map(|(stamp, frame)| Arrival::new(*stamp, frame)).collect();
+        let mut ends = NicEnds { punt: &mut self.punt, wire: &mut self.results };
+        self.nic.burst(&mut burst, &mut ends);
         Ok(())
     }
 
@@ -128,7 +131,15 @@ impl<'a, A: SimApp> Sim<'a, A> {
         let Some((kind, mut bytes)) = self.punt.pop() else { return Ok(()) };
         let taken = if kind == Message::PUNT {
             let (stamp, frame) = Message::decode_frame(kind, &mut bytes).ok_or("no packet")?;
-            self.host.packet(&stamp, frame, &mut self.back)
+            let mut next = self.punt.pop_if(Message::PUNT).map(|(_, bytes)| bytes);
+            let mut burst = Burst::new();
+            let _ = burst.push(Arrival::new(stamp, frame));
+            if let Some((stamp, frame)) =
+                next.as_mut().and_then(|bytes| Message::decode_frame(Message::PUNT, bytes))
+            {
+                let _ = burst.push(Arrival::new(stamp, frame));
+            }
+            self.host.burst(&mut burst, &mut self.back)
         } else {
             let message = Message::decode(kind, &bytes).ok_or("no message")?;
             self.host.message(&message, &mut self.back)

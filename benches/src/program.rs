@@ -1,0 +1,69 @@
+//! A built Cora program that takes turns.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// A program in `bench`, waiting for its turn.
+#[derive(Debug)]
+pub(crate) struct Program {
+    child: Child,
+    ask: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+}
+
+/// What a turn took.
+#[derive(Clone, Copy, Debug, serde::Deserialize)]
+pub(crate) struct Turn {
+    packets: f64,
+    ns: f64,
+}
+
+impl Turn {
+    pub(crate) fn ns_per_packet(self) -> f64 {
+        self.ns / self.packets
+    }
+}
+
+impl Program {
+    /// Starts it, and waits until it has filled its tables.
+    pub(crate) fn start(program: &Path, capture: &Path, warm: usize) -> std::io::Result<Self> {
+        let mut child = Command::new(program)
+            .args(["bench", "--warm", &warm.to_string(), "--in"])
+            .arg(capture)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let ask = child.stdin.take();
+        let answers = child.stdout.take().map(BufReader::new);
+        let answers = answers.ok_or_else(|| std::io::Error::other("no standard output"))?;
+        let mut program = Self { child, ask, answers };
+        program.line()?;
+        Ok(program)
+    }
+
+    /// One turn.
+    pub(crate) fn turn(&mut self) -> std::io::Result<Turn> {
+        if let Some(ask) = &mut self.ask {
+            ask.write_all(b"\n")?;
+        }
+        Ok(serde_json::from_str(&self.line()?)?)
+    }
+
+    fn line(&mut self) -> std::io::Result<String> {
+        let mut line = String::new();
+        if self.answers.read_line(&mut line)? == 0 {
+            let status = self.child.wait()?;
+            return Err(std::io::Error::other(format!("the program ended with {status}")));
+        }
+        Ok(line)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // Without a line to wait for it ends.
+        drop(self.ask.take());
+        let _ended = self.child.wait();
+    }
+}

@@ -1,0 +1,128 @@
+//! The program in memory: how fast it is when frames cost nothing but a copy.
+//!
+//! One pass over the whole capture fills the tables; then each line on standard input asks for another
+//! pass, over what follows the first `--warm` packets, and is answered by a line of JSON. So whoever asks
+//! can let several programs take turns.
+
+use std::io::{BufRead as _, Write as _};
+use std::ops::Range;
+use std::path::Path;
+
+use cora_core::app::App;
+use cora_core::message::Stamp;
+use cora_core::migration::burst::{BURST_BYTES, Frames};
+use cora_core::migration::{Arrival, Burst, HostHalf, NicHalf};
+use cpu_time::ThreadTime;
+
+use crate::RunError;
+use crate::inside::Inside;
+use crate::run::{Seeded, configure};
+use crate::wire::Source;
+use crate::worker::Direct;
+
+/// Which half runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Half {
+    /// The host's, without a NIC.
+    Host,
+    /// The NIC's, in a process of this machine; for plans that run all of it there.
+    Nic,
+}
+
+/// Frames in memory, one behind the other.
+struct Traffic {
+    bytes: Vec<u8>,
+    frames: Vec<(Stamp, Range<usize>)>,
+}
+
+impl Traffic {
+    fn load(path: &Path, inside: Inside) -> Result<Self, RunError> {
+        let mut source = Source::open(path, inside)?;
+        let mut traffic = Self { bytes: Vec::new(), frames: Vec::new() };
+        let mut buffer = vec![0; BURST_BYTES];
+        while let Some((stamp, length)) = source.next(&mut buffer)? {
+            let begin = traffic.bytes.len();
+            traffic.bytes.extend_from_slice(&buffer[..length]);
+            traffic.frames.push((stamp, begin..begin + length));
+        }
+        Ok(traffic)
+    }
+
+    /// Hands the frames from number `from` on out in bursts, each copied once.
+    fn replay(
+        &self,
+        from: usize,
+        buffer: &mut [u8],
+        mut run: impl FnMut(&mut Burst<'_>) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        let mut left = self.frames.get(from..).unwrap_or_default().iter().peekable();
+        while left.peek().is_some() {
+            let mut frames = Frames::new(buffer);
+            let mut burst = Burst::new();
+            while !burst.is_full() {
+                let Some(room) = frames.room() else { break };
+                let Some((stamp, place)) = left.next() else { break };
+                room[..place.len()].copy_from_slice(&self.bytes[place.clone()]);
+                // There is room: the loop's condition.
+                let _ = burst.push(Arrival::new(*stamp, frames.keep(place.len())));
+            }
+            run(&mut burst)?;
+        }
+        Ok(())
+    }
+}
+
+/// Loads, warms up, and runs a pass per line of standard input.
+pub(crate) fn bench<A: App>(
+    input: &Path,
+    inside: Inside,
+    configurations: &[(String, std::path::PathBuf)],
+    half: Half,
+    warm: usize,
+) -> Result<(), RunError> {
+    let traffic = Traffic::load(input, inside)?;
+    // Always the same seed: the same work in every run.
+    let seeded = Seeded(1);
+    let mut app = seeded.app::<A>()?;
+    configure(&mut app, configurations)?;
+    let mut out = 0_u64;
+    let mut leave = |_: &Stamp, _: &[u8]| out += 1;
+    match half {
+        Half::Host => {
+            let mut memory = seeded.memory(HostHalf::bytes(&mut app))?;
+            let mut host = HostHalf::create(app, &mut memory, false).map_err(RunError::Memory)?;
+            let mut direct = Direct { leave: &mut leave };
+            passes(&traffic, warm, |burst| Ok(host.burst(burst, &mut direct)?))
+        }
+        Half::Nic => {
+            let mut memory = seeded.memory(NicHalf::bytes(&mut app))?;
+            let mut nic = NicHalf::create(app, &mut memory).map_err(RunError::Memory)?;
+            let mut direct = Direct { leave: &mut leave };
+            passes(&traffic, warm, |burst| {
+                nic.burst(burst, &mut direct);
+                Ok(())
+            })
+        }
+    }
+}
+
+fn passes(
+    traffic: &Traffic,
+    warm: usize,
+    mut run: impl FnMut(&mut Burst<'_>) -> Result<(), RunError>,
+) -> Result<(), RunError> {
+    let mut buffer = vec![0; BURST_BYTES];
+    traffic.replay(0, &mut buffer, &mut run)?;
+    let failed = |cause| RunError::System { what: "standard input and output", cause };
+    let mut output = std::io::stdout();
+    writeln!(output, "ready").map_err(failed)?;
+    for line in std::io::stdin().lock().lines() {
+        line.map_err(failed)?;
+        let start = ThreadTime::now();
+        traffic.replay(warm, &mut buffer, &mut run)?;
+        let ns = start.elapsed().as_nanos();
+        let packets = traffic.frames.len().saturating_sub(warm);
+        writeln!(output, "{{\"packets\":{packets},\"ns\":{ns}}}").map_err(failed)?;
+    }
+    Ok(())
+}
