@@ -23,30 +23,51 @@ pub trait Key: Plain + Eq + fmt::Debug {
 }
 
 /// An IPv4 or IPv6 address; IPv4 is held as IPv4-mapped IPv6 (RFC 4291, 2.5.5.2).
+///
+/// Two words, not sixteen bytes, so that it lives in registers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-#[repr(transparent)]
-pub struct Address(pub [u8; 16]);
+pub struct Address {
+    /// The first eight octets, the first of them highest.
+    high: u64,
+    low: u64,
+}
+
+/// The first six octets that follow the zeros of an IPv4 address, as the upper half of `low`.
+const V4_MAPPED: u64 = 0x0000_ffff;
 
 impl Address {
     /// An IPv4 address.
     #[inline]
     pub const fn v4(octets: [u8; 4]) -> Self {
-        let [a, b, c, d] = octets;
-        Self([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d])
+        Self { high: 0, low: V4_MAPPED << 32 | u32::from_be_bytes(octets) as u64 }
     }
 
     /// An IPv6 address.
     #[inline]
     pub const fn v6(octets: [u8; 16]) -> Self {
-        Self(octets)
+        let whole = u128::from_be_bytes(octets);
+        Self { high: (whole >> 64) as u64, low: whole as u64 }
+    }
+
+    /// All sixteen octets.
+    #[inline]
+    pub const fn octets(&self) -> [u8; 16] {
+        self.bits().to_be_bytes()
+    }
+
+    /// The octets as one number, the first of them highest.
+    #[inline]
+    pub const fn bits(&self) -> u128 {
+        (self.high as u128) << 64 | self.low as u128
     }
 
     /// The four octets of an IPv4 address; `None` for IPv6.
     #[inline]
     pub const fn as_v4(&self) -> Option<[u8; 4]> {
-        match self.0 {
-            [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d] => Some([a, b, c, d]),
-            _ => None,
+        if self.high == 0 && self.low >> 32 == V4_MAPPED {
+            Some((self.low as u32).to_be_bytes())
+        } else {
+            None
         }
     }
 
@@ -55,19 +76,13 @@ impl Address {
     pub const fn is_v4(&self) -> bool {
         self.as_v4().is_some()
     }
-
-    #[inline]
-    fn halves(self) -> (u64, u64) {
-        let whole = u128::from_le_bytes(self.0);
-        (whole as u64, (whole >> 64) as u64)
-    }
 }
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.as_v4() {
             Some(octets) => core::net::Ipv4Addr::from(octets).fmt(f),
-            None => core::net::Ipv6Addr::from(self.0).fmt(f),
+            None => core::net::Ipv6Addr::from(self.octets()).fmt(f),
         }
     }
 }
@@ -82,11 +97,11 @@ impl Plain for Address {
     const SIZE: usize = 16;
     #[inline]
     fn put(&self, out: &mut [u8]) {
-        out[..16].copy_from_slice(&self.0);
+        out[..16].copy_from_slice(&self.octets());
     }
     #[inline]
     fn get(bytes: &[u8]) -> Option<Self> {
-        Some(Self(*bytes.first_chunk()?))
+        Some(Self::v6(*bytes.first_chunk()?))
     }
     fn describe(&self, to: &mut dyn Describe) {
         to.text(self);
@@ -209,10 +224,10 @@ impl Key for FiveTuple {
 
     #[inline]
     fn words(&self) -> [u64; 5] {
-        let (a, b) = self.source.halves();
-        let (c, d) = self.destination.halves();
+        let Self { source, destination, .. } = self;
         let ports = (u64::from(self.source_port) << 16) | u64::from(self.destination_port);
-        [a, b, c, d, (u64::from(self.protocol) << 32) | ports]
+        let last = (u64::from(self.protocol) << 32) | ports;
+        [source.high, source.low, destination.high, destination.low, last]
     }
 }
 
@@ -256,8 +271,7 @@ macro_rules! address_key {
             }
             #[inline]
             fn words(&self) -> [u64; 5] {
-                let (a, b) = self.0.halves();
-                [a, b, 0, 0, 0]
+                [self.0.high, self.0.low, 0, 0, 0]
             }
         }
     };

@@ -5,13 +5,13 @@
 //! can let several programs take turns.
 
 use std::io::{BufRead as _, Write as _};
-use std::ops::Range;
 use std::path::Path;
 
 use cora_core::app::App;
 use cora_core::message::Stamp;
 use cora_core::migration::burst::{BURST_BYTES, Frames};
 use cora_core::migration::{Arrival, Burst, HostHalf, NicHalf};
+use cora_core::packet::{Meta, Port};
 use cpu_time::ThreadTime;
 
 use crate::RunError;
@@ -32,7 +32,15 @@ pub(crate) enum Half {
 /// Frames in memory, one behind the other.
 struct Traffic {
     bytes: Vec<u8>,
-    frames: Vec<(Stamp, Range<usize>)>,
+    frames: Vec<Frame>,
+}
+
+/// What a frame in memory is known by: as little as a driver's descriptor says.
+#[derive(Clone, Copy)]
+struct Frame {
+    time: u64,
+    length: u32,
+    port: Port,
 }
 
 impl Traffic {
@@ -41,9 +49,9 @@ impl Traffic {
         let mut traffic = Self { bytes: Vec::new(), frames: Vec::new() };
         let mut buffer = vec![0; BURST_BYTES];
         while let Some((stamp, length)) = source.next(&mut buffer)? {
-            let begin = traffic.bytes.len();
             traffic.bytes.extend_from_slice(&buffer[..length]);
-            traffic.frames.push((stamp, begin..begin + length));
+            let Meta { now: time, port, .. } = stamp.meta;
+            traffic.frames.push(Frame { time, length: length as u32, port });
         }
         Ok(traffic)
     }
@@ -55,16 +63,23 @@ impl Traffic {
         buffer: &mut [u8],
         mut run: impl FnMut(&mut Burst<'_>) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
-        let mut left = self.frames.get(from..).unwrap_or_default().iter().peekable();
-        while left.peek().is_some() {
+        let (before, frames) = self.frames.split_at(from.min(self.frames.len()));
+        let begin: usize = before.iter().map(|frame| frame.length as usize).sum();
+        let mut bytes = self.bytes.get(begin..).unwrap_or_default();
+        let mut left = frames.iter();
+        while !left.as_slice().is_empty() {
             let mut frames = Frames::new(buffer);
             let mut burst = Burst::new();
             while !burst.is_full() {
                 let Some(room) = frames.room() else { break };
-                let Some((stamp, place)) = left.next() else { break };
-                room[..place.len()].copy_from_slice(&self.bytes[place.clone()]);
+                let Some(Frame { time, length, port }) = left.next().copied() else { break };
+                let (frame, rest) = bytes.split_at(length as usize);
+                room[..frame.len()].copy_from_slice(frame);
+                bytes = rest;
+                let meta = Meta { time, now: time, port };
+                let stamp = Stamp { meta, number: 0, horizon: time, egress: port };
                 // There is room: the loop's condition.
-                let _ = burst.push(Arrival::new(*stamp, frames.keep(place.len())));
+                let _ = burst.push(Arrival::new(stamp, frames.keep(frame.len())));
             }
             run(&mut burst)?;
         }

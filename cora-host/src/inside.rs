@@ -39,7 +39,7 @@ impl Inside {
     }
 
     fn holds(&self, address: Address) -> bool {
-        let bits = u128::from_be_bytes(address.0);
+        let bits = address.bits();
         self.0.iter().any(|prefix| bits & prefix.mask == prefix.bits)
     }
 }
@@ -69,7 +69,7 @@ impl FromStr for Prefix {
             return Err(wanted());
         }
         let mask = u128::MAX.checked_shl(128 - length).unwrap_or(0);
-        Ok(Self { bits: u128::from_be_bytes(address.0) & mask, mask })
+        Ok(Self { bits: address.bits() & mask, mask })
     }
 }
 

@@ -39,7 +39,7 @@ fn choose(head: &[u8; 24]) -> Choice {
         address: if v4 {
             Address::v4([head[0], head[1], head[2], head[3]])
         } else {
-            Address(octets)
+            Address::v6(octets)
         },
         ports: (number(17), number(19)),
         port: Port(head[21] & 1),

@@ -289,7 +289,7 @@ fn each_state(out: &mut Lines, graph: &Graph) -> fmt::Result {
         ("commit", "", ""),
         ("rollback", "", ""),
     ] {
-        out.line("#[inline]")?;
+        out.line("#[inline(always)]")?;
         out.block(format_args!("fn {method}(&mut self{parameters})"), |out| {
             (0..graph.states.len()).try_for_each(|state| {
                 out.line(format_args!("Home::{method}(&mut self.s{state}{arguments});"))
@@ -297,7 +297,7 @@ fn each_state(out: &mut Lines, graph: &Graph) -> fmt::Result {
         })?;
         out.text.push('\n');
     }
-    out.line("#[inline]")?;
+    out.line("#[inline(always)]")?;
     out.block("fn overflowed(&mut self) -> bool", |out| {
         let all: Vec<String> = (0..graph.states.len())
             .map(|state| format!("Home::overflowed(&self.s{state})"))

@@ -19,7 +19,7 @@ pub struct Arrival<'a> {
 
 impl<'a> Arrival<'a> {
     /// Parses a frame.
-    #[inline]
+    #[inline(always)]
     pub fn new(stamp: Stamp, frame: &'a mut [u8]) -> Self {
         Self { packet: Packet::new(frame, stamp.meta), stamp }
     }

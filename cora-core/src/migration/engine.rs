@@ -38,7 +38,7 @@ impl<A: App> Engine<A> {
     }
 
     /// Runs the packet. Unless it punts, its outcome is counted.
-    #[inline]
+    #[inline(always)]
     pub fn run<R: Reach>(&mut self, packet: &mut Packet<'_>, visit: Visit) -> Ran {
         self.app.begin(visit);
         let verdict = self.app.chain::<R>(packet);
@@ -52,7 +52,7 @@ impl<A: App> Engine<A> {
         ran
     }
 
-    #[inline]
+    #[inline(always)]
     fn end(&mut self, ran: Ran) {
         match ran {
             Ran::Forward(forward) => self.outcomes.forwarded(forward),

@@ -88,7 +88,7 @@ fn sum(bytes: &[u8]) -> u64 {
 fn pseudo(source: Address, destination: Address, protocol: u8, length: usize) -> u64 {
     let address = |address: Address| match address.as_v4() {
         Some(octets) => sum(&octets),
-        None => sum(&address.0),
+        None => sum(&address.octets()),
     };
     address(source) + address(destination) + u64::from(protocol) + length as u64
 }

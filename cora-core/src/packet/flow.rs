@@ -32,7 +32,7 @@ impl Packet<'_> {
     ///
     /// Refused with the reason `not-ip`, `truncated`, `malformed`, `fragment` (of any fragment:
     /// the first alone knows the ports) or `no-flow` (neither ports nor an identifier).
-    #[inline]
+    #[inline(always)]
     pub fn flow(&self) -> Result<FiveTuple, Reason> {
         self.layers.flow_fault.check()?;
         if self.layers.inner.ip == 0 {
@@ -43,7 +43,7 @@ impl Packet<'_> {
     }
 
     /// The packet's flow: another name for [`Self::flow`].
-    #[inline]
+    #[inline(always)]
     pub fn five_tuple(&self) -> Result<FiveTuple, Reason> {
         self.flow()
     }
@@ -128,7 +128,7 @@ impl Packet<'_> {
     }
 
     /// The five-tuple as it stands in `header`, which has ports.
-    #[inline]
+    #[inline(always)]
     fn tuple(&self, header: &Header) -> FiveTuple {
         let at = usize::from(header.ports);
         let source_port = self.read_u16(at);
@@ -142,7 +142,7 @@ impl Packet<'_> {
     }
 
     /// The address at one end of `header`.
-    #[inline]
+    #[inline(always)]
     fn address(&self, header: &Header, end: End) -> Address {
         let at = self.address_at(header, end);
         if self.layers.version == Version::V6 {
@@ -153,7 +153,7 @@ impl Packet<'_> {
     }
 
     /// Where that address stands.
-    #[inline]
+    #[inline(always)]
     pub(super) fn address_at(&self, header: &Header, end: End) -> usize {
         let place = match (self.layers.version, end) {
             (Version::V6, End::Source) => 8,

@@ -102,7 +102,7 @@ impl Packet<'_> {
         self.rewritable()?;
         match (self.layers.version, address.as_v4()) {
             (Version::V4, Some(octets)) => self.readdress(end, &octets),
-            (Version::V6, None) => self.readdress(end, &address.0),
+            (Version::V6, None) => self.readdress(end, &address.octets()),
             _ => return Err(Malformed),
         }
         Ok(())

@@ -75,7 +75,7 @@ fn octets4(address: Address) -> Ipv4Address {
 }
 
 fn octets6(address: Address) -> Ipv6Address {
-    Ipv6Address::from(address.0)
+    Ipv6Address::from(address.octets())
 }
 
 fn ip_address(address: Address) -> IpAddress {

@@ -199,7 +199,7 @@ impl<S: Keyed> Home for Table<S> {
         self.raw.guess(number);
     }
 
-    #[inline]
+    #[inline(always)]
     fn begin(&mut self, visit: Visit) {
         self.raw.begin(visit);
     }

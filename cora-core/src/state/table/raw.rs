@@ -106,7 +106,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// A packet's run begins.
-    #[inline]
+    #[inline(always)]
     pub fn begin(&mut self, visit: Visit) {
         self.visit = visit;
         self.ahead.turn(visit.ahead);
