@@ -212,7 +212,7 @@ impl Plain for FiveTuple {
 }
 
 impl Key for FiveTuple {
-    #[inline]
+    #[inline(always)]
     fn of(packet: &Packet<'_>) -> Result<Self, Reason> {
         packet.flow()
     }

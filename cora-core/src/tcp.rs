@@ -133,6 +133,35 @@ const REPLY: Moves = [
     /* Closed           */ [RE, ST,   CL, CL, CL],
 ];
 
+/// The flags that [`Segment::of`] looks at: FIN, SYN, RST, PSH (which it does not), ACK.
+const KNOWN_FLAGS: u8 = 0x1f;
+
+/// The state after a segment, by state and flags: one look per packet.
+type ByFlags = [[Option<TcpState>; 32]; 10];
+
+static ORIGINAL_BY_FLAGS: ByFlags = by_flags(&ORIGINAL);
+static REPLY_BY_FLAGS: ByFlags = by_flags(&REPLY);
+
+const fn by_flags(moves: &Moves) -> ByFlags {
+    let mut by_flags = [[None; 32]; 10];
+    let mut state = 0;
+    while state < 10 {
+        let mut flags = 0;
+        while flags < 32 {
+            if let Some(segment) = Segment::of(TcpFlags(flags as u8)) {
+                by_flags[state][flags] = match moves[state][segment as usize] {
+                    Move::To(to) => Some(to),
+                    Move::Stay => Some(TcpState::ALL[state]),
+                    Move::Refuse => None,
+                };
+            }
+            flags += 1;
+        }
+        state += 1;
+    }
+    by_flags
+}
+
 impl TcpState {
     /// All states, in the order of their numbers.
     const ALL: [Self; 10] = [
@@ -154,7 +183,7 @@ impl TcpState {
     /// as its end. Everything else, other transports included, gives [`Self::New`].
     #[inline]
     pub fn open(packet: &Packet<'_>) -> Self {
-        match packet.tcp().and_then(|tcp| Segment::of(tcp.flags)) {
+        match packet.tcp_flags().and_then(Segment::of) {
             Some(Segment::Syn) => Self::SynSent,
             Some(Segment::Ack) => Self::Established,
             Some(Segment::Fin) => Self::FinWait,
@@ -167,23 +196,19 @@ impl TcpState {
     /// Refused with `bad-tcp-state` when no such segment can be: then nothing has changed.
     #[inline]
     pub fn advance(&mut self, packet: &Packet<'_>, direction: Direction) -> Result<(), Reason> {
-        let Some(tcp) = packet.tcp() else { return Ok(()) };
-        let segment = Segment::of(tcp.flags).ok_or(BadTcpState)?;
-        match self.after(segment, direction) {
-            Move::To(state) => *self = state,
-            Move::Stay => {}
-            Move::Refuse => return Err(BadTcpState),
-        }
+        let Some(flags) = packet.tcp_flags() else { return Ok(()) };
+        *self = self.after(flags, direction).ok_or(BadTcpState)?;
         Ok(())
     }
 
+    /// The state after a segment with these flags; `None` if there can't be one.
     #[inline]
-    const fn after(self, segment: Segment, direction: Direction) -> Move {
+    const fn after(self, flags: TcpFlags, direction: Direction) -> Option<Self> {
         let moves = match direction {
-            Direction::Original => &ORIGINAL,
-            Direction::Reply => &REPLY,
+            Direction::Original => &ORIGINAL_BY_FLAGS,
+            Direction::Reply => &REPLY_BY_FLAGS,
         };
-        moves[self as usize][segment as usize]
+        moves[self as usize][(flags.0 & KNOWN_FLAGS) as usize]
     }
 
     /// Whether the connection is over: both ends have closed it, or one has reset it. What still

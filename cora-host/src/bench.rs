@@ -101,18 +101,16 @@ pub(crate) fn bench<A: App>(
     let mut app = seeded.app::<A>()?;
     configure(&mut app, configurations)?;
     let mut out = 0_u64;
-    let mut leave = |_: &Stamp, _: &[u8]| out += 1;
+    let mut direct = Direct { leave: |_: &Stamp, _: Port, _: &[u8]| out += 1 };
     match half {
         Half::Host => {
             let mut memory = seeded.memory(HostHalf::bytes(&mut app))?;
             let mut host = HostHalf::create(app, &mut memory, false).map_err(RunError::Memory)?;
-            let mut direct = Direct { leave: &mut leave };
             passes(&traffic, warm, |burst| Ok(host.burst(burst, &mut direct)?))
         }
         Half::Nic => {
             let mut memory = seeded.memory(NicHalf::bytes(&mut app))?;
             let mut nic = NicHalf::create(app, &mut memory).map_err(RunError::Memory)?;
-            let mut direct = Direct { leave: &mut leave };
             passes(&traffic, warm, |burst| {
                 nic.burst(burst, &mut direct);
                 Ok(())

@@ -6,9 +6,10 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use cora_core::app::{App, ConfigureError};
-use cora_core::message::{MAX_MESSAGE, Message};
+use cora_core::message::{MAX_MESSAGE, Message, Stamp};
 use cora_core::migration::burst::{BURST_BYTES, Frames};
 use cora_core::migration::{Arrival, Burst, HostHalf};
+use cora_core::packet::Port;
 use cora_core::region::{HashSeed, Identity, NicStatus, Region, RegionLayout};
 use cora_core::ring::{Consumer, Producer, PushError, SharedMemory};
 use cora_core::state::{Kind, Line, Memory, Place};
@@ -131,12 +132,12 @@ fn without_nic<A: App>(
             break;
         }
         let mut failed = None;
-        let mut leave = |stamp: &_, frame: &_| {
+        let leave = |stamp: &Stamp, _: Port, frame: &[u8]| {
             if let Err(error) = sink.write(stamp, frame) {
                 failed = Some(error);
             }
         };
-        half.burst(&mut burst, &mut Direct { leave: &mut leave })?;
+        half.burst(&mut burst, &mut Direct { leave })?;
         if let Some(error) = failed {
             return Err(error);
         }
@@ -170,7 +171,7 @@ struct WithNic<A: App> {
     wire_out: Consumer<SharedMemory>,
     buffer: Vec<u8>,
     /// A frame was read from the source and not fed in yet.
-    pending: Option<(cora_core::message::Stamp, usize)>,
+    pending: Option<(Stamp, usize)>,
     fed_all: bool,
 }
 

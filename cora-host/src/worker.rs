@@ -8,6 +8,7 @@ use cora_core::message::{Message, Report, Stamp};
 use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
 use cora_core::migration::nic::Wire;
 use cora_core::migration::{Arrival, Burst, HostHalf, Outbox, ProtocolError};
+use cora_core::packet::Port;
 use cora_core::region::Rings;
 use cora_core::ring::{Consumer, Producer, PushError, SharedMemory};
 
@@ -195,22 +196,27 @@ impl<A: App> Worker<A> {
 }
 
 /// Takes a handled packet to the sink, where there is no NIC between.
-pub(crate) struct Direct<'a> {
-    /// Called with each packet that leaves.
-    pub(crate) leave: &'a mut dyn FnMut(&Stamp, &[u8]),
+pub(crate) struct Direct<F> {
+    /// Called with each packet that leaves, and the port where.
+    pub(crate) leave: F,
 }
 
-impl Wire for Direct<'_> {
+impl<F: FnMut(&Stamp, Port, &[u8])> Wire for Direct<F> {
     #[inline]
     fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
-        (self.leave)(stamp, frame);
+        (self.leave)(stamp, stamp.egress, frame);
     }
 }
 
-impl Outbox for Direct<'_> {
+impl<F: FnMut(&Stamp, Port, &[u8])> Outbox for Direct<F> {
     fn send(&mut self, message: &Message<'_>) {
         if let Message::Send(stamp, frame) = message {
-            (self.leave)(stamp, frame);
+            (self.leave)(stamp, stamp.egress, frame);
         }
+    }
+
+    #[inline]
+    fn leave(&mut self, stamp: &Stamp, egress: Port, frame: &[u8]) {
+        (self.leave)(stamp, egress, frame);
     }
 }

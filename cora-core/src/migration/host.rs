@@ -200,7 +200,7 @@ impl<A: App> HostHalf<A> {
             _ => None,
         };
         if let Some(egress) = egress {
-            out.send(&Message::Send(Stamp { egress, ..*stamp }, packet.frame()));
+            out.leave(stamp, egress, packet.frame());
         }
         if let (Some(group), Some(flow)) = (group, flow)
             && let Some(flow) = self.flows.settle(self.engine.app(), flow, &group)

@@ -53,7 +53,8 @@ pub use flows::Flows;
 pub use host::HostHalf;
 pub use nic::NicHalf;
 
-use crate::message::Message;
+use crate::message::{Message, Stamp};
+use crate::packet::Port;
 
 /// Offers that may be under way at a time.
 pub const TICKETS: usize = 32;
@@ -63,6 +64,12 @@ pub const TICKETS: usize = 32;
 pub trait Outbox {
     /// Sends a message.
     fn send(&mut self, message: &Message<'_>);
+
+    /// Sends a handled packet that leaves at `egress`.
+    #[inline]
+    fn leave(&mut self, stamp: &Stamp, egress: Port, frame: &[u8]) {
+        self.send(&Message::Send(Stamp { egress, ..*stamp }, frame));
+    }
 }
 
 /// The peer said something that the protocol does not allow here. The run can't go on.

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::Packet;
-use super::layers::{Fault, Version};
+use super::layers::Fault;
 use super::transport::TCP_HEADER;
 use crate::key::protocol;
 
@@ -100,17 +100,26 @@ pub struct TcpHeader {
 }
 
 impl Packet<'_> {
+    /// The flags of the TCP header; `None` where [`Self::tcp`] is.
+    #[inline]
+    pub fn tcp_flags(&self) -> Option<TcpFlags> {
+        let [flags] = self.read(self.tcp_at()? + 13);
+        Some(TcpFlags(flags))
+    }
+
+    /// Where the TCP header begins, if there is one.
+    #[inline]
+    fn tcp_at(&self) -> Option<usize> {
+        let layers = &self.layers;
+        let is_tcp = layers.flow_fault == Fault::None && layers.outer.protocol == protocol::TCP;
+        is_tcp.then_some(usize::from(layers.outer.transport))
+    }
+
     /// The TCP header; `None` for other transports, fragments, and what does not parse.
     #[inline]
     pub fn tcp(&self) -> Option<TcpHeader> {
         let layers = &self.layers;
-        if layers.flow_fault != Fault::None
-            || layers.version == Version::NotIp
-            || layers.outer.protocol != protocol::TCP
-        {
-            return None;
-        }
-        let at = usize::from(layers.outer.transport);
+        let at = self.tcp_at()?;
         let [s0, s1, d0, d1, q0, q1, q2, q3, a0, a1, a2, a3, offset, flags, w0, w1, ..]: [u8;
             TCP_HEADER] = self.read(at);
         Some(TcpHeader {

@@ -61,7 +61,7 @@ impl<K: Key> Ahead<K> {
 
 impl<K: Key, V: Plain> RawTable<K, V> {
     /// Announces the key that packet `packet` of the burst will look up, if it has one.
-    #[inline]
+    #[inline(always)]
     pub fn hint(&mut self, packet: u8, key: Option<&K>) {
         let Some(hint) = self.ahead.hints.get_mut(usize::from(packet)) else { return };
         let hash = key.map_or(0, |key| self.hasher.hash(&key.words()));
@@ -70,7 +70,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Looks an announced key up, as far as one line of the index tells.
-    #[inline]
+    #[inline(always)]
     pub fn guess(&mut self, packet: u8) {
         let Some(hint) = self.ahead.hints.get_mut(usize::from(packet)) else { return };
         if hint.key.is_none() {

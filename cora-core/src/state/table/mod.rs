@@ -189,12 +189,12 @@ impl<S: Keyed> Home for Table<S> {
         Kind::Keyed
     }
 
-    #[inline]
+    #[inline(always)]
     fn hint(&mut self, number: u8, packet: &Packet<'_>) {
         self.raw.hint(number, <S::Key as Key>::of(packet).ok().as_ref());
     }
 
-    #[inline]
+    #[inline(always)]
     fn guess(&mut self, number: u8) {
         self.raw.guess(number);
     }
