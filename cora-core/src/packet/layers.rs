@@ -18,7 +18,7 @@ pub(super) const MAC_SOURCE: usize = 6;
 const ETHERTYPE: usize = 12;
 
 /// Where the payload of an untagged datagram without options begins.
-const PLAIN_UDP: usize = 42;
+pub(super) const PLAIN_UDP: usize = 42;
 /// Likewise of a segment.
 const PLAIN_TCP: usize = 54;
 
@@ -32,7 +32,7 @@ pub(super) const ETHERTYPE_ARP: u16 = 0x0806;
 /// The `N` bytes at `at`, if they are all there.
 #[inline]
 pub(super) fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
-    bytes.get(at..)?.first_chunk()
+    bytes.get(at..at.checked_add(N)?)?.first_chunk()
 }
 
 /// The 16-bit number at `at`, if it is there.
@@ -145,6 +145,8 @@ pub(super) struct Layers {
     pub(super) flow_fault: Fault,
     /// An ICMP error, by its type.
     pub(super) icmp_error: bool,
+    /// Everything stands where it does in most frames: see [`Self::plain`].
+    pub(super) is_plain: bool,
 }
 
 impl Layers {
@@ -161,6 +163,7 @@ impl Layers {
             network_fault: fault,
             flow_fault: fault,
             icmp_error: false,
+            is_plain: false,
         }
     }
 
@@ -195,6 +198,7 @@ impl Layers {
             payload,
             payload_end,
             end,
+            is_plain: true,
             ..Self::none(ETHERTYPE_IPV4, Version::V4, Fault::None)
         })
     }
