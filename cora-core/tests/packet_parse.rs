@@ -232,7 +232,7 @@ fn mapped_addresses_are_refused() {
 /// An IPv6 packet with an IPv4-mapped address at this offset.
 fn with_address(at: usize) -> Vec<u8> {
     let mut packet = ip(SIX, UDP, &udp(SIX, (1, 2), b""));
-    packet[at..at + 16].copy_from_slice(&A4.0);
+    packet[at..at + 16].copy_from_slice(&A4.octets());
     packet
 }
 

@@ -165,7 +165,7 @@ fn errors_that_quote_no_ports_keep_their_addresses_right() {
         let mut packet = packet(&mut frame);
         packet.set_destination(N4).expect("rewritten");
         assert_eq!(packet.set_destination_port(1), Err(reason));
-        assert_eq!(frame[42 + 12..42 + 16], N4.0[12..]);
+        assert_eq!(frame[42 + 12..42 + 16], N4.octets()[12..]);
         judge(&frame);
     }
 }

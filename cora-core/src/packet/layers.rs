@@ -247,3 +247,51 @@ fn ethernet(frame: &[u8]) -> Option<(u16, usize)> {
 const fn is_tag(ethertype: u16) -> bool {
     matches!(ethertype, 0x8100 | 0x88a8 | 0x9100)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A plain frame of TCP or UDP, 64 bytes.
+    fn frame(udp: bool) -> Vec<u8> {
+        let mut frame = std::vec![0; 64];
+        frame[12] = 8;
+        frame[14..18].copy_from_slice(&[0x45, 0, 0, 46]);
+        frame[23] = if udp { UDP } else { TCP };
+        frame[38..40].copy_from_slice(&[0, 26]);
+        if !udp {
+            frame[46] = 0x50;
+        }
+        frame
+    }
+
+    #[test]
+    fn what_is_plain_is_found_to_be() {
+        for udp in [false, true] {
+            assert!(Layers::plain(&frame(udp)).is_some());
+        }
+    }
+
+    proptest! {
+        /// Whatever is changed about it or cut off: the short way and the long one agree.
+        #[test]
+        fn the_short_way_finds_what_the_long_one_does(
+            udp in any::<bool>(),
+            changes in prop::collection::vec((12..48_usize, prop_oneof![any::<u8>(), 0..64_u8]), 0..3),
+            length in 30..64_usize,
+        ) {
+            let mut frame = frame(udp);
+            for (at, byte) in changes {
+                frame[at] = byte;
+            }
+            for frame in [&frame[..], &frame[..length]] {
+                if let Some(plain) = Layers::plain(frame) {
+                    prop_assert!(plain.is_plain);
+                    let plain = std::format!("{:?}", Layers { is_plain: false, ..plain });
+                    prop_assert_eq!(plain, std::format!("{:?}", Layers::parse(frame)));
+                }
+            }
+        }
+    }
+}

@@ -20,6 +20,7 @@
 //! | `whole` | entries outside of the table: encoded, decoded, installed |
 //! | `wheel` | expiry |
 //! | `journal` | undo |
+//! | `run` | a packet's run: begin, commit, roll back |
 //! | [`travelling`] | moving a flow's entries to the other side |
 
 pub mod ahead;
@@ -28,6 +29,7 @@ mod index;
 mod journal;
 mod lanes;
 pub mod raw;
+mod run;
 pub mod travelling;
 mod wheel;
 mod whole;

@@ -46,8 +46,8 @@ where
     free: u32,
     alive: u32,
     pub(super) wheel: Wheel,
-    journal: Journal<V>,
-    visit: Visit,
+    pub(super) journal: Journal<V>,
+    pub(super) visit: Visit,
     /// Per flow, the first of its entries, as number + 1; empty until flows are attached.
     pub(super) flow_heads: &'static mut [u32],
     /// Per entry, the flow it belongs to; empty until flows are attached.
@@ -103,52 +103,6 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.alive == 0
-    }
-
-    /// A packet's run begins.
-    #[inline(always)]
-    pub fn begin(&mut self, visit: Visit) {
-        self.visit = visit;
-        self.ahead.turn(visit.ahead);
-        self.journal.clear();
-        if self.wheel.is_due(visit.horizon) {
-            self.expire(visit.horizon, false);
-        }
-    }
-
-    /// What the packet wrote stays.
-    #[inline]
-    pub fn commit(&mut self) {
-        for number in 0..self.journal.len() {
-            if let Some(Write::Remove(entry)) = self.journal.get(number) {
-                self.free(entry);
-            }
-        }
-        self.journal.clear();
-    }
-
-    /// What the packet wrote is taken back, last write first.
-    pub fn rollback(&mut self) {
-        for number in (0..self.journal.len()).rev() {
-            match self.journal.get(number) {
-                Some(Write::Insert(entry)) => self.release(entry),
-                // The places that its keys had are free again.
-                Some(Write::Remove(entry)) => self.show_again(entry),
-                Some(Write::Change(entry, before)) => {
-                    if let Some(entry) = self.entries.get_mut(entry) {
-                        entry.value = before;
-                    }
-                }
-                None => {}
-            }
-        }
-        self.journal.clear();
-    }
-
-    /// Whether the packet wrote more than can be taken back.
-    #[inline]
-    pub const fn overflowed(&self) -> bool {
-        self.journal.overflowed()
     }
 
     /// The value with this key.
@@ -368,15 +322,6 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.find_unexpired(self.hash(key), key).map(|(number, _)| number)
     }
 
-    #[inline]
-    fn note_change(&mut self, number: u32) -> bool {
-        if !self.visit.undo || self.journal.knows(number) {
-            return true;
-        }
-        let Some(entry) = self.entries.get(number) else { return false };
-        self.journal.note(Write::Change(number, entry.value))
-    }
-
     fn has_keys(&self, number: u32, key: &K, reply: &K) -> bool {
         self.entries.get(number).is_some_and(|entry| {
             let its = (entry.key, self.reply_of(number, entry));
@@ -465,7 +410,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Lets keys find a hidden entry again.
-    fn show_again(&mut self, number: u32) {
+    pub(super) fn show_again(&mut self, number: u32) {
         let Some(entry) = self.entries.get(number) else { return };
         let (hash, used) = (self.hash(&entry.key), entry.used.get());
         // The places that its keys had are free again, so there is room.
@@ -495,7 +440,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Lets the place of a hidden entry be used again. It stays in the wheel until that comes by.
-    fn free(&mut self, number: u32) {
+    pub(super) fn free(&mut self, number: u32) {
         self.leave_flow(number);
         if let Some(entry) = self.entries.get(number) {
             entry.used.set(u64::from(self.free));

@@ -1,0 +1,65 @@
+//! A packet's run, as the table sees it: it begins, and what it wrote stays or is taken back.
+
+use super::super::Visit;
+use super::journal::Write;
+use super::raw::RawTable;
+use crate::key::Key;
+use crate::plain::Plain;
+
+impl<K: Key, V: Plain> RawTable<K, V> {
+    /// A packet's run begins.
+    #[inline(always)]
+    pub fn begin(&mut self, visit: Visit) {
+        self.visit = visit;
+        self.ahead.turn(visit.ahead);
+        self.journal.clear();
+        if self.wheel.is_due(visit.horizon) {
+            self.expire(visit.horizon, false);
+        }
+    }
+
+    /// What the packet wrote stays.
+    #[inline]
+    pub fn commit(&mut self) {
+        for number in 0..self.journal.len() {
+            if let Some(Write::Remove(entry)) = self.journal.get(number) {
+                self.free(entry);
+            }
+        }
+        self.journal.clear();
+    }
+
+    /// What the packet wrote is taken back, last write first.
+    pub fn rollback(&mut self) {
+        for number in (0..self.journal.len()).rev() {
+            match self.journal.get(number) {
+                Some(Write::Insert(entry)) => self.release(entry),
+                // The places that its keys had are free again.
+                Some(Write::Remove(entry)) => self.show_again(entry),
+                Some(Write::Change(entry, before)) => {
+                    if let Some(entry) = self.entries.get_mut(entry) {
+                        entry.value = before;
+                    }
+                }
+                None => {}
+            }
+        }
+        self.journal.clear();
+    }
+
+    /// Whether the packet wrote more than can be taken back.
+    #[inline]
+    pub const fn overflowed(&self) -> bool {
+        self.journal.overflowed()
+    }
+
+    /// Notes what the entry's value was, once per packet; `false` when there is no room for that.
+    #[inline]
+    pub(super) fn note_change(&mut self, number: u32) -> bool {
+        if !self.visit.undo || self.journal.knows(number) {
+            return true;
+        }
+        let Some(entry) = self.entries.get(number) else { return false };
+        self.journal.note(Write::Change(number, entry.value))
+    }
+}
