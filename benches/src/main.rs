@@ -11,6 +11,7 @@
 //! | module | concept |
 //! | --- | --- |
 //! | `figure` | one figure, and how it is printed |
+//! | `page` | all of them, drawn |
 //! | `keys` | keys, and how often each is asked for |
 //! | `turns` | contestants that take turns |
 //! | `traffic` | frames in memory and as a capture |
@@ -24,6 +25,7 @@ mod by_hand;
 mod figure;
 mod keys;
 mod nf;
+mod page;
 mod prefetch;
 mod program;
 mod table;
@@ -45,6 +47,9 @@ struct Arguments {
     /// Only figures whose names begin so.
     #[arg(long, value_name = "NAME", default_value = "")]
     only: String,
+    /// Where to draw the figures, as HTML.
+    #[arg(long, value_name = "FILE")]
+    page: Option<std::path::PathBuf>,
     /// Where the examples' programs stand, built for the host alone.
     #[arg(long, value_name = "DIRECTORY")]
     programs: Option<std::path::PathBuf>,
@@ -55,13 +60,21 @@ fn main() -> std::io::Result<()> {
     if !arguments.json {
         eprintln!("{}", figure::machine());
     }
-    let mut tell = |figure: Figure| println!("{}", figure.line(arguments.json));
+    let mut figures = Vec::new();
+    let mut tell = |figure: Figure| {
+        println!("{}", figure.line(arguments.json));
+        figures.push(figure);
+    };
     let wanted = |name: &str| name.starts_with(&arguments.only) || arguments.only.starts_with(name);
     if wanted("table") {
         table::run(arguments.quick, &wanted, &mut tell);
     }
     if let Some(programs) = arguments.programs.as_deref().filter(|_| wanted("nf")) {
         nf::run(programs, arguments.quick, &wanted, &mut tell)?;
+    }
+    if let Some(page) = &arguments.page {
+        std::fs::write(page, page::draw(&figures))?;
+        eprintln!("drawn: {}", page.display());
     }
     Ok(())
 }

@@ -127,7 +127,7 @@ pub fn service(capture: &Path) -> Ipv4Addr {
         return SERVICE_V4;
     }
     let most = asked.into_iter().max_by_key(|(_, times)| *times);
-    let bytes = most.and_then(|(server, _)| server.0.last_chunk().copied());
+    let bytes = most.and_then(|(server, _)| server.octets().last_chunk().copied());
     bytes.map_or(SERVICE_V4, |bytes: [u8; 4]| Ipv4Addr::from(bytes))
 }
 
@@ -184,7 +184,10 @@ pub fn before_balancing(balanced: &Path, service: Ipv4Addr, out: &Path) {
         let undone = backend.filter(|_| packet.set_destination(service).is_ok());
         let mut frame = packet.frame().to_vec();
         if let Some(backend) = undone {
-            frame.iter_mut().zip(backend.0.into_iter().skip(10)).for_each(|(to, from)| *to = from);
+            frame
+                .iter_mut()
+                .zip(backend.octets().into_iter().skip(10))
+                .for_each(|(to, from)| *to = from);
         }
         writer.write(time, &frame).unwrap_or_else(|error| panic!("{error}"));
     });

@@ -346,7 +346,7 @@ fn accounted_for(of: &str, result: &Result) {
 }
 
 fn ip(address: cora::prelude::Address) -> std::net::IpAddr {
-    std::net::Ipv6Addr::from(address.0).to_canonical()
+    std::net::Ipv6Addr::from(address.octets()).to_canonical()
 }
 
 fn write(path: &Path, text: &str) {

@@ -11,7 +11,7 @@ use crate::{cargo, need, target};
 
 pub(crate) fn run() -> Result<(), String> {
     need::nic_target()?;
-    need::programs()?;
+    need::programs(false)?;
     let directory = target("demo");
     fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
     let captured = traffic(&directory)?;

@@ -1,6 +1,7 @@
-//! The two commands of the README: `cargo xtask demo` and `cargo xtask test`.
+//! The commands of the README: `cargo xtask demo`, `cargo xtask test`, `cargo xtask bench`.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod demo;
 mod need;
 mod test;
@@ -10,14 +11,14 @@ use std::process::{Command, ExitCode};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let outcome = match words.join(" ").as_str() {
+    let (command, rest) = words.split_first().map_or(("", &[][..]), |(c, rest)| (c.as_str(), rest));
+    let outcome = match command {
+        "bench" => bench::run(rest),
+        _ if !rest.is_empty() => return usage(),
         "demo" => demo::run(),
         // The table says what failed, and ends the output.
         "test" => return if test::run_all() { ExitCode::SUCCESS } else { ExitCode::FAILURE },
-        _ => {
-            eprintln!("usage: cargo xtask demo|test");
-            return ExitCode::from(2);
-        }
+        _ => return usage(),
     };
     outcome.map_or_else(
         |why| {
@@ -26,6 +27,11 @@ fn main() -> ExitCode {
         },
         |()| ExitCode::SUCCESS,
     )
+}
+
+fn usage() -> ExitCode {
+    eprintln!("usage: cargo xtask demo|test|bench [--quick] [--json] [--only NAME]");
+    ExitCode::from(2)
 }
 
 /// The root of the repository.

@@ -35,10 +35,12 @@ pub(crate) fn toolchain() -> Result<(), String> {
     Ok(())
 }
 
-/// qemu's user emulation, on which the NIC half runs, and the tool for real traffic.
-pub(crate) fn programs() -> Result<(), String> {
+/// qemu's user emulation, on which the NIC half runs, and the tool for real traffic; also what counts
+/// instructions, where that is asked for.
+pub(crate) fn programs(counts: bool) -> Result<(), String> {
     let has_qemu = in_path("qemu-aarch64") || in_path("qemu-aarch64-static");
-    let needs = [("qemu-user", has_qemu), ("iproute2", in_path("ip"))];
+    let has_counter = !counts || in_path("valgrind");
+    let needs = [("qemu-user", has_qemu), ("iproute2", in_path("ip")), ("valgrind", has_counter)];
     let packages: Vec<&str> =
         needs.iter().filter(|(_, is_there)| !is_there).map(|(package, _)| *package).collect();
     if packages.is_empty() {
@@ -47,7 +49,8 @@ pub(crate) fn programs() -> Result<(), String> {
     let wanted = packages.join(" ");
     if !is_root() || !in_path("apt-get") {
         let sentence = format!("not installed: {wanted}. Type: sudo apt-get install {wanted}");
-        // Without `ip` there is generated traffic; without qemu there is no emulated NIC.
+        // Without `ip` there is generated traffic, without valgrind a test less; without qemu there is no
+        // emulated NIC.
         return if has_qemu {
             eprintln!("{sentence}");
             Ok(())

@@ -27,7 +27,7 @@ type Step = (&'static str, fn() -> Verdict);
 /// Cheap ones first. What is built with other flags has a target directory of its own: no step undoes
 /// another's work.
 const STEPS: [Step; 10] = [
-    ("what tests need", || verdict(need::toolchain().and_then(|()| need::programs()))),
+    ("what tests need", || verdict(need::toolchain().and_then(|()| need::programs(true)))),
     ("format", || verdict(run(&mut of_cargo("fmt --all --check")))),
     ("clippy", clippy),
     ("clippy, NIC side", clippy_nic),
