@@ -31,7 +31,7 @@ pub(crate) fn run(
             let traffic = Traffic::of(*flows, skew, TURN);
             let capture = traffic.save(&programs.join("bench.pcap"))?;
             let program = Program::start(&programs.join("firewall"), &capture, traffic.warm)?;
-            let mut hand = Firewall::new(*flows);
+            let mut hand = Firewall::new(1_000_000);
             tell(compare(name("firewall"), program, &mut hand, &traffic, turns)?);
         }
     }
