@@ -34,6 +34,19 @@ impl Figure {
         Self { name, cora, baseline, baseline_name, ratio, goal, unit: "ns", spread }
     }
 
+    /// Times per operation, shown as rates: more is better.
+    pub(crate) fn of_rates(
+        name: String,
+        cora: &Turns,
+        baseline: &Turns,
+        baseline_name: &'static str,
+        goal: f64,
+    ) -> Self {
+        let times = Self::of_times(name, cora, baseline, baseline_name, goal);
+        let rate = |ns: f64| 1e3 / ns;
+        Self { cora: rate(times.cora), baseline: rate(times.baseline), unit: "M/s", ..times }
+    }
+
     /// As one line: JSON, or for people.
     pub(crate) fn line(&self, json: bool) -> String {
         if json {

@@ -12,11 +12,13 @@
 //! | --- | --- |
 //! | `figure` | one figure, and how it is printed |
 //! | `turns` | contestants that take turns |
+//! | `ring` | the ring against crates, bare lines and `memcpy` |
 //! | `table` | the flow table against hashbrown |
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command's output")]
 
 mod figure;
+mod ring;
 mod table;
 mod turns;
 
@@ -43,6 +45,9 @@ fn main() {
         eprintln!("{}", figure::machine());
     }
     let mut tell = |figure: Figure| println!("{}", figure.line(arguments.json));
+    if "ring".starts_with(&arguments.only) || arguments.only.starts_with("ring") {
+        ring::run(arguments.quick, &mut tell);
+    }
     if "table".starts_with(&arguments.only) || arguments.only.starts_with("table") {
         table::run(arguments.quick, &mut tell);
     }
