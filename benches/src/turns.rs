@@ -68,8 +68,5 @@ pub(crate) fn take_timed<const N: usize>(
             }
         }
     }
-    let turns = turns.map(Turns::new);
-    for t in &turns { eprint!("p10 {:.1} p25 {:.1} p50 {:.1}; ", t.sorted[t.sorted.len()/10], t.sorted[t.sorted.len()/4], t.median()); }
-    eprintln!();
-    turns
+    turns.map(Turns::new)
 }

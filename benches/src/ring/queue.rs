@@ -47,22 +47,50 @@ fn expected(count: u64, words: u64) -> u64 {
     numbers.wrapping_mul(words).wrapping_add(count * (words * (words - 1) / 2))
 }
 
+/// An end on lines of its own, as it would be in a thread's own memory: what an end keeps to itself
+/// must not lie beside what the other keeps.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(super) struct Apart<End>(End);
+
+impl<End: Send> Send for Apart<End> {
+    fn send(&mut self, from: u64, batch: usize) -> usize {
+        self.0.send(from, batch)
+    }
+}
+
+impl<End: Receive> Receive for Apart<End> {
+    fn receive(&mut self, batch: usize, sum: &mut u64) -> usize {
+        self.0.receive(batch, sum)
+    }
+
+    fn expected(&self, count: u64) -> u64 {
+        self.0.expected(count)
+    }
+}
+
+fn apart<S: Send, R: Receive>((sender, receiver): (S, R)) -> (Apart<S>, Apart<R>) {
+    (Apart(sender), Apart(receiver))
+}
+
 /// Cora's ring, with payloads of `N` words.
 #[derive(Debug)]
 pub(super) struct Cora<End, const N: usize>(End);
 
-/// Words shared by two threads, leaked as a mapping is.
+/// Words shared by two threads, leaked as a mapping is, and on lines as a mapping is.
 pub(super) fn shared(data_bytes: usize) -> SharedMemory {
-    let words = (0..CONTROL_WORDS + data_bytes / 8).map(|_| AtomicU64::new(0)).collect();
-    // A ring wants lines, which a vector of words need not begin at: pages do.
-    SharedMemory::new(Vec::leak(words)).expect("a ring's size")
+    const ALIGN: usize = 128;
+    let count = CONTROL_WORDS + data_bytes / 8;
+    let words: Vec<AtomicU64> = (0..count + ALIGN / 8).map(|_| AtomicU64::new(0)).collect();
+    let words = words.leak();
+    let skip = words.as_ptr().addr().wrapping_neg() % ALIGN / 8;
+    SharedMemory::new(&words[skip..skip + count]).expect("a ring's size")
 }
 
 /// A ring with room for as many records of one line as the crates have.
-pub(super) fn cora<const N: usize>()
--> (Cora<Producer<SharedMemory>, N>, Cora<Consumer<SharedMemory>, N>) {
+pub(super) fn cora<const N: usize>() -> (impl Send, impl Receive) {
     let memory = shared(RECORDS * 64 * (1 + N / 8));
-    (Cora(Producer::new(memory)), Cora(Consumer::new(memory)))
+    apart((Cora::<_, N>(Producer::new(memory)), Cora::<_, N>(Consumer::new(memory))))
 }
 
 impl<const N: usize> Send for Cora<Producer<SharedMemory>, N> {
@@ -102,8 +130,8 @@ impl<const N: usize> Receive for Cora<Consumer<SharedMemory>, N> {
 }
 
 /// The crate rtrb, by its chunks.
-pub(super) fn rtrb() -> (rtrb::Producer<Line>, rtrb::Consumer<Line>) {
-    rtrb::RingBuffer::new(RECORDS)
+pub(super) fn rtrb() -> (impl Send, impl Receive) {
+    apart(rtrb::RingBuffer::new(RECORDS))
 }
 
 impl Send for rtrb::Producer<Line> {
@@ -146,8 +174,8 @@ impl Receive for rtrb::Consumer<Line> {
 }
 
 /// The crate ringbuf, by its slices.
-pub(super) fn ringbuf() -> (ringbuf::HeapProd<Line>, ringbuf::HeapCons<Line>) {
-    ringbuf::HeapRb::new(RECORDS).split()
+pub(super) fn ringbuf() -> (impl Send, impl Receive) {
+    apart(ringbuf::HeapRb::new(RECORDS).split())
 }
 
 impl Send for ringbuf::HeapProd<Line> {

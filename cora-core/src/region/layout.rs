@@ -9,7 +9,7 @@ use crate::ring::{CONTROL_WORDS, MAX_RING_BYTES, MIN_RING_BYTES, SharedMemory};
 
 /// Version of what this module and [`ring`](crate::ring) lay out. It grows with every change of the
 /// header, of the rings, or of the messages on them.
-pub const LAYOUT_VERSION: u64 = 1;
+pub const LAYOUT_VERSION: u64 = 2;
 
 /// Names of the rings, in the order of their places.
 pub const RING_NAMES: [&str; 4] = ["wire-in", "wire-out", "punt", "back"];
@@ -74,10 +74,10 @@ impl Place {
         first..first + CONTROL_WORDS + self.bytes / WORD_BYTES
     }
 
-    /// Those that hold its indices.
-    pub(super) const fn control(self) -> Range<usize> {
+    /// Those that an empty ring must begin with as zero: its indices, and where the first header goes.
+    pub(super) const fn begin(self) -> Range<usize> {
         let first = self.offset / WORD_BYTES;
-        first..first + CONTROL_WORDS
+        first..first + CONTROL_WORDS + 1
     }
 }
 

@@ -88,8 +88,8 @@ impl Region {
             return Err(AttachError::TooShort { has, needs: layout.bytes() });
         }
         let header = header_of(words)?;
-        let indices = layout.rings.iter().filter_map(|place| words.get(place.control())).flatten();
-        for word in header.iter().chain(indices) {
+        let rings = layout.rings.iter().filter_map(|place| words.get(place.begin())).flatten();
+        for word in header.iter().chain(rings) {
             word.store(0, Ordering::Relaxed);
         }
         write_header(header, layout, identity);
