@@ -21,10 +21,12 @@
 //! | `state_out` | the final state, in canonical order |
 //! | `report` | what a run tells: table and JSON |
 //! | `map` | memory from the kernel |
+//! | `futex` | waiting for the NIC, asleep |
 
 pub mod capture;
 mod command;
 mod error;
+mod futex;
 mod inside;
 mod map;
 mod nic_process;
@@ -37,6 +39,7 @@ mod worker;
 
 pub use command::main;
 pub use error::RunError;
+pub use futex::SharedFutex;
 pub use report::{RunReport, Side};
 
 /// A program, as `cora::app!` hands it over.

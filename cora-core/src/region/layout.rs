@@ -42,7 +42,9 @@ pub(super) mod at {
     pub(in crate::region) const RINGS: usize = 8;
     pub(in crate::region) const NIC_STATUS: usize = 64;
     pub(in crate::region) const NIC_HEARTBEAT: usize = 80;
+    pub(in crate::region) const NIC_BELL: usize = 96;
     pub(in crate::region) const HOST_HEARTBEAT: usize = 128;
+    pub(in crate::region) const HOST_BELL: usize = 144;
 }
 
 /// Sizes of the four rings, and the offsets that follow.
