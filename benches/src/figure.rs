@@ -47,6 +47,13 @@ impl Figure {
         Self { cora: rate(times.cora), baseline: rate(times.baseline), unit: "M/s", ..times }
     }
 
+    /// Something measured once that may be so much at most.
+    pub(crate) fn of_limit(name: String, cora: f64, limit: f64, unit: &'static str) -> Self {
+        let ratio = limit / cora;
+        let baseline_name = "at most";
+        Self { name, cora, baseline: limit, baseline_name, ratio, goal: 1.0, unit, spread: 0.0 }
+    }
+
     /// As one line: JSON, or for people.
     pub(crate) fn line(&self, json: bool) -> String {
         if json {

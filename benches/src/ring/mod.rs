@@ -10,8 +10,11 @@
 //! in would ask for DPDK on every machine that builds this.
 
 mod frames;
+mod idle;
 mod pair;
 mod queue;
+
+use std::time::Duration;
 
 use crate::figure::Figure;
 use crate::turns::{Turns, take_timed};
@@ -26,6 +29,7 @@ pub(crate) fn run(quick: bool, tell: &mut dyn FnMut(Figure)) {
     }
     round_trips(turns, tell);
     bulk(turns, tell);
+    waiting(quick, tell);
 }
 
 /// Of the crates' turns, those of the faster.
@@ -90,4 +94,22 @@ fn bulk(turns: usize, tell: &mut dyn FnMut(Figure)) {
     let figure = |what| format!("ring/1500-byte frames, {what}");
     tell(Figure::of_rates(figure("handed over"), &cora, &handed_over, "memcpy", 0.9));
     tell(Figure::of_rates(figure("one thread"), &cora, &one_thread, "memcpy in its cache", 0.0));
+}
+
+/// A consumer with nothing to do, against what it may cost and how late it may be.
+fn waiting(quick: bool, tell: &mut dyn FnMut(Figure)) {
+    let (time, count) = if quick { (500, 200) } else { (5000, 2000) };
+    let share = idle::cpu_share(Duration::from_millis(time));
+    tell(Figure::of_limit("ring/idle consumer".into(), share, 2.0, "% CPU"));
+    let times = idle::first_records(count);
+    for (part, name) in [(50, "median"), (99, "p99")] {
+        let time = times[(times.len() - 1) * part / 100];
+        tell(Figure::of_limit(format!("ring/first record, {name}"), time, 100.0, "µs"));
+    }
+    let turns = if quick { 9 } else { 41 };
+    let [rung, plain] = take_timed(
+        turns,
+        [&mut || idle::published(20_000, true), &mut || idle::published(20_000, false)],
+    );
+    tell(Figure::of_times("ring/publish and ring".into(), &rung, &plain, "publish", 0.0));
 }

@@ -18,7 +18,7 @@ const WORDS: usize = 8;
 pub(super) struct Line([u64; WORDS]);
 
 /// What a record with this number holds.
-fn words<const N: usize>(number: u64) -> [u64; N] {
+fn content<const N: usize>(number: u64) -> [u64; N] {
     std::array::from_fn(|at| number.wrapping_add(at as u64))
 }
 
@@ -78,13 +78,17 @@ fn apart<S: Send, R: Receive>((sender, receiver): (S, R)) -> (Apart<S>, Apart<R>
 pub(super) struct Cora<End, const N: usize>(End);
 
 /// Words shared by two threads, leaked as a mapping is, and on lines as a mapping is.
-pub(super) fn shared(data_bytes: usize) -> SharedMemory {
+pub(super) fn words(count: usize) -> &'static [AtomicU64] {
     const ALIGN: usize = 128;
-    let count = CONTROL_WORDS + data_bytes / 8;
     let words: Vec<AtomicU64> = (0..count + ALIGN / 8).map(|_| AtomicU64::new(0)).collect();
     let words = words.leak();
     let skip = words.as_ptr().addr().wrapping_neg() % ALIGN / 8;
-    SharedMemory::new(&words[skip..skip + count]).expect("a ring's size")
+    &words[skip..skip + count]
+}
+
+/// A ring's memory.
+pub(super) fn shared(data_bytes: usize) -> SharedMemory {
+    SharedMemory::new(words(CONTROL_WORDS + data_bytes / 8)).expect("a ring's size")
 }
 
 /// A ring with room for as many records of one line as the crates have.
@@ -97,7 +101,7 @@ impl<const N: usize> Send for Cora<Producer<SharedMemory>, N> {
     fn send(&mut self, from: u64, batch: usize) -> usize {
         let mut sent = 0;
         while sent < batch {
-            let record = words::<N>(from + sent as u64).map(u64::to_le_bytes);
+            let record = content::<N>(from + sent as u64).map(u64::to_le_bytes);
             if self.0.push(1, &[record.as_flattened()]).is_err() {
                 break;
             }
@@ -137,14 +141,14 @@ pub(super) fn rtrb() -> (impl Send, impl Receive) {
 impl Send for rtrb::Producer<Line> {
     fn send(&mut self, from: u64, batch: usize) -> usize {
         if batch == 1 {
-            return usize::from(self.push(Line(words(from))).is_ok());
+            return usize::from(self.push(Line(content(from))).is_ok());
         }
         let room = match self.write_chunk_uninit(batch) {
             Ok(_) => batch,
             Err(ChunkError::TooFewSlots(room)) => room,
         };
         let chunk = self.write_chunk_uninit(room).expect("it said so");
-        chunk.fill_from_iter((from..).map(|number| Line(words(number))))
+        chunk.fill_from_iter((from..).map(|number| Line(content(number))))
     }
 }
 
@@ -181,9 +185,9 @@ pub(super) fn ringbuf() -> (impl Send, impl Receive) {
 impl Send for ringbuf::HeapProd<Line> {
     fn send(&mut self, from: u64, batch: usize) -> usize {
         if batch == 1 {
-            return usize::from(self.try_push(Line(words(from))).is_ok());
+            return usize::from(self.try_push(Line(content(from))).is_ok());
         }
-        self.push_iter((from..).take(batch).map(|number| Line(words(number))))
+        self.push_iter((from..).take(batch).map(|number| Line(content(number))))
     }
 }
 
