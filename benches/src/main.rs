@@ -16,6 +16,7 @@
 //! | `table` | the flow table against hashbrown |
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command's output")]
+#![expect(clippy::cast_precision_loss, reason = "counts and nanoseconds of a few seconds")]
 
 mod figure;
 mod ring;

@@ -165,8 +165,7 @@ fn pop_after(mischief: &[Mischief]) -> Result<usize, RingError> {
     while let Some(record) = consumer.pop(&mut [0; 200])? {
         bytes += record.len;
     }
-    assert_eq!(consumer.is_empty_indeed(), Ok(true));
-    Ok(bytes)
+    consumer.is_empty_indeed().map(|_| bytes)
 }
 
 #[test]
@@ -188,7 +187,9 @@ fn ring_notices_a_producer_whose_index_is_wrong() {
     let after = |mischief: &[Mischief]| {
         let memory = HeapMemory::new(WORDS, 0);
         let mut consumer = Consumer::new(memory.clone());
-        mischief.iter().for_each(|act| commit(&memory, act));
+        for act in mischief {
+            commit(&memory, act);
+        }
         let indeed = consumer.is_empty_indeed();
         // Who only looks for records comes to the same after a while.
         let mut consumer = Consumer::new(memory.clone());

@@ -27,7 +27,7 @@ pub(super) fn cpu_share(time: Duration) -> f64 {
     while start.elapsed() < time {
         idle.wait(&bell, thread::yield_now, || consumer.is_empty_indeed()).expect("an honest peer");
     }
-    (cpu_time() - cpu).as_secs_f64() / start.elapsed().as_secs_f64() * 100.0
+    cpu_time().saturating_sub(cpu).as_secs_f64() / start.elapsed().as_secs_f64() * 100.0
 }
 
 /// From before a record is pushed until a consumer that slept has it, `count` times, in µs, in order.

@@ -110,7 +110,7 @@ mod tests {
     /// Looks in vain until the next sleep.
     fn looks(idle: &mut Idle, bell: &Toy) -> u32 {
         let sleeps = bell.sleeps.get();
-        (0..)
+        (0..10_000)
             .find(|_| {
                 idle.wait(bell, || {}, || Ok::<_, Infallible>(true)).expect("it can't");
                 bell.sleeps.get() > sleeps

@@ -109,16 +109,17 @@ impl<M: RingMemory> Producer<M> {
         }
         self.memory.set_header(self.shape.index(self.published), self.first);
         self.memory.set_head(self.head);
+        let batch = self.head.wrapping_sub(self.published);
         self.published = self.head;
-        self.zero_ahead();
+        self.zero_ahead(batch);
     }
 
-    /// Prepares for a single record of one line. The line behind it is fetched from the consumer's
-    /// cache now, while there is time, and not between the record and its header.
+    /// Prepares for a batch as long as the last. The line behind it is fetched from the consumer's
+    /// cache now, while there is time, and not between the records and the header that shows them.
     #[inline(always)]
-    fn zero_ahead(&mut self) {
-        if self.free_words() >= LINE_WORDS {
-            self.zeroed = self.head.wrapping_add(LINE_WORDS);
+    fn zero_ahead(&mut self, batch: u64) {
+        if batch <= self.free_words() {
+            self.zeroed = self.head.wrapping_add(batch);
             self.memory.store(self.shape.index(self.zeroed), NO_RECORD);
         }
     }

@@ -31,9 +31,9 @@ impl<'a, M: RingMemory> Writer<'a, M> {
     pub(super) fn part(&mut self, part: &[u8]) {
         let (words, bytes) = part.as_chunks::<8>();
         if self.bits == 0 {
-            self.words(words)
+            self.words(words);
         } else {
-            self.shifted(words)
+            self.shifted(words);
         }
         for &byte in bytes {
             self.rest |= u64::from(byte) << self.bits;
