@@ -1,14 +1,14 @@
 //! The bell under loom: nobody sleeps with something published, in any interleaving.
 //! `RUSTFLAGS="--cfg loom" cargo test -p cora-core --release --test bell_loom`.
 //!
-//! Sleeping and ringing are the code that runs; the kernel is a lock and a condition. No sleep ends by
+//! Sleeping and waking are the code that runs; the kernel is a lock and a condition. No sleep ends by
 //! time here, so a lost wake is a deadlock, which loom reports. The last tests take a fence away.
 #![cfg(loom)]
 
 use core::convert::Infallible;
 use core::time::Duration;
 
-use cora_core::region::{BellWord, ring, sleep};
+use cora_core::region::{BellWord, sleep, wake};
 use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
@@ -64,7 +64,7 @@ fn publish_and_sleep(sleeper_fenced: bool, waker_fenced: bool) {
         let publishing = thread::spawn(move || {
             for number in 1..=2 {
                 waker.shared.published.store(number, Ordering::Release);
-                ring(&waker);
+                wake(&waker);
             }
         });
         let sleeper = LoomBell { shared: shared.clone(), fenced: sleeper_fenced };

@@ -171,8 +171,8 @@ fn batch_around_a_lap(orders: Orders) {
     });
 }
 
-/// The ring is full but for one line, so the third record waits until the consumer gave room back,
-/// which it does for two records together.
+/// The ring is full, so further records wait until the consumer gave room back, which it does for two
+/// records together.
 fn full_ring(orders: Orders) {
     loom::model(move || {
         let memory = LoomMemory::new(32, 0, orders);
@@ -182,13 +182,13 @@ fn full_ring(orders: Orders) {
         }
         producer.publish();
         let writing = thread::spawn(move || {
-            for number in 3..6 {
+            for number in 3..5 {
                 push(&mut producer, number, 10);
                 producer.publish();
             }
         });
         let mut consumer = Consumer::new(memory);
-        for number in 0..6 {
+        for number in 0..5 {
             pop(&mut consumer, number, 10);
             if number % 2 == 1 {
                 consumer.release();

@@ -209,7 +209,7 @@ impl<A: App> WithNic<A> {
                 break;
             }
             progress.tell(self.source.packets, self.sink.packets);
-            region::ring(&self.region.nic_bell(SharedFutex));
+            region::wake(&self.region.nic_bell(SharedFutex));
             rounds = if busy { 0 } else { rounds + 1 };
             let slept = if busy {
                 idle.reset();

@@ -61,7 +61,7 @@ impl Outgoing {
     pub(crate) fn publish(&mut self) {
         self.punt.publish();
         self.wire_out.publish();
-        region::ring(&self.host);
+        region::wake(&self.host);
     }
 
     /// Records sent to the host's worker.
@@ -94,7 +94,7 @@ fn push(ring: &mut Producer<SharedMemory>, host: Bell, message: &Message<'_>) ->
                 Ok(()) => return true,
                 Err(PushError::Full) => {
                     ring.publish();
-                    region::ring(&host);
+                    region::wake(&host);
                     idle.pause(sys::yield_now);
                 }
                 Err(_) => return false,

@@ -62,7 +62,7 @@ pub(super) fn first_records(count: u64) -> Vec<f64> {
             thread::sleep(PAUSE);
             producer.push(1, &[&now().to_le_bytes()]).expect("room");
             producer.publish();
-            region::ring(&bell);
+            region::wake(&bell);
         }
         consumer.join().expect("the consumer ends well")
     });
@@ -81,7 +81,7 @@ pub(super) fn published(count: u64, rings_bell: bool) -> f64 {
         producer.push(1, &[&number.to_le_bytes()]).expect("room");
         producer.publish();
         if rings_bell {
-            region::ring(&bell);
+            region::wake(&bell);
         }
         consumer.pop(&mut buffer).expect("an honest peer").expect("a record");
         assert_eq!(u64::from_le_bytes(buffer), number);

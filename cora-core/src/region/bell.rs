@@ -105,7 +105,7 @@ impl<F: Futex> BellWord for Bell<F> {
 
 /// Wakes the side whose bell it is, if it sleeps. Call it after what it should see was published.
 #[inline]
-pub fn ring(bell: &impl BellWord) {
+pub fn wake(bell: &impl BellWord) {
     bell.fence();
     if bell.load() == ASLEEP {
         bell.store(AWAKE);

@@ -84,6 +84,20 @@ impl SharedMemory {
     }
 }
 
+impl SharedMemory {
+    /// The data words at `index`, which is even, and behind it, taken around the lap.
+    #[inline(always)]
+    fn pair(&self, index: usize) -> &[AtomicU64; 2] {
+        // Even, and at most `len - 2`, because `len` is a power of two and at least 32.
+        let index = index & (self.data.len() - 2);
+        // SAFETY: `index` is below `len` (invariant of the field, checked in `new`).
+        let first = unsafe { self.data.as_ptr().add(index) };
+        // SAFETY: the two words from `index` on lie within the data, and an array of two words is
+        // aligned as a word is.
+        unsafe { &*first.cast() }
+    }
+}
+
 impl RingMemory for SharedMemory {
     #[inline]
     fn words(&self) -> usize {
@@ -119,10 +133,7 @@ impl RingMemory for SharedMemory {
 
     #[inline(always)]
     fn store_pair(&self, index: usize, words: [u64; 2]) {
-        let place = self.data.get(index..index + 2).and_then(|words| words.first_chunk());
-        if let Some(place) = place {
-            store_pair(place, words);
-        }
+        store_pair(self.pair(index), words);
     }
 
     #[inline]
