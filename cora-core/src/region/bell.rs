@@ -18,7 +18,7 @@
 //!
 //! Waiting is the [`Futex`]'s part. Where both sides run under one kernel it is a futex on the word. A
 //! card that reaches the host's memory over PCIe shares no kernel with the host: there both
-//! take [`Polling`], for which a sleep is a pause and a wake is nothing.
+//! take [`Polling`], for which a sleep is a short watch of the word and a wake is no more than its change.
 //!
 //! A peer that writes nonsense into a bell makes this side wake in vain, make system calls in vain,
 //! or sleep to the end of its time: none of it lasts longer than the time it set itself.
@@ -40,13 +40,19 @@ pub trait Futex {
     fn wake(&self, word: &AtomicU64);
 }
 
-/// No common kernel: who waits looks again and again.
+/// No common kernel: who waits looks at the word for a moment. It costs a core, as polling does.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Polling;
 
 impl Futex for Polling {
-    fn wait(&self, _word: &AtomicU64, _value: u32, _at_most: Duration) {
-        core::hint::spin_loop();
+    fn wait(&self, word: &AtomicU64, value: u32, _at_most: Duration) {
+        /// Some ten microseconds, as there is no clock here.
+        const LOOKS: u32 = 1024;
+        let mut looks = 0;
+        while word.load(Ordering::Relaxed) as u32 == value && looks < LOOKS {
+            core::hint::spin_loop();
+            looks += 1;
+        }
     }
 
     fn wake(&self, _word: &AtomicU64) {}
@@ -140,4 +146,27 @@ pub fn sleep<E>(
     }
     bell.store(AWAKE);
     nothing.map(|_| woken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static WORD: AtomicU64 = AtomicU64::new(0);
+
+    #[test]
+    fn polling_ends_by_itself_and_says_why() {
+        let bell = Bell::new(&WORD, Polling);
+        let asleep = || Ok::<_, ()>(bell.load() == ASLEEP);
+        assert_eq!(sleep(&bell, Duration::MAX, asleep), Ok(Woken::Time));
+        assert_eq!(sleep(&bell, Duration::MAX, || Ok::<_, ()>(false)), Ok(Woken::Work));
+        // The other side wakes it between its last look and its sleep.
+        let woken = || {
+            wake(&bell);
+            Ok::<_, ()>(true)
+        };
+        assert_eq!(sleep(&bell, Duration::MAX, woken), Ok(Woken::Bell));
+        assert_eq!(sleep(&bell, Duration::MAX, || Err(7)), Err(7));
+        assert_eq!(bell.load(), AWAKE);
+    }
 }
