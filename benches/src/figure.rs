@@ -40,6 +40,26 @@ impl Figure {
         Self { name, cora, baseline, baseline_name: of, ratio, goal, unit: "bytes", spread: 0.0 }
     }
 
+    /// Times per operation, shown as rates: more is better.
+    pub(crate) fn of_rates(
+        name: String,
+        cora: &Turns,
+        baseline: &Turns,
+        baseline_name: &'static str,
+        goal: f64,
+    ) -> Self {
+        let times = Self::of_times(name, cora, baseline, baseline_name, goal);
+        let rate = |ns: f64| 1e3 / ns;
+        Self { cora: rate(times.cora), baseline: rate(times.baseline), unit: "M/s", ..times }
+    }
+
+    /// Something measured once that may be so much at most.
+    pub(crate) fn of_limit(name: String, cora: f64, limit: f64, unit: &'static str) -> Self {
+        let ratio = limit / cora;
+        let baseline_name = "at most";
+        Self { name, cora, baseline: limit, baseline_name, ratio, goal: 1.0, unit, spread: 0.0 }
+    }
+
     /// As one line: JSON, or for people.
     pub(crate) fn line(&self, json: bool) -> String {
         if json {

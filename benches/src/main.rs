@@ -18,8 +18,10 @@
 //! | `program` | a built Cora program that takes turns |
 //! | `by_hand` | loops written by hand |
 //! | `nf` | the examples against those |
+//! | `ring` | the ring against crates, bare lines and `memcpy` |
 //! | `table` | the flow table against hashbrown |
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command's output")]
+#![expect(clippy::cast_precision_loss, reason = "counts and nanoseconds of a few seconds")]
 
 mod by_hand;
 mod figure;
@@ -28,6 +30,7 @@ mod nf;
 mod page;
 mod prefetch;
 mod program;
+mod ring;
 mod table;
 mod traffic;
 mod turns;
@@ -66,6 +69,9 @@ fn main() -> std::io::Result<()> {
         figures.push(figure);
     };
     let wanted = |name: &str| name.starts_with(&arguments.only) || arguments.only.starts_with(name);
+    if wanted("ring") {
+        ring::run(arguments.quick, &mut tell);
+    }
     if wanted("table") {
         table::run(arguments.quick, &wanted, &mut tell);
     }

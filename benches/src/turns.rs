@@ -49,3 +49,21 @@ pub(crate) fn take<const N: usize>(count: usize, contestants: [Contestant<'_>; N
     }
     turns.map(Turns::new)
 }
+
+/// The same for contestants that look at a clock themselves, because more than one thread works: each
+/// gives the ns per operation of its turn.
+pub(crate) fn take_timed<const N: usize>(
+    count: usize,
+    mut contestants: [&mut dyn FnMut() -> f64; N],
+) -> [Turns; N] {
+    let mut turns = [const { Vec::new() }; N];
+    for turn in 0..=count {
+        for (contestant, turns) in contestants.iter_mut().zip(&mut turns) {
+            let took = contestant();
+            if turn > 0 {
+                turns.push(took);
+            }
+        }
+    }
+    turns.map(Turns::new)
+}

@@ -50,7 +50,9 @@ fn mischief() -> impl Strategy<Value = Mischief> {
 /// A header word as an honest producer writes it, got from a ring where that length is possible.
 fn forge(position: u64, len: usize, kind: u16) -> u64 {
     let scratch = HeapMemory::new(1024, position);
-    Producer::new(scratch.clone()).push(kind, &[&vec![0; len]]).expect("an empty ring");
+    let mut producer = Producer::new(scratch.clone());
+    producer.push(kind, &[&vec![0; len]]).expect("an empty ring");
+    producer.publish();
     scratch.load(position as usize % 1024)
 }
 
@@ -102,6 +104,8 @@ proptest! {
                 commit(&memory, act);
             }
             drain(&mut consumer, &mut buffer)?;
+            let indeed = consumer.is_empty_indeed();
+            prop_assert_eq!(indeed.err(), consumer.failure());
             consumer.release();
         }
     }
@@ -147,8 +151,9 @@ proptest! {
     }
 }
 
-/// A ring with one record of 20 bytes at position 0, spoilt by `mischief`.
-fn pop_after(mischief: &[Mischief]) -> Result<Option<usize>, RingError> {
+/// A ring with one record of 20 bytes at position 0, spoilt by `mischief`: how many bytes are popped
+/// until nothing is left, and should be.
+fn pop_after(mischief: &[Mischief]) -> Result<usize, RingError> {
     let memory = HeapMemory::new(WORDS, 0);
     let mut producer = Producer::new(memory.clone());
     producer.push(1, &[&[5; 20]]).expect("room");
@@ -156,28 +161,112 @@ fn pop_after(mischief: &[Mischief]) -> Result<Option<usize>, RingError> {
     for act in mischief {
         commit(&memory, act);
     }
-    Ok(Consumer::new(memory).pop(&mut [0; 200])?.map(|record| record.len))
+    let (mut consumer, mut bytes) = (Consumer::new(memory), 0);
+    while let Some(record) = consumer.pop(&mut [0; 200])? {
+        bytes += record.len;
+    }
+    consumer.is_empty_indeed().map(|_| bytes)
 }
 
 #[test]
 fn ring_errors_say_what_the_peer_did() {
-    assert_eq!(pop_after(&[]), Ok(Some(20)));
-    let (index, lowest, highest) = (72, 0, 64);
-    let error = RingError::IndexOutOfRange { index, lowest, highest };
-    assert_eq!(pop_after(&[Mischief::Head(index)]), Err(error));
-    assert_eq!(error.to_string(), "the peer's ring index is 72, but only 0 to 64 is possible");
-    assert_eq!(pop_after(&[Mischief::Head(12)]), Err(RingError::IndexUnaligned { index: 12 }));
+    assert_eq!(pop_after(&[]), Ok(20));
     let word = 0xdead_beef;
     assert_eq!(
         pop_after(&[Mischief::Word { index: 0, word }]),
         Err(RingError::BadCheck { position: 0, word })
     );
-    // Longer than what is published, and longer than any record of this ring.
-    let header = |len| [Mischief::Header { position: 0, len, kind: 1 }];
-    for len in [57, 500] {
-        let error = RingError::BadLength { position: 0, len: len as u32, room: 56 };
-        assert_eq!(pop_after(&header(len)), Err(error));
+    // Longer than any record of this ring.
+    let error = RingError::BadLength { position: 0, len: 500, room: 120 };
+    assert_eq!(pop_after(&[Mischief::Header { position: 0, len: 500, kind: 1 }]), Err(error));
+}
+
+/// The producer's index says nothing that a record needs, so it is looked at when there is none.
+#[test]
+fn ring_notices_a_producer_whose_index_is_wrong() {
+    let after = |mischief: &[Mischief]| {
+        let memory = HeapMemory::new(WORDS, 0);
+        let mut consumer = Consumer::new(memory.clone());
+        for act in mischief {
+            commit(&memory, act);
+        }
+        let indeed = consumer.is_empty_indeed();
+        // Who only looks for records comes to the same after a while.
+        let mut consumer = Consumer::new(memory.clone());
+        let found = (0..100).find_map(|_| consumer.pop(&mut [0; 200]).err());
+        assert_eq!(found, indeed.err());
+        indeed
+    };
+    assert_eq!(after(&[]), Ok(true));
+    let (index, lowest, highest) = (64, 0, 56);
+    let error = RingError::IndexOutOfRange { index, lowest, highest };
+    assert_eq!(after(&[Mischief::Head(index)]), Err(error));
+    assert_eq!(error.to_string(), "the peer's ring index is 64, but only 0 to 56 is possible");
+    assert_eq!(after(&[Mischief::Head(12)]), Err(RingError::IndexUnaligned { index: 12 }));
+    // The index is beyond, and there is no header.
+    let error = RingError::BadCheck { position: 0, word: 0 };
+    assert_eq!(after(&[Mischief::Head(8)]), Err(error));
+}
+
+#[test]
+fn ring_notices_a_producer_whose_index_goes_back() {
+    let memory = HeapMemory::new(WORDS, 0);
+    let (mut producer, mut consumer) =
+        (Producer::new(memory.clone()), Consumer::new(memory.clone()));
+    producer.push(1, &[b"one"]).expect("room");
+    producer.push(1, &[b"two"]).expect("room");
+    producer.publish();
+    assert_eq!(consumer.is_empty_indeed(), Ok(false));
+    memory.set_head(8);
+    let error = RingError::IndexOutOfRange { index: 8, lowest: 16, highest: 56 };
+    assert_eq!(consumer.is_empty_indeed(), Err(error));
+}
+
+/// An honest index is written after its header, so it may say less than what was popped.
+#[test]
+fn ring_takes_no_offence_at_an_index_that_is_late() {
+    let memory = HeapMemory::new(WORDS, 0);
+    let (mut producer, mut consumer) =
+        (Producer::new(memory.clone()), Consumer::new(memory.clone()));
+    producer.push(1, &[b"one"]).expect("room");
+    producer.publish();
+    memory.set_head(0);
+    assert!(consumer.pop(&mut [0; 8]).is_ok_and(|record| record.is_some()));
+    consumer.release();
+    assert_eq!(consumer.is_empty_indeed(), Ok(true));
+    assert_eq!(consumer.occupancy(), 0);
+}
+
+/// Headers without end, each where the last record ends: more than a ring's worth is not taken until
+/// room was given back.
+#[test]
+fn ring_notices_headers_without_room() {
+    let memory = HeapMemory::new(WORDS, 0);
+    for line in 0..8 {
+        commit(&memory, &Mischief::Header { position: line * 8, len: 3, kind: 1 });
     }
+    let mut consumer = Consumer::new(memory);
+    for _ in 0..7 {
+        assert!(consumer.pop(&mut [0; 8]).is_ok_and(|record| record.is_some()));
+    }
+    let error = RingError::BadLength { position: 56, len: 3, room: 0 };
+    assert_eq!(consumer.pop(&mut [0; 8]), Err(error));
+}
+
+/// The peer takes a header away after the look that found it: the header is read again, and what
+/// was found does not matter.
+#[test]
+fn ring_forgets_a_header_that_was_cleared() {
+    let memory = HeapMemory::new(WORDS, 0);
+    let (mut producer, mut consumer) =
+        (Producer::new(memory.clone()), Consumer::new(memory.clone()));
+    producer.push(1, &[b"one"]).expect("room");
+    producer.publish();
+    assert_eq!(consumer.is_empty(), Ok(false));
+    memory.store(0, 0);
+    assert_eq!(consumer.pop(&mut [0; 8]), Ok(None));
+    let error = RingError::BadCheck { position: 0, word: 0 };
+    assert_eq!(consumer.is_empty_indeed(), Err(error), "but the index is beyond");
 }
 
 #[test]

@@ -23,11 +23,13 @@
 //! | `state_out` | the final state, in canonical order |
 //! | `report` | what a run tells: table and JSON |
 //! | `map` | memory from the kernel |
+//! | `futex` | waiting for the NIC, asleep |
 
 mod bench;
 pub mod capture;
 mod command;
 mod error;
+mod futex;
 mod inside;
 mod map;
 mod nic_process;
@@ -40,6 +42,7 @@ mod worker;
 
 pub use command::main;
 pub use error::RunError;
+pub use futex::SharedFutex;
 pub use report::{RunReport, Side};
 
 /// A program, as `cora::app!` hands it over.

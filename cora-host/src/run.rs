@@ -10,12 +10,13 @@ use cora_core::message::{MAX_MESSAGE, Message, Stamp};
 use cora_core::migration::burst::{BURST_BYTES, Frames};
 use cora_core::migration::{Arrival, Burst, HostHalf};
 use cora_core::packet::Port;
-use cora_core::region::{HashSeed, Identity, NicStatus, Region, RegionLayout};
+use cora_core::region::{self, HashSeed, Identity, Idle, NicStatus, Region, RegionLayout};
 use cora_core::ring::{Consumer, Producer, PushError, SharedMemory};
 use cora_core::state::{Kind, Line, Memory, Place};
 use rustix::io::Errno;
 use serde_json::Value;
 
+use crate::futex::SharedFutex;
 use crate::inside::Inside;
 use crate::nic_process::{NicMode, NicProcess};
 use crate::progress::Progress;
@@ -213,7 +214,8 @@ impl<A: App> WithNic<A> {
         self.wait_until_ready()?;
         let start = Instant::now();
         self.worker.begin(configured);
-        let mut idle = 0_u32;
+        let mut idle = Idle::default();
+        let mut rounds = 0_u32;
         let mut progress = Progress::new();
         loop {
             let mut busy = self.feed()?;
@@ -223,11 +225,15 @@ impl<A: App> WithNic<A> {
                 break;
             }
             progress.tell(self.source.packets, self.sink.packets);
-            idle = if busy { 0 } else { idle + 1 };
-            if idle > 64 {
-                std::thread::yield_now();
-            }
-            if idle % WATCH_EVERY == WATCH_EVERY - 1 {
+            region::wake(&self.region.nic_bell(SharedFutex));
+            rounds = if busy { 0 } else { rounds + 1 };
+            let slept = if busy {
+                idle.reset();
+                false
+            } else {
+                self.rest(&mut idle)?
+            };
+            if slept || rounds % WATCH_EVERY == WATCH_EVERY - 1 {
                 self.watch()?;
             }
         }
@@ -245,6 +251,19 @@ impl<A: App> WithNic<A> {
             return Err(RunError::NicDied { status: status.to_string(), packets: 0 });
         }
         Ok(finish(half, account, contents, now, &self.source, &self.sink, self.mode, elapsed))
+    }
+
+    /// Waits a little, in the end asleep when only the NIC can give this side something to do; whether
+    /// a sleep lasted to its end.
+    fn rest(&mut self, idle: &mut Idle) -> Result<bool, RunError> {
+        if !self.fed_all || self.worker.waits_for_room() {
+            idle.pause(std::thread::yield_now);
+            return Ok(false);
+        }
+        let (worker, wire_out) = (&mut self.worker, &mut self.wire_out);
+        idle.wait(&self.region.host_bell(SharedFutex), std::thread::yield_now, || {
+            Ok(worker.has_nothing()? && wire_out.is_empty_indeed()?)
+        })
     }
 
     fn wait_until_ready(&mut self) -> Result<(), RunError> {

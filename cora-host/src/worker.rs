@@ -184,6 +184,16 @@ impl<A: App> Worker<A> {
         true
     }
 
+    /// Whether something waits for room on the ring to the NIC.
+    pub(crate) fn waits_for_room(&self) -> bool {
+        !self.back.waiting.is_empty()
+    }
+
+    /// Whether the NIC has sent nothing, and its ring is sound.
+    pub(crate) fn has_nothing(&mut self) -> Result<bool, RunError> {
+        Ok(self.punt.is_empty_indeed()?)
+    }
+
     /// Records on the rings between the sides, as seen from here.
     pub(crate) fn ring_records(&self) -> u64 {
         self.punt.records() + self.back.ring.records()

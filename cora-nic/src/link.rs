@@ -3,18 +3,20 @@
 use cora_core::message::{Message, Stamp};
 use cora_core::migration::Outbox;
 use cora_core::migration::nic::Wire;
-use cora_core::region::Region;
-use cora_core::ring::{Consumer, Producer, PushError, SharedMemory};
+use cora_core::region::{self, Idle, Region};
+use cora_core::ring::{Consumer, Producer, PushError, RingError, SharedMemory};
 
-use crate::sys;
+use crate::sys::{self, SharedFutex};
 
-/// Empty polls before the core is given to others for a moment.
-const SPINS: u32 = 64;
+/// How each side is woken: host and NIC run under one kernel. On a card that reaches the host's memory
+/// over PCIe they don't, and this is [`Polling`](cora_core::region::Polling).
+type Bell = region::Bell<SharedFutex>;
 
 /// Where messages and packets leave.
 pub(crate) struct Outgoing {
     punt: Producer<SharedMemory>,
     wire_out: Producer<SharedMemory>,
+    host: Bell,
     /// A ring broke: what the host wrote there is impossible. Nothing more is sent.
     pub(crate) broken: bool,
 }
@@ -23,26 +25,43 @@ pub(crate) struct Outgoing {
 pub(crate) struct Incoming {
     pub(crate) wire_in: Consumer<SharedMemory>,
     pub(crate) back: Consumer<SharedMemory>,
+    bell: Bell,
 }
 
 /// This side's ends of a region's rings.
 pub(crate) fn ends(region: &Region) -> (Incoming, Outgoing) {
     let rings = region.rings();
-    let incoming =
-        Incoming { wire_in: Consumer::new(rings.wire_in), back: Consumer::new(rings.back) };
+    let incoming = Incoming {
+        wire_in: Consumer::new(rings.wire_in),
+        back: Consumer::new(rings.back),
+        bell: region.nic_bell(SharedFutex),
+    };
     let outgoing = Outgoing {
         punt: Producer::new(rings.punt),
         wire_out: Producer::new(rings.wire_out),
+        host: region.host_bell(SharedFutex),
         broken: false,
     };
     (incoming, outgoing)
 }
 
+impl Incoming {
+    /// Waits a little, in the end asleep, until there is something to read: on the wire's ring too,
+    /// if the wire is open.
+    pub(crate) fn wait(&mut self, idle: &mut Idle, wire_open: bool) -> Result<(), RingError> {
+        let (wire_in, back) = (&mut self.wire_in, &mut self.back);
+        let nothing = || Ok(back.is_empty_indeed()? && (!wire_open || wire_in.is_empty_indeed()?));
+        idle.wait(&self.bell, sys::yield_now, nothing)?;
+        Ok(())
+    }
+}
+
 impl Outgoing {
-    /// Makes all that was sent visible.
+    /// Makes all that was sent visible, and wakes the host for it.
     pub(crate) fn publish(&mut self) {
         self.punt.publish();
         self.wire_out.publish();
+        region::wake(&self.host);
     }
 
     /// Records sent to the host's worker.
@@ -54,20 +73,20 @@ impl Outgoing {
 impl Outbox for Outgoing {
     #[inline]
     fn send(&mut self, message: &Message<'_>) {
-        self.broken |= !push(&mut self.punt, message);
+        self.broken |= !push(&mut self.punt, self.host, message);
     }
 }
 
 impl Wire for Outgoing {
     #[inline]
     fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
-        self.broken |= !push(&mut self.wire_out, &Message::Frame(*stamp, frame));
+        self.broken |= !push(&mut self.wire_out, self.host, &Message::Frame(*stamp, frame));
     }
 }
 
-/// Pushes, waiting for room: the host drains its ends whatever else it does. `false` when the ring
-/// is broken.
-fn push(ring: &mut Producer<SharedMemory>, message: &Message<'_>) -> bool {
+/// Pushes, waiting for room: the host drains its ends whatever else it does, when it is awake. `false`
+/// when the ring is broken.
+fn push(ring: &mut Producer<SharedMemory>, host: Bell, message: &Message<'_>) -> bool {
     let mut idle = Idle::default();
     message.encode(|kind, parts| {
         loop {
@@ -75,34 +94,11 @@ fn push(ring: &mut Producer<SharedMemory>, message: &Message<'_>) -> bool {
                 Ok(()) => return true,
                 Err(PushError::Full) => {
                     ring.publish();
-                    idle.wait();
+                    region::wake(&host);
+                    idle.pause(sys::yield_now);
                 }
                 Err(_) => return false,
             }
         }
     })
-}
-
-/// Waits a little longer each time nothing was found to do.
-#[derive(Default)]
-pub(crate) struct Idle {
-    polls: u32,
-}
-
-impl Idle {
-    /// Something was done.
-    pub(crate) const fn reset(&mut self) {
-        self.polls = 0;
-    }
-
-    /// Nothing was.
-    pub(crate) fn wait(&mut self) {
-        self.polls += 1;
-        if self.polls < SPINS {
-            core::hint::spin_loop();
-        } else {
-            self.polls = SPINS;
-            sys::yield_now();
-        }
-    }
 }

@@ -7,11 +7,11 @@ use cora_core::message::Message;
 use cora_core::migration::burst::{BURST_BYTES, Frames};
 use cora_core::migration::nic::Event;
 use cora_core::migration::{Arrival, Burst, NicHalf, Outbox, ProtocolError};
-use cora_core::region::{NicStatus, Region, refuse};
+use cora_core::region::{Idle, NicStatus, Region, refuse};
 use cora_core::ring::{Consumer, RingError, SharedMemory};
 use cora_core::state::{Kind, Line, Memory, OutOfMemory, Place};
 
-use crate::link::{Idle, Incoming, Outgoing, ends};
+use crate::link::{Incoming, Outgoing, ends};
 use crate::sys::{self, Stderr};
 
 /// Exit status: the region is not one that this program can serve.
@@ -136,7 +136,7 @@ impl<A: App> Server<A> {
             if self.step(&mut incoming, &mut buffer)? {
                 idle.reset();
             } else {
-                idle.wait();
+                incoming.wait(&mut idle, self.wire_open())?;
             }
             if self.outgoing.broken {
                 return Err(LinkError::Broken);
@@ -155,7 +155,7 @@ impl<A: App> Server<A> {
 
     /// One round over the rings; whether there was anything.
     fn step(&mut self, incoming: &mut Incoming, buffer: &mut [u8]) -> Result<bool, LinkError> {
-        let wire_open = self.begun && !self.wire_ended && self.half.takes_packets();
+        let wire_open = self.wire_open();
         let anything = !incoming.back.is_empty()? || (wire_open && !incoming.wire_in.is_empty()?);
         if !anything {
             return Ok(false);
@@ -168,6 +168,11 @@ impl<A: App> Server<A> {
         self.outgoing.publish();
         self.half.report.busy_ns += sys::now_ns().saturating_sub(start);
         Ok(true)
+    }
+
+    /// Whether packets may be taken from the wire.
+    fn wire_open(&self) -> bool {
+        self.begun && !self.wire_ended && self.half.takes_packets()
     }
 
     fn read_back(

@@ -6,7 +6,9 @@
 
 use core::fmt;
 use core::sync::atomic::AtomicU64;
+use core::time::Duration;
 
+use cora_core::region::Futex;
 use cora_core::state::Line;
 
 #[cfg(target_arch = "aarch64")]
@@ -14,6 +16,7 @@ mod number {
     pub(super) const WRITE: usize = 64;
     #[cfg(target_os = "none")]
     pub(super) const EXIT_GROUP: usize = 94;
+    pub(super) const FUTEX: usize = 98;
     pub(super) const CLOCK_GETTIME: usize = 113;
     pub(super) const SCHED_YIELD: usize = 124;
     pub(super) const MMAP: usize = 222;
@@ -24,6 +27,7 @@ mod number {
     pub(super) const WRITE: usize = 1;
     #[cfg(target_os = "none")]
     pub(super) const EXIT_GROUP: usize = 231;
+    pub(super) const FUTEX: usize = 202;
     pub(super) const CLOCK_GETTIME: usize = 228;
     pub(super) const SCHED_YIELD: usize = 24;
     pub(super) const MMAP: usize = 9;
@@ -103,6 +107,29 @@ pub(crate) fn yield_now() {
     let _zero = unsafe { call(number::SCHED_YIELD, [0; 6]) };
 }
 
+/// The kernel's futex on a word that other processes map too.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SharedFutex;
+
+impl Futex for SharedFutex {
+    fn wait(&self, word: &AtomicU64, value: u32, at_most: Duration) {
+        const FUTEX_WAIT: usize = 0;
+        let time = [at_most.as_secs(), u64::from(at_most.subsec_nanos())];
+        let (word, time) = (word.as_ptr() as usize, time.as_ptr() as usize);
+        let args = [word, FUTEX_WAIT, value as usize, time, 0, 0];
+        // SAFETY: the kernel reads a `timespec`, two 64-bit words on both machines, at `time`, and four
+        // aligned bytes at `word`, its low half on little-endian machines.
+        let _woken_or_why_not = unsafe { call(number::FUTEX, args) };
+    }
+
+    fn wake(&self, word: &AtomicU64) {
+        const FUTEX_WAKE: usize = 1;
+        let args = [word.as_ptr() as usize, FUTEX_WAKE, 1, 0, 0, 0];
+        // SAFETY: the kernel takes the address of `word` to know who waits there.
+        let _how_many = unsafe { call(number::FUTEX, args) };
+    }
+}
+
 /// Nanoseconds of the monotonic clock.
 pub(crate) fn now_ns() -> u64 {
     const CLOCK_MONOTONIC: usize = 1;
@@ -153,6 +180,16 @@ mod tests {
         assert_eq!(lines.len(), 12_288 / 64);
         lines.fill(Line::ZERO);
         assert!(map_shared(-1, 4096).is_none(), "no such file");
+    }
+
+    #[test]
+    fn a_sleep_ends_by_itself_or_at_once() {
+        let (word, before) = (AtomicU64::new(1), now_ns());
+        SharedFutex.wait(&word, 1, Duration::from_millis(5));
+        assert!(now_ns() - before >= 5_000_000, "nobody wakes");
+        // Another value than the one waited for: no wait.
+        SharedFutex.wait(&word, 0, Duration::from_secs(1000));
+        SharedFutex.wake(&word);
     }
 
     #[test]

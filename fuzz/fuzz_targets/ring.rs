@@ -28,6 +28,7 @@ fuzz_target!(|bytes: &[u8]| {
         consumer: Consumer::new(memory),
         honest: fill % 4 == 0,
         pushed: Vec::new(),
+        published: 0,
         popped: 0,
     };
     for step in script.chunks_exact(4) {
@@ -57,6 +58,7 @@ struct Ends {
     /// The peer leaves the memory alone: records come out as they went in.
     honest: bool,
     pushed: Vec<(u16, Vec<u8>)>,
+    published: usize,
     popped: usize,
 }
 
@@ -65,16 +67,31 @@ impl Ends {
         let number = u16::from_le_bytes([a, b]);
         match code % 8 {
             0 | 1 => self.push(usize::from(number % 400), c),
-            2 => self.producer.publish(),
+            2 => {
+                self.producer.publish();
+                self.published = self.pushed.len();
+            }
             3 => self.pop(usize::from(number % 400)),
-            4 => self.consumer.release(),
+            4 => self.release(c),
             _ if self.honest => self.pop(self.consumer.max_record()),
             5 => forge(memory, u64::from(a) * 8, usize::from(u16::from_le_bytes([b, c])) % 5000),
+            6 if c % 2 == 0 => memory.set_header(usize::from(a) * 8 % WORDS, 0),
             6 => memory.store(usize::from(a), u64::from_le_bytes([b, c, a, 0, b, c, a, b])),
             _ => mislead(memory, number, c),
         }
         assert!(self.consumer.occupancy() <= WORDS * 8);
         assert!(self.producer.failure().is_some() || self.producer.occupancy() <= WORDS * 8);
+    }
+
+    /// Gives room back, and now and then looks as one does before sleeping.
+    fn release(&mut self, how: u8) {
+        self.consumer.release();
+        if how % 2 == 0 {
+            match self.consumer.is_empty_indeed() {
+                Ok(empty) => assert!(!self.honest || empty == (self.popped == self.published)),
+                Err(error) => assert!(!self.honest, "{error}"),
+            }
+        }
     }
 
     fn push(&mut self, len: usize, byte: u8) {
@@ -122,7 +139,9 @@ fn forge(memory: SharedMemory, position: u64, len: usize) {
     let large = SharedMemory::new(&FORGE).expect("a ring's size");
     large.set_head(position);
     large.set_tail(position);
-    Producer::new(large).push(9, &[&vec![0; len]]).expect("an empty ring");
+    let mut producer = Producer::new(large);
+    producer.push(9, &[&vec![0; len]]).expect("an empty ring");
+    producer.publish();
     memory.store(position as usize % WORDS, large.load(position as usize % LARGE));
 }
 

@@ -9,7 +9,7 @@ use crate::ring::{CONTROL_WORDS, MAX_RING_BYTES, MIN_RING_BYTES, SharedMemory};
 
 /// Version of what this module and [`ring`](crate::ring) lay out. It grows with every change of the
 /// header, of the rings, or of the messages on them.
-pub const LAYOUT_VERSION: u64 = 1;
+pub const LAYOUT_VERSION: u64 = 2;
 
 /// Names of the rings, in the order of their places.
 pub const RING_NAMES: [&str; 4] = ["wire-in", "wire-out", "punt", "back"];
@@ -42,7 +42,9 @@ pub(super) mod at {
     pub(in crate::region) const RINGS: usize = 8;
     pub(in crate::region) const NIC_STATUS: usize = 64;
     pub(in crate::region) const NIC_HEARTBEAT: usize = 80;
+    pub(in crate::region) const NIC_BELL: usize = 96;
     pub(in crate::region) const HOST_HEARTBEAT: usize = 128;
+    pub(in crate::region) const HOST_BELL: usize = 144;
 }
 
 /// Sizes of the four rings, and the offsets that follow.
@@ -74,10 +76,10 @@ impl Place {
         first..first + CONTROL_WORDS + self.bytes / WORD_BYTES
     }
 
-    /// Those that hold its indices.
-    pub(super) const fn control(self) -> Range<usize> {
+    /// Those that an empty ring must begin with as zero: its indices, and where the first header goes.
+    pub(super) const fn begin(self) -> Range<usize> {
         let first = self.offset / WORD_BYTES;
-        first..first + CONTROL_WORDS
+        first..first + CONTROL_WORDS + 1
     }
 }
 

@@ -4,7 +4,9 @@
 //! byte 0       magic, layout version, plan hash, generation, hash seed, length,
 //!              offset and size of each ring                   written by the host, before the NIC
 //! byte 512     the NIC's status and heartbeat                 written by the NIC
+//! byte 768     the NIC's bell                                 written by both
 //! byte 1024    the host's heartbeat                           written by the host
+//! byte 1152    the host's bell                                written by both
 //! byte 4096    the rings, each its indices and its data
 //! ```
 //!
@@ -12,14 +14,18 @@
 //! the region, the NIC attaches; both by the code of this module. Whoever attaches copies the header
 //! once, checks every bound, and trusts nothing it has not checked.
 
+mod bell;
 mod error;
+mod idle;
 mod layout;
 mod status;
 
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+pub use bell::{Bell, BellWord, Futex, Polling, Woken, sleep, wake};
 pub use error::AttachError;
+pub use idle::Idle;
 use layout::{HEADER_BYTES, HeaderWords, at, check_layout, find_rings, write_header};
 pub use layout::{LAYOUT_VERSION, LayoutError, RING_NAMES, RegionLayout};
 pub use status::NicStatus;
@@ -88,8 +94,8 @@ impl Region {
             return Err(AttachError::TooShort { has, needs: layout.bytes() });
         }
         let header = header_of(words)?;
-        let indices = layout.rings.iter().filter_map(|place| words.get(place.control())).flatten();
-        for word in header.iter().chain(indices) {
+        let rings = layout.rings.iter().filter_map(|place| words.get(place.begin())).flatten();
+        for word in header.iter().chain(rings) {
             word.store(0, Ordering::Relaxed);
         }
         write_header(header, layout, identity);
@@ -144,6 +150,16 @@ impl Region {
     /// The NIC is alive: `beat` is any number that differs from the last.
     pub fn nic_beats(&self, beat: u64) {
         self.header[at::NIC_HEARTBEAT].store(beat, Ordering::Relaxed);
+    }
+
+    /// What the NIC sleeps by, and the host rings.
+    pub fn nic_bell<F: Futex>(&self, futex: F) -> Bell<F> {
+        Bell::new(&self.header[at::NIC_BELL], futex)
+    }
+
+    /// What the host sleeps by, and the NIC rings.
+    pub fn host_bell<F: Futex>(&self, futex: F) -> Bell<F> {
+        Bell::new(&self.header[at::HOST_BELL], futex)
     }
 
     /// A number that grows while the host lives.

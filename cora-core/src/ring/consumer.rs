@@ -4,7 +4,11 @@ use core::fmt;
 
 use super::memory::RingMemory;
 use super::producer::unaligned;
-use super::record::{Header, PADDING, RingError, Shape};
+use super::record::{Header, NO_RECORD, PADDING, RingError, Shape};
+
+/// Looks in vain between two at the producer's index, which only tells whether the peer is broken:
+/// seldom enough that the index's line stays with the producer.
+const LOOKS: u32 = 64;
 
 /// The reading end: records are copied out one by one, and their room is given back together.
 pub struct Consumer<M> {
@@ -16,6 +20,8 @@ pub struct Consumer<M> {
     released: u64,
     /// The producer's index, as last read and checked.
     head: u64,
+    /// Looks in vain since the last at the producer's index.
+    looks: u32,
     records: u64,
     failed: Option<RingError>,
 }
@@ -35,7 +41,7 @@ impl<M: RingMemory> Consumer<M> {
         let shape = Shape::new(memory.words());
         let tail = memory.tail();
         let failed = unaligned(tail);
-        Self { memory, shape, tail, released: tail, head: tail, records: 0, failed }
+        Self { memory, shape, tail, released: tail, head: tail, looks: 0, records: 0, failed }
     }
 
     /// Longest payload that the ring carries, in bytes: a buffer of this length fits every record.
@@ -48,15 +54,13 @@ impl<M: RingMemory> Consumer<M> {
     /// Its room goes back to the producer with [`Self::release`].
     #[inline]
     pub fn pop(&mut self, buffer: &mut [u8]) -> Result<Option<Popped>, RingError> {
-        if self.is_empty()? {
+        let word = self.next_header()?;
+        if word == NO_RECORD {
             return Ok(None);
         }
-        match self.take(buffer) {
+        match self.take(word, buffer) {
             Ok(popped) => Ok(Some(popped)),
-            Err(error) => {
-                self.failed = Some(error);
-                Err(error)
-            }
+            Err(error) => Err(self.fail(error)),
         }
     }
 
@@ -70,21 +74,33 @@ impl<M: RingMemory> Consumer<M> {
         }
     }
 
-    /// Whether no record is published, looking again at the producer's index if need be.
+    /// Whether no record is published.
     #[inline]
     pub fn is_empty(&mut self) -> Result<bool, RingError> {
+        Ok(self.next_header()? == NO_RECORD)
+    }
+
+    /// Whether no record is published and none should be: a look at the producer's index too. Every
+    /// so many looks in vain end here by themselves; who waits without looking asks first.
+    pub fn is_empty_indeed(&mut self) -> Result<bool, RingError> {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        if self.tail == self.head {
-            self.refresh()?;
+        self.looks = 0;
+        self.refresh()?;
+        let word = self.header_word();
+        if word == NO_RECORD && self.occupancy() > 0 {
+            // The index was written after the header, and read before it.
+            return Err(self.fail(RingError::BadCheck { position: self.tail, word }));
         }
-        Ok(self.tail == self.head)
+        Ok(word == NO_RECORD)
     }
 
     /// Bytes published and not yet popped, going by what the producer said last.
     pub fn occupancy(&self) -> usize {
-        self.head.wrapping_sub(self.tail) as usize * 8
+        // The index comes behind the headers: it may say less than was popped already.
+        let words = self.head.wrapping_sub(self.tail);
+        if words > self.shape.usable() { 0 } else { words as usize * 8 }
     }
 
     /// Records popped so far.
@@ -97,40 +113,64 @@ impl<M: RingMemory> Consumer<M> {
         self.failed
     }
 
-    /// Reads the producer's index. It may go forward, up to a ring's length before what was released.
+    fn fail(&mut self, error: RingError) -> RingError {
+        self.failed = Some(error);
+        error
+    }
+
+    /// The word where the next header is or will be.
     #[inline]
+    fn header_word(&self) -> u64 {
+        self.memory.header(self.shape.index(self.tail))
+    }
+
+    /// The next header's word, or [`NO_RECORD`].
+    #[inline]
+    fn next_header(&mut self) -> Result<u64, RingError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let word = self.header_word();
+        if word == NO_RECORD {
+            self.looks += 1;
+            if self.looks >= LOOKS {
+                self.is_empty_indeed()?;
+            }
+        }
+        Ok(word)
+    }
+
+    /// Reads the producer's index. It may go forward, up to what was released and a ring's length.
     fn refresh(&mut self) -> Result<(), RingError> {
         let head = self.memory.head();
-        let room = self.shape.words().wrapping_sub(self.head.wrapping_sub(self.released));
-        let error = if head.wrapping_sub(self.head) > room {
-            let (lowest, highest) = (self.head, self.head.saturating_add(room));
-            Some(RingError::IndexOutOfRange { index: head, lowest, highest })
+        let highest = self.released.wrapping_add(self.shape.usable());
+        let error = if highest.wrapping_sub(head) > highest.wrapping_sub(self.head) {
+            Some(RingError::IndexOutOfRange { index: head, lowest: self.head, highest })
         } else {
             unaligned(head)
         };
         if let Some(error) = error {
-            self.failed = Some(error);
-            return Err(error);
+            return Err(self.fail(error));
         }
         self.head = head;
         Ok(())
     }
 
-    /// Takes the record at `tail`, which is before `head`. Whatever is wrong is found before a byte
-    /// of payload is copied.
+    /// Takes the record at `tail`, whose header's word was read. Whatever is wrong is found before a
+    /// byte of payload is copied.
     #[inline]
-    fn take(&mut self, buffer: &mut [u8]) -> Result<Popped, RingError> {
-        let mut header = self.header()?;
+    fn take(&mut self, word: u64, buffer: &mut [u8]) -> Result<Popped, RingError> {
+        let mut header = self.decode(word)?;
         if header.len == PADDING {
             self.skip_padding()?;
-            header = self.header()?;
+            header = self.decode(self.header_word())?;
         }
         let Header { len, kind } = header;
-        let room = self.room();
+        let room = self.room().min(self.shape.rest_of_lap(self.tail));
         let bytes = len as usize;
         let span = Shape::span(bytes);
         if bytes > self.max_record() || span > room {
-            let room = (room * 8 - 8).min(self.max_record() as u64);
+            let room = (room * 8).saturating_sub(8).min(self.max_record() as u64);
             return Err(RingError::BadLength { position: self.tail, len, room });
         }
         let too_short = RingError::BufferTooShort { len, buffer: buffer.len() };
@@ -140,25 +180,24 @@ impl<M: RingMemory> Consumer<M> {
         Ok(Popped { kind, len: bytes })
     }
 
-    /// The header at `tail`, read once.
     #[inline]
-    fn header(&self) -> Result<Header, RingError> {
-        let (position, word) = (self.tail, self.memory.load(self.shape.index(self.tail)));
+    fn decode(&self, word: u64) -> Result<Header, RingError> {
+        let position = self.tail;
         Header::decode(word, position).ok_or(RingError::BadCheck { position, word })
     }
 
-    /// Words from `tail` on that can belong to one record: published, and in this lap.
+    /// Words from `tail` on that the producer can have written: what was popped and not released, and
+    /// the line behind the last record, it can't.
     #[inline]
     fn room(&self) -> u64 {
-        self.head.wrapping_sub(self.tail).min(self.shape.rest_of_lap(self.tail))
+        self.shape.usable() - self.tail.wrapping_sub(self.released)
     }
 
     /// Goes to the next lap. Something must be published there: a producer pads only before a
     /// record. So one pop passes at most one padding.
     fn skip_padding(&mut self) -> Result<(), RingError> {
         let rest = self.shape.rest_of_lap(self.tail);
-        let published = self.head.wrapping_sub(self.tail);
-        if rest == self.shape.words() || rest >= published {
+        if rest == self.shape.words() || rest >= self.room() {
             return Err(RingError::BadPadding { position: self.tail });
         }
         self.tail = self.tail.wrapping_add(rest);
@@ -167,14 +206,11 @@ impl<M: RingMemory> Consumer<M> {
 
     #[inline]
     fn copy_payload(&self, to: &mut [u8]) {
-        let mut at = self.shape.index(self.tail) + 1;
-        let (chunks, tail) = to.as_chunks_mut::<8>();
-        for chunk in chunks {
-            *chunk = self.memory.load(at).to_le_bytes();
-            at += 1;
-        }
+        let at = self.shape.index(self.tail) + 1;
+        let (words, tail) = to.as_chunks_mut::<8>();
+        self.memory.read(at, words);
         if !tail.is_empty() {
-            let last = self.memory.load(at).to_le_bytes();
+            let last = self.memory.load(at + words.len()).to_le_bytes();
             for (to, from) in tail.iter_mut().zip(last) {
                 *to = from;
             }

@@ -8,6 +8,7 @@ use core::fmt;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use super::copy::{copy_out, store_pair};
 use super::record::{MAX_RING_BYTES, MIN_RING_BYTES};
 
 /// The words of one ring, with the accesses that its two ends need and no others.
@@ -21,6 +22,10 @@ pub trait RingMemory {
     fn load(&self, index: usize) -> u64;
     /// Writes a data word, relaxed. `index` is below [`Self::words`].
     fn store(&self, index: usize, word: u64);
+    /// Reads the header word at `index`, acquire.
+    fn header(&self, index: usize) -> u64;
+    /// Writes a header word that makes what was written before it visible, release.
+    fn set_header(&self, index: usize, word: u64);
     /// Reads the producer's index, acquire.
     fn head(&self) -> u64;
     /// Writes the producer's index, release.
@@ -29,6 +34,21 @@ pub trait RingMemory {
     fn tail(&self) -> u64;
     /// Writes the consumer's index, release.
     fn set_tail(&self, position: u64);
+
+    /// Reads data words from `index` on, as [`Self::load`] does. They lie within one lap.
+    #[inline]
+    fn read(&self, index: usize, to: &mut [[u8; 8]]) {
+        for (at, to) in (index..).zip(to) {
+            *to = self.load(at).to_le_bytes();
+        }
+    }
+
+    /// Writes two data words, as [`Self::store`] does. `index` is even.
+    #[inline]
+    fn store_pair(&self, index: usize, words: [u64; 2]) {
+        self.store(index, words[0]);
+        self.store(index + 1, words[1]);
+    }
 }
 
 /// Words before a ring's data: its two indices, each on a line pair of its own (processors fetch
@@ -64,6 +84,20 @@ impl SharedMemory {
     }
 }
 
+impl SharedMemory {
+    /// The data words at `index`, which is even, and behind it, taken around the lap.
+    #[inline(always)]
+    fn pair(&self, index: usize) -> &[AtomicU64; 2] {
+        // Even, and at most `len - 2`, because `len` is a power of two and at least 32.
+        let index = index & (self.data.len() - 2);
+        // SAFETY: `index` is below `len` (invariant of the field, checked in `new`).
+        let first = unsafe { self.data.as_ptr().add(index) };
+        // SAFETY: the two words from `index` on lie within the data, and an array of two words is
+        // aligned as a word is.
+        unsafe { &*first.cast() }
+    }
+}
+
 impl RingMemory for SharedMemory {
     #[inline]
     fn words(&self) -> usize {
@@ -78,6 +112,28 @@ impl RingMemory for SharedMemory {
     #[inline(always)]
     fn store(&self, index: usize, word: u64) {
         self.word(index).store(word, Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    fn header(&self, index: usize) -> u64 {
+        self.word(index).load(Ordering::Acquire)
+    }
+
+    #[inline(always)]
+    fn set_header(&self, index: usize, word: u64) {
+        self.word(index).store(word, Ordering::Release);
+    }
+
+    #[inline(always)]
+    fn read(&self, index: usize, to: &mut [[u8; 8]]) {
+        if let Some(words) = self.data.get(index..index + to.len()) {
+            copy_out(words, to);
+        }
+    }
+
+    #[inline(always)]
+    fn store_pair(&self, index: usize, words: [u64; 2]) {
+        store_pair(self.pair(index), words);
     }
 
     #[inline]

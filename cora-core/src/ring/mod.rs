@@ -25,9 +25,20 @@
 //! payload's length in bytes (32 bits), a kind that the user chooses (16 bits), and a check (16
 //! bits) made from both and the position, so that stale or foreign words are noticed.
 //!
+//! # Showing records
+//!
+//! A consumer that waits looks at the word where the next header will be, so the line that tells of a
+//! record is the one that brings it. That word is zero until then; no header is. The producer
+//! writes all of a batch except its first header, among it a zero behind the last record, and then
+//! that header: the consumer sees the whole batch at once, and what a network wrote as payload
+//! is never taken for a header, because the zero behind a record is there before the record is. The
+//! index `head` follows. A consumer reads it only to find out a peer that is broken: after looks in
+//! vain, and before it sleeps.
+//!
 //! # Invariants
 //!
-//! 1. `tail ≤ head ≤ tail + n`, both multiples of 8 words: every record begins on a 64-byte line.
+//! 1. `tail ≤ head ≤ tail + n - 8`, both multiples of 8 words: every record begins on a 64-byte line,
+//!    and the line behind the last is never in use, so that its first word can be zero.
 //! 2. A record takes at most a quarter of the data, so that it always fits, padding included, into
 //!    an empty ring.
 //! 3. A padding header is never the last thing published, and never begins a lap.
@@ -38,25 +49,29 @@
 //!
 //! Data words are read and written with relaxed atomics, indices with acquire and release:
 //!
-//! - The producer's data stores come before its release store of `head`, the consumer's acquire load
-//!   of `head` before its data loads: what the consumer reads is what was pushed.
+//! - The producer's data stores come before its release store of a batch's first header, the consumer's
+//!   acquire load of that header before its data loads: what the consumer reads is what was pushed.
+//! - That store comes before the release store of `head`, and the consumer loads `head` with acquire
+//!   before it looks at the header again: where `head` says that a record is, its header is seen.
 //! - The consumer's data loads come before its release store of `tail`, the producer's acquire load of
 //!   `tail` before its next stores to the same words: nothing is overwritten before it was read.
 //!
-//! Loom explores this for small rings (`tests/ring_loom.rs`), with each of the two edges also removed
+//! Loom explores this for small rings (`tests/ring_loom.rs`), with each of the three edges also removed
 //! on purpose; Miri runs it on raw memory.
 //!
 //! # A hostile peer
 //!
-//! No reference to data in shared memory is handed out: records are copied in and out, word by word,
-//! by atomic accesses, so a peer that writes at the wrong time makes garbage, not undefined behaviour.
+//! No reference to data in shared memory is handed out: records are copied in and out by
+//! accesses that may meet another's, so a peer that writes at the wrong time makes garbage, not undefined behaviour.
 //! A header is read once, and checked in its private copy. A side that sees something impossible
 //! reports a [`RingError`] and uses the ring no more.
 
 mod consumer;
+mod copy;
 mod memory;
 mod producer;
 mod record;
+mod writer;
 
 pub use consumer::{Consumer, Popped};
 pub use memory::{CONTROL_WORDS, RingMemory, SharedMemory, shared_words};

@@ -3,7 +3,8 @@
 use core::fmt;
 
 use super::memory::RingMemory;
-use super::record::{Header, LINE_WORDS, PADDING, RingError, Shape};
+use super::record::{Header, LINE_WORDS, NO_RECORD, PADDING, RingError, Shape};
+use super::writer::Writer;
 
 /// The writing end: records are pushed, and become visible together when published.
 ///
@@ -28,8 +29,12 @@ pub struct Producer<M> {
     shape: Shape,
     /// Where the next record begins.
     head: u64,
-    /// What the consumer was told of `head`.
+    /// Where the first record begins that the consumer was not shown yet.
     published: u64,
+    /// The header word that belongs there, kept back until the rest is written.
+    first: u64,
+    /// A place behind the last record published where [`NO_RECORD`] stands already.
+    zeroed: u64,
     /// The consumer's index, as last read and checked.
     tail: u64,
     records: u64,
@@ -37,19 +42,33 @@ pub struct Producer<M> {
 }
 
 impl<M: RingMemory> Producer<M> {
-    /// The writing end of the ring in `memory`, going on where its indices stand.
+    /// The writing end of the ring in `memory`, going on where its indices stand. A consumer may
+    /// look already, if the word where the next header goes is zero, as a new mapping's words are.
     pub fn new(memory: M) -> Self {
         let shape = Shape::new(memory.words());
         let (head, tail) = (memory.head(), memory.tail());
         let mut failed = unaligned(head).or(unaligned(tail));
-        if head.wrapping_sub(tail) > shape.words() {
+        if head.wrapping_sub(tail) > shape.usable() {
             failed = Some(RingError::IndexOutOfRange {
                 index: tail,
-                lowest: head.saturating_sub(shape.words()),
+                lowest: head.saturating_sub(shape.usable()),
                 highest: head,
             });
         }
-        Self { memory, shape, head, published: head, tail, records: 0, failed }
+        if failed.is_none() {
+            memory.set_header(shape.index(head), NO_RECORD);
+        }
+        Self {
+            memory,
+            shape,
+            head,
+            published: head,
+            first: NO_RECORD,
+            zeroed: head,
+            tail,
+            records: 0,
+            failed,
+        }
     }
 
     /// Longest payload that [`Self::push`] takes, in bytes.
@@ -60,7 +79,7 @@ impl<M: RingMemory> Producer<M> {
 
     /// Writes one record whose payload is `parts`, one after the other. The consumer sees it after
     /// [`Self::publish`]; until then it takes room all the same, so publish before waiting for room.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, kind: u16, parts: &[&[u8]]) -> Result<(), PushError> {
         let len = parts.iter().fold(0, |sum: usize, part| sum.saturating_add(part.len()));
         if len > self.max_record() {
@@ -68,22 +87,40 @@ impl<M: RingMemory> Producer<M> {
         }
         let padding = self.find_room(len)?;
         if padding > 0 {
-            self.put_header(Header { len: PADDING, kind: 0 });
+            self.put_record(Header { len: PADDING, kind: 0 }, &[]);
             self.head = self.head.wrapping_add(padding);
         }
-        self.put_header(Header { len: len as u32, kind });
-        self.put_payload(parts);
-        self.head = self.head.wrapping_add(Shape::span(len));
+        let end = self.head.wrapping_add(Shape::span(len));
+        self.put_record(Header { len: len as u32, kind }, parts);
+        self.head = end;
         self.records += 1;
         Ok(())
     }
 
-    /// Makes every record pushed so far visible to the consumer.
-    #[inline]
+    /// Makes every record pushed so far visible to the consumer, all at once: it can't see any before
+    /// the first header, which is written last. What stands behind the last says that nothing does.
+    #[inline(always)]
     pub fn publish(&mut self) {
-        if self.published != self.head {
-            self.memory.set_head(self.head);
-            self.published = self.head;
+        if self.published == self.head {
+            return;
+        }
+        if self.zeroed != self.head {
+            self.memory.store(self.shape.index(self.head), NO_RECORD);
+        }
+        self.memory.set_header(self.shape.index(self.published), self.first);
+        self.memory.set_head(self.head);
+        let batch = self.head.wrapping_sub(self.published);
+        self.published = self.head;
+        self.zero_ahead(batch);
+    }
+
+    /// Prepares for a batch as long as the last. The line behind it is fetched from the consumer's
+    /// cache now, while there is time, and not between the records and the header that shows them.
+    #[inline(always)]
+    fn zero_ahead(&mut self, batch: u64) {
+        if batch <= self.free_words() {
+            self.zeroed = self.head.wrapping_add(batch);
+            self.memory.store(self.shape.index(self.zeroed), NO_RECORD);
         }
     }
 
@@ -164,7 +201,7 @@ impl<M: RingMemory> Producer<M> {
 
     #[inline]
     fn free_words(&self) -> u64 {
-        self.shape.words().wrapping_sub(self.head.wrapping_sub(self.tail))
+        self.shape.usable().wrapping_sub(self.head.wrapping_sub(self.tail))
     }
 
     /// Reads the consumer's index. It may go forward, up to what is published.
@@ -185,44 +222,27 @@ impl<M: RingMemory> Producer<M> {
         Ok(())
     }
 
-    #[inline]
-    fn put_header(&self, header: Header) {
-        self.memory.store(self.shape.index(self.head), header.encode(self.head));
+    /// What goes into memory now where a header is due: nothing yet, if it shows all that follows.
+    #[inline(always)]
+    fn header_for_now(&mut self, header: Header) -> u64 {
+        let word = header.encode(self.head);
+        if self.head == self.published {
+            self.first = word;
+            NO_RECORD
+        } else {
+            word
+        }
     }
 
-    /// Copies the parts in as words; where one part ends within a word, the next goes on there.
-    #[inline]
-    fn put_payload(&self, parts: &[&[u8]]) {
-        let mut at = self.shape.index(self.head) + 1;
-        let (mut word, mut bits) = (0_u64, 0_u32);
+    /// Writes a record at `head`.
+    #[inline(always)]
+    fn put_record(&mut self, header: Header, parts: &[&[u8]]) {
+        let header = self.header_for_now(header);
+        let mut writer = Writer::new(&self.memory, self.shape.index(self.head), header);
         for part in parts {
-            let (chunks, tail) = part.as_chunks::<8>();
-            if bits == 0 {
-                for chunk in chunks {
-                    self.memory.store(at, u64::from_le_bytes(*chunk));
-                    at += 1;
-                }
-            } else {
-                for chunk in chunks {
-                    let next = u64::from_le_bytes(*chunk);
-                    self.memory.store(at, word | next << bits);
-                    word = next >> (64 - bits);
-                    at += 1;
-                }
-            }
-            for &byte in tail {
-                word |= u64::from(byte) << bits;
-                bits += 8;
-                if bits == 64 {
-                    self.memory.store(at, word);
-                    (word, bits) = (0, 0);
-                    at += 1;
-                }
-            }
+            writer.part(part);
         }
-        if bits > 0 {
-            self.memory.store(at, word);
-        }
+        writer.finish();
     }
 }
 

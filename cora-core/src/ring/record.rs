@@ -6,7 +6,7 @@ use core::fmt;
 /// A ring carries less when a quarter of it is shorter.
 pub const MAX_RECORD: usize = 128 * 1024;
 
-/// Smallest ring, in bytes of data: four of the smallest records.
+/// Smallest ring, in bytes of data: three of the smallest records, and the line behind them.
 pub const MIN_RING_BYTES: usize = 4 * LINE_BYTES;
 
 /// Largest ring, in bytes of data.
@@ -22,6 +22,9 @@ const WORD_BYTES: usize = 8;
 
 /// The length that marks a padding header. No record is that long.
 pub(super) const PADDING: u32 = u32::MAX;
+
+/// The word that stands where a header will be, until it is. No header is zero.
+pub(super) const NO_RECORD: u64 = 0;
 
 /// Bytes that a record with a payload of `len` bytes takes in the ring, header included.
 #[inline]
@@ -63,7 +66,8 @@ const fn check(plain: u64, position: u64) -> u16 {
     // Odd constants of Steele, Lea and Flood's SplitMix64.
     let mixed = plain ^ position.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    (mixed >> 48) as u16
+    // Odd, so that no header word is `NO_RECORD`.
+    (mixed >> 48) as u16 | 1
 }
 
 /// The size of one ring's data, and what follows from it.
@@ -83,6 +87,12 @@ impl Shape {
     #[inline]
     pub(super) const fn words(self) -> u64 {
         self.words
+    }
+
+    /// Words that can be in use: a line always remains, to say that no record stands there.
+    #[inline]
+    pub(super) const fn usable(self) -> u64 {
+        self.words - LINE_WORDS
     }
 
     /// Where in the data a position is.
@@ -205,7 +215,14 @@ mod tests {
     fn words_left_from_an_earlier_lap_are_seldom_headers() {
         let word = Header { len: 64, kind: 1 }.encode(0);
         let laps = (1..10_000_u64).filter(|lap| Header::decode(word, lap * 4096).is_some());
-        assert!(laps.count() <= 3, "a 16-bit check passes about once in 65536");
+        assert!(laps.count() <= 3, "a 15-bit check passes about once in 32768");
+    }
+
+    #[test]
+    fn no_header_says_that_there_is_none() {
+        for position in 0..200_000 {
+            assert_ne!(Header { len: 0, kind: 0 }.encode(position * 8), NO_RECORD);
+        }
     }
 
     #[test]

@@ -36,6 +36,12 @@ impl RingMemory for HeapMemory {
     fn store(&self, index: usize, word: u64) {
         self.0.data[index].store(word, Ordering::Relaxed);
     }
+    fn header(&self, index: usize) -> u64 {
+        self.0.data[index].load(Ordering::Acquire)
+    }
+    fn set_header(&self, index: usize, word: u64) {
+        self.0.data[index].store(word, Ordering::Release);
+    }
     fn head(&self) -> u64 {
         self.0.head.load(Ordering::Acquire)
     }

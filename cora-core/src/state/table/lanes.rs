@@ -2,6 +2,10 @@
 //!
 //! [`matches()`] gives a set of slots; [`slot`] reads its first one, and `set & (set - 1)` drops that. How the
 //! set is laid out depends on the machine.
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "comparing many lanes is an instruction that must be asked for")
+)]
 
 pub(super) use machine::{matches, slot};
 
@@ -17,7 +21,6 @@ mod machine {
 
     /// The slots with this mark.
     #[inline(always)]
-    #[expect(unsafe_code, reason = "SSE2 is part of x86-64")]
     pub(in super::super) fn matches(words: &[u64; 8], mark: u16) -> u32 {
         // SAFETY: every x86-64 has SSE2, which is all that these instructions ask for.
         let (first, last) = unsafe { compare(words, mark) };

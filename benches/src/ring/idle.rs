@@ -1,0 +1,91 @@
+//! What a consumer costs that has nothing to do, and how soon it is back.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cora_core::region::{self, HashSeed, Identity, Idle, Region, RegionLayout};
+use cora_core::ring::{Consumer, Producer};
+use cora_host::SharedFutex;
+
+use super::pair::stay_on;
+use super::queue::words;
+use cpu_time::ThreadTime;
+
+/// A region of which only the ring to the host and the host's bell are used.
+fn region() -> Region {
+    let layout = RegionLayout::new([4096; 4]).expect("possible sizes");
+    let identity = Identity { plan: 1, generation: 1, seed: HashSeed(1) };
+    Region::create(words(layout.bytes() / 8), &layout, identity).expect("long enough")
+}
+
+/// The part of a core that a waiting consumer takes, in per cent, over `time`.
+pub(super) fn cpu_share(time: Duration) -> f64 {
+    let region = region();
+    let mut consumer = Consumer::new(region.rings().punt);
+    let (bell, mut idle) = (region.host_bell(SharedFutex), Idle::default());
+    let (start, cpu) = (Instant::now(), ThreadTime::now());
+    while start.elapsed() < time {
+        idle.wait(&bell, thread::yield_now, || consumer.is_empty_indeed()).expect("an honest peer");
+    }
+    cpu.elapsed().as_secs_f64() / start.elapsed().as_secs_f64() * 100.0
+}
+
+/// From before a record is pushed until a consumer that slept has it, `count` times, in µs, in order.
+pub(super) fn first_records(count: u64) -> Vec<f64> {
+    /// Long enough that the consumer sleeps.
+    const PAUSE: Duration = Duration::from_millis(3);
+    let (region, start) = (region(), Instant::now());
+    let now = || start.elapsed().as_nanos() as u64;
+    let cores = rustix::thread::sched_getaffinity(None).unwrap_or_default();
+    let consuming = || {
+        stay_on(1, &cores);
+        let mut consumer = Consumer::new(region.rings().punt);
+        let (bell, mut idle, mut buffer) = (region.host_bell(SharedFutex), Idle::default(), [0; 8]);
+        let mut times = Vec::new();
+        while times.len() < count as usize {
+            if consumer.pop(&mut buffer).expect("an honest peer").is_some() {
+                times.push((now() - u64::from_le_bytes(buffer)) as f64 / 1e3);
+                consumer.release();
+                idle.reset();
+            } else {
+                idle.wait(&bell, thread::yield_now, || consumer.is_empty_indeed())
+                    .expect("an honest peer");
+            }
+        }
+        times
+    };
+    let mut times = thread::scope(|scope| {
+        let consumer = scope.spawn(consuming);
+        let (mut producer, bell) =
+            (Producer::new(region.rings().punt), region.host_bell(SharedFutex));
+        for _ in 0..count {
+            thread::sleep(PAUSE);
+            producer.push(1, &[&now().to_le_bytes()]).expect("room");
+            producer.publish();
+            region::wake(&bell);
+        }
+        consumer.join().expect("the consumer ends well")
+    });
+    times.sort_by(f64::total_cmp);
+    times
+}
+
+/// What a look at an awake peer's bell adds to a publication: ns per record pushed, published and
+/// popped by one thread, with and without it.
+pub(super) fn published(count: u64, rings_bell: bool) -> f64 {
+    let region = region();
+    let (mut producer, mut consumer) =
+        (Producer::new(region.rings().punt), Consumer::new(region.rings().punt));
+    let (bell, start, mut buffer) = (region.host_bell(SharedFutex), Instant::now(), [0; 8]);
+    for number in 0..count {
+        producer.push(1, &[&number.to_le_bytes()]).expect("room");
+        producer.publish();
+        if rings_bell {
+            region::wake(&bell);
+        }
+        consumer.pop(&mut buffer).expect("an honest peer").expect("a record");
+        assert_eq!(u64::from_le_bytes(buffer), number);
+        consumer.release();
+    }
+    start.elapsed().as_nanos() as f64 / count as f64
+}

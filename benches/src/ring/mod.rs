@@ -1,0 +1,115 @@
+//! The ring against the crates rtrb and ringbuf, against two bare lines, and against `memcpy`.
+//!
+//! Two threads share words that are never freed, as two processes share a mapping: to the caches it
+//! is the same. Times are those of the wall, from the moment both begin until the slower has ended;
+//! who finds nothing to do spins a little and then gives the core away. Every consumer adds up what
+//! it reads. The crates write records in place, with their fastest batched interfaces, while Cora
+//! copies in and out: its peer is not trusted, so it hands out no references into the ring.
+//!
+//! DPDK's `rte_ring` is absent: it carries pointers between threads of one process, and bringing it
+//! in would ask for DPDK on every machine that builds this.
+
+mod frames;
+mod idle;
+mod pair;
+mod queue;
+
+use std::time::Duration;
+
+use crate::figure::Figure;
+use crate::turns::{Turns, take_timed};
+
+const CRATES: [&str; 2] = ["rtrb", "ringbuf"];
+
+/// Measures throughput, round trips and frames.
+pub(crate) fn run(quick: bool, tell: &mut dyn FnMut(Figure)) {
+    let turns = if quick { 31 } else { 151 };
+    for (batch, goal) in [(32, 1.5), (1, 1.0)] {
+        throughput(batch, goal, turns, tell);
+    }
+    round_trips(turns, tell);
+    bulk(turns, tell);
+    waiting(quick, tell);
+}
+
+/// Of the crates' turns, those of the faster.
+fn best(crates: [Turns; 2]) -> (&'static str, Turns) {
+    let faster = usize::from(crates[1].median() < crates[0].median());
+    let [first, second] = crates;
+    (CRATES[faster], if faster == 0 { first } else { second })
+}
+
+fn throughput(batch: usize, goal: f64, turns: usize, tell: &mut dyn FnMut(Figure)) {
+    const COUNT: u64 = 60_000;
+    let (mut sender, mut receiver) = queue::cora::<7>();
+    let (mut sender_2, mut receiver_2) = queue::cora::<8>();
+    let (mut rtrb, mut ringbuf) = (queue::rtrb(), queue::ringbuf());
+    let [one_line, two_lines, rtrb, ringbuf] = take_timed(
+        turns,
+        [
+            &mut || pair::transfer(&mut sender, &mut receiver, batch, COUNT),
+            &mut || pair::transfer(&mut sender_2, &mut receiver_2, batch, COUNT),
+            &mut || pair::transfer(&mut rtrb.0, &mut rtrb.1, batch, COUNT),
+            &mut || pair::transfer(&mut ringbuf.0, &mut ringbuf.1, batch, COUNT),
+        ],
+    );
+    let (name, best) = best([rtrb, ringbuf]);
+    for (cora, what) in [(one_line, "64-byte records"), (two_lines, "64-byte payloads")] {
+        let figure = format!("ring/{what}, batch {batch}");
+        tell(Figure::of_rates(figure, &cora, &best, name, goal));
+    }
+}
+
+fn round_trips(turns: usize, tell: &mut dyn FnMut(Figure)) {
+    const COUNT: u64 = 3_000;
+    let (mut there, mut back) = (queue::cora::<7>(), queue::cora::<7>());
+    let (mut rtrb_there, mut rtrb_back) = (queue::rtrb(), queue::rtrb());
+    let (mut ringbuf_there, mut ringbuf_back) = (queue::ringbuf(), queue::ringbuf());
+    let [cora, rtrb, ringbuf, bare] = take_timed(
+        turns,
+        [
+            &mut || pair::round_trip(&mut there, &mut back, COUNT),
+            &mut || pair::round_trip(&mut rtrb_there, &mut rtrb_back, COUNT),
+            &mut || pair::round_trip(&mut ringbuf_there, &mut ringbuf_back, COUNT),
+            &mut || pair::bare_round_trip(COUNT),
+        ],
+    );
+    let (name, best) = best([rtrb, ringbuf]);
+    tell(Figure::of_times("ring/round trip".into(), &cora, &best, name, 1.0 / 0.75));
+    let figure = "ring/round trip, bare".into();
+    tell(Figure::of_times(figure, &cora, &bare, "two lines", 1.0 / 1.2));
+}
+
+fn bulk(turns: usize, tell: &mut dyn FnMut(Figure)) {
+    const COUNT: u64 = 8_000;
+    let mut ends = frames::ends();
+    let [cora, handed_over, one_thread] = take_timed(
+        turns,
+        [
+            &mut || frames::through_ring(&mut ends, COUNT),
+            &mut || frames::handed_over(COUNT),
+            &mut || frames::one_thread(COUNT),
+        ],
+    );
+    let figure = |what| format!("ring/1500-byte frames, {what}");
+    tell(Figure::of_rates(figure("handed over"), &cora, &handed_over, "memcpy", 0.9));
+    tell(Figure::of_rates(figure("one thread"), &cora, &one_thread, "memcpy in its cache", 0.0));
+}
+
+/// A consumer with nothing to do, against what it may cost and how late it may be.
+fn waiting(quick: bool, tell: &mut dyn FnMut(Figure)) {
+    let (time, count) = if quick { (500, 200) } else { (5000, 2000) };
+    let share = idle::cpu_share(Duration::from_millis(time));
+    tell(Figure::of_limit("ring/idle consumer".into(), share, 2.0, "% CPU"));
+    let times = idle::first_records(count);
+    for (part, name) in [(50, "median"), (99, "p99")] {
+        let time = times[(times.len() - 1) * part / 100];
+        tell(Figure::of_limit(format!("ring/first record, {name}"), time, 100.0, "µs"));
+    }
+    let turns = if quick { 9 } else { 41 };
+    let [rung, plain] = take_timed(
+        turns,
+        [&mut || idle::published(20_000, true), &mut || idle::published(20_000, false)],
+    );
+    tell(Figure::of_times("ring/publish and ring".into(), &rung, &plain, "publish", 0.0));
+}

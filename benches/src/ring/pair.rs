@@ -1,0 +1,160 @@
+//! Two threads at work together, and how long the slower of them took.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+use std::{hint, thread};
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use super::queue::{Receive, Send};
+
+/// Empty looks before the core is given away: two threads may share one, on a busy machine.
+const SPINS: u32 = 256;
+
+/// A wait for the other thread.
+#[derive(Debug, Default)]
+pub(super) struct Patience(u32);
+
+impl Patience {
+    pub(super) fn wait(&mut self) {
+        self.0 += 1;
+        if self.0.is_multiple_of(SPINS) { thread::yield_now() } else { hint::spin_loop() }
+    }
+}
+
+/// Keeps this thread to one of these cores, counted around. Two threads that the scheduler leaves on
+/// one core measure each other's caches, and spin for what can't come.
+pub(super) fn stay_on(core: usize, cores: &CpuSet) {
+    let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| cores.is_set(*core)).collect();
+    let mut one = CpuSet::new();
+    if let Some(core) = core.checked_rem(cores.len()) {
+        one.set(cores[core]);
+    }
+    // Where it is not allowed, the scheduler decides: worse figures, not wrong ones.
+    let _ignored = sched_setaffinity(None, &one);
+}
+
+/// Lets two threads begin together; gives the time until both have ended, in ns.
+pub(super) fn together(here: impl FnOnce(), there: impl FnOnce() + std::marker::Send) -> f64 {
+    let cores = sched_getaffinity(None).unwrap_or_default();
+    let (ready, go) = (AtomicBool::new(false), AtomicBool::new(false));
+    let wait = |flag: &AtomicBool| {
+        let mut patience = Patience::default();
+        while !flag.load(Ordering::Acquire) {
+            patience.wait();
+        }
+    };
+    stay_on(0, &cores);
+    let took = thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            stay_on(1, &cores);
+            ready.store(true, Ordering::Release);
+            wait(&go);
+            there();
+            Instant::now()
+        });
+        wait(&ready);
+        let start = Instant::now();
+        go.store(true, Ordering::Release);
+        here();
+        let ended = Instant::now();
+        let other = other.join().expect("the other thread ends well");
+        (ended.max(other) - start).as_nanos() as f64
+    });
+    let _ignored = sched_setaffinity(None, &cores);
+    took
+}
+
+/// Sends `count` records one way; gives ns per record.
+pub(super) fn transfer(
+    sender: &mut impl Send,
+    receiver: &mut impl Receive,
+    batch: usize,
+    count: u64,
+) -> f64 {
+    let expected = receiver.expected(count);
+    let receiving = move || {
+        let (mut received, mut sum, mut patience) = (0, 0, Patience::default());
+        while received < count {
+            match receiver.receive(batch, &mut sum) {
+                0 => patience.wait(),
+                some => received += some as u64,
+            }
+        }
+        assert_eq!(sum, expected, "what was sent");
+    };
+    let sending = || send(sender, 0, batch, count);
+    together(sending, receiving) / count as f64
+}
+
+fn send(sender: &mut impl Send, from: u64, batch: usize, count: u64) {
+    let (mut sent, mut patience) = (0, Patience::default());
+    while sent < count {
+        match sender.send(from + sent, batch.min((count - sent) as usize)) {
+            0 => patience.wait(),
+            some => sent += some as u64,
+        }
+    }
+}
+
+fn receive(receiver: &mut impl Receive, sum: &mut u64) {
+    let mut patience = Patience::default();
+    while receiver.receive(1, sum) == 0 {
+        patience.wait();
+    }
+}
+
+/// Sends one record there and one back, `count` times; gives ns per round.
+pub(super) fn round_trip<S: Send, R: Receive>(
+    (sender, receiver): &mut (S, R),
+    (answering, hearing): &mut (S, R),
+    count: u64,
+) -> f64 {
+    let expected = hearing.expected(count);
+    let here = move || {
+        let mut sum = 0;
+        for number in 0..count {
+            send(sender, number, 1, 1);
+            receive(hearing, &mut sum);
+        }
+        assert_eq!(sum, expected, "what was answered");
+    };
+    let there = move || {
+        let mut sum = 0;
+        for number in 0..count {
+            receive(receiver, &mut sum);
+            send(answering, number, 1, 1);
+        }
+        assert_eq!(sum, expected, "what was asked");
+    };
+    together(here, there) / count as f64
+}
+
+/// A word on a line pair of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Word(AtomicU64);
+
+/// The least that a round trip takes here: a number there on one line, and back on another.
+pub(super) fn bare_round_trip(count: u64) -> f64 {
+    let (ask, answer) = (Word::default(), Word::default());
+    let wait = |word: &Word, number: u64| {
+        let mut patience = Patience::default();
+        while word.0.load(Ordering::Acquire) != number {
+            patience.wait();
+        }
+    };
+    let here = || {
+        for number in 1..=count {
+            ask.0.store(number, Ordering::Release);
+            wait(&answer, number);
+        }
+    };
+    let there = || {
+        for number in 1..=count {
+            wait(&ask, number);
+            answer.0.store(number, Ordering::Release);
+        }
+    };
+    together(here, there) / count as f64
+}

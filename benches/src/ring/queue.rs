@@ -1,0 +1,212 @@
+//! The contestants: queues of records between two threads, behind one pair of traits.
+
+use std::sync::atomic::AtomicU64;
+
+use cora_core::ring::{CONTROL_WORDS, Consumer, Producer, SharedMemory};
+use ringbuf::traits::{Consumer as _, Producer as _, Split as _};
+use rtrb::chunks::ChunkError;
+
+/// Records that every queue holds.
+const RECORDS: usize = 1024;
+
+/// Words in a record of the crates: a cache line.
+const WORDS: usize = 8;
+
+/// A record of the crates. Aligned, because that is faster for them.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct Line([u64; WORDS]);
+
+/// What a record with this number holds.
+fn content<const N: usize>(number: u64) -> [u64; N] {
+    std::array::from_fn(|at| number.wrapping_add(at as u64))
+}
+
+fn sum(words: &[u64]) -> u64 {
+    words.iter().fold(0, |sum, word| sum.wrapping_add(*word))
+}
+
+/// The writing end of a queue.
+pub(super) trait Send: std::marker::Send {
+    /// Sends up to `batch` records, numbered from `from` on, together; gives how many had room.
+    fn send(&mut self, from: u64, batch: usize) -> usize;
+}
+
+/// The reading end of a queue.
+pub(super) trait Receive: std::marker::Send {
+    /// Takes up to `batch` records and adds their words up; gives how many there were.
+    fn receive(&mut self, batch: usize, sum: &mut u64) -> usize;
+
+    /// The sum of `count` records numbered from 0.
+    fn expected(&self, count: u64) -> u64;
+}
+
+/// What the words of `count` records of `words` words add up to.
+fn expected(count: u64, words: u64) -> u64 {
+    let numbers = (0..count).fold(0, u64::wrapping_add);
+    numbers.wrapping_mul(words).wrapping_add(count * (words * (words - 1) / 2))
+}
+
+/// An end on lines of its own, as it would be in a thread's own memory: what an end keeps to itself
+/// must not lie beside what the other keeps.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(super) struct Apart<End>(End);
+
+impl<End: Send> Send for Apart<End> {
+    fn send(&mut self, from: u64, batch: usize) -> usize {
+        self.0.send(from, batch)
+    }
+}
+
+impl<End: Receive> Receive for Apart<End> {
+    fn receive(&mut self, batch: usize, sum: &mut u64) -> usize {
+        self.0.receive(batch, sum)
+    }
+
+    fn expected(&self, count: u64) -> u64 {
+        self.0.expected(count)
+    }
+}
+
+fn apart<S: Send, R: Receive>((sender, receiver): (S, R)) -> (Apart<S>, Apart<R>) {
+    (Apart(sender), Apart(receiver))
+}
+
+/// Cora's ring, with payloads of `N` words.
+#[derive(Debug)]
+pub(super) struct Cora<End, const N: usize>(End);
+
+/// Words shared by two threads, leaked as a mapping is, and on lines as a mapping is.
+pub(super) fn words(count: usize) -> &'static [AtomicU64] {
+    const ALIGN: usize = 128;
+    let words: Vec<AtomicU64> = (0..count + ALIGN / 8).map(|_| AtomicU64::new(0)).collect();
+    let words = words.leak();
+    let skip = words.as_ptr().addr().wrapping_neg() % ALIGN / 8;
+    &words[skip..skip + count]
+}
+
+/// A ring's memory.
+pub(super) fn shared(data_bytes: usize) -> SharedMemory {
+    SharedMemory::new(words(CONTROL_WORDS + data_bytes / 8)).expect("a ring's size")
+}
+
+/// A ring with room for as many records of one line as the crates have.
+pub(super) fn cora<const N: usize>() -> (impl Send, impl Receive) {
+    let memory = shared(RECORDS * 64 * (1 + N / 8));
+    apart((Cora::<_, N>(Producer::new(memory)), Cora::<_, N>(Consumer::new(memory))))
+}
+
+impl<const N: usize> Send for Cora<Producer<SharedMemory>, N> {
+    fn send(&mut self, from: u64, batch: usize) -> usize {
+        let mut sent = 0;
+        while sent < batch {
+            let record = content::<N>(from + sent as u64).map(u64::to_le_bytes);
+            if self.0.push(1, &[record.as_flattened()]).is_err() {
+                break;
+            }
+            sent += 1;
+        }
+        self.0.publish();
+        sent
+    }
+}
+
+impl<const N: usize> Receive for Cora<Consumer<SharedMemory>, N> {
+    fn receive(&mut self, batch: usize, total: &mut u64) -> usize {
+        let mut buffer = [[0; 8]; N];
+        let mut received = 0;
+        while received < batch {
+            let popped = self.0.pop(buffer.as_flattened_mut()).expect("an honest peer");
+            if popped.is_none() {
+                break;
+            }
+            *total = total.wrapping_add(sum(&buffer.map(u64::from_le_bytes)));
+            received += 1;
+        }
+        self.0.release();
+        received
+    }
+
+    fn expected(&self, count: u64) -> u64 {
+        expected(count, N as u64)
+    }
+}
+
+/// The crate rtrb, by its chunks.
+pub(super) fn rtrb() -> (impl Send, impl Receive) {
+    apart(rtrb::RingBuffer::new(RECORDS))
+}
+
+impl Send for rtrb::Producer<Line> {
+    fn send(&mut self, from: u64, batch: usize) -> usize {
+        if batch == 1 {
+            return usize::from(self.push(Line(content(from))).is_ok());
+        }
+        let room = match self.write_chunk_uninit(batch) {
+            Ok(_) => batch,
+            Err(ChunkError::TooFewSlots(room)) => room,
+        };
+        let chunk = self.write_chunk_uninit(room).expect("it said so");
+        chunk.fill_from_iter((from..).map(|number| Line(content(number))))
+    }
+}
+
+impl Receive for rtrb::Consumer<Line> {
+    fn receive(&mut self, batch: usize, total: &mut u64) -> usize {
+        if batch == 1 {
+            let Ok(line) = self.pop() else { return 0 };
+            *total = total.wrapping_add(sum(&line.0));
+            return 1;
+        }
+        let ready = match self.read_chunk(batch) {
+            Ok(_) => batch,
+            Err(ChunkError::TooFewSlots(ready)) => ready,
+        };
+        let chunk = self.read_chunk(ready).expect("it said so");
+        let (first, second) = chunk.as_slices();
+        for line in first.iter().chain(second) {
+            *total = total.wrapping_add(sum(&line.0));
+        }
+        chunk.commit_all();
+        ready
+    }
+
+    fn expected(&self, count: u64) -> u64 {
+        expected(count, WORDS as u64)
+    }
+}
+
+/// The crate ringbuf, by its slices.
+pub(super) fn ringbuf() -> (impl Send, impl Receive) {
+    apart(ringbuf::HeapRb::new(RECORDS).split())
+}
+
+impl Send for ringbuf::HeapProd<Line> {
+    fn send(&mut self, from: u64, batch: usize) -> usize {
+        if batch == 1 {
+            return usize::from(self.try_push(Line(content(from))).is_ok());
+        }
+        self.push_iter((from..).take(batch).map(|number| Line(content(number))))
+    }
+}
+
+impl Receive for ringbuf::HeapCons<Line> {
+    fn receive(&mut self, batch: usize, total: &mut u64) -> usize {
+        if batch == 1 {
+            let Some(line) = self.try_pop() else { return 0 };
+            *total = total.wrapping_add(sum(&line.0));
+            return 1;
+        }
+        let (first, second) = self.as_slices();
+        let ready = first.len().saturating_add(second.len()).min(batch);
+        for line in first.iter().chain(second).take(batch) {
+            *total = total.wrapping_add(sum(&line.0));
+        }
+        self.skip(ready)
+    }
+
+    fn expected(&self, count: u64) -> u64 {
+        expected(count, WORDS as u64)
+    }
+}

@@ -1,0 +1,110 @@
+//! Moves of sixteen bytes between shared words and private bytes.
+//!
+//! The compiler never joins two atomic accesses into one. For the producer, stores are what is scarce
+//! (see `writer`); and what the consumer writes to its buffer as single words makes the processor wait
+//! when it is read as a vector soon after, as parsers do. So these moves are written by hand.
+//!
+//! To the memory model, such a move is two relaxed accesses of a word each, in no order. An asm block
+//! may do what Rust code with the same effect may, and the processors never split an aligned word
+//! of a vector move; if one did, nothing would be lost, for the words of a payload mean something
+//! only after an acquire load of what was written behind them. Words that a broken peer writes
+//! meanwhile make garbage, as ever. Miri, which runs no asm, takes the words one by one.
+#![expect(unsafe_code, reason = "vector moves between shared and private memory")]
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// Two words of payload.
+type Pair = [[u8; 8]; 2];
+
+/// Copies words out; both slices are of one length.
+#[inline(always)]
+pub(super) fn copy_out(from: &[AtomicU64], to: &mut [[u8; 8]]) {
+    let (pairs, last) = from.as_chunks();
+    let (places, last_place) = to.as_chunks_mut();
+    for (pair, place) in pairs.iter().zip(places) {
+        *place = load(pair);
+    }
+    for (word, place) in last.iter().zip(last_place) {
+        *place = word.load(Ordering::Relaxed).to_le_bytes();
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+fn load(pair: &[AtomicU64; 2]) -> Pair {
+    let value: core::arch::x86_64::__m128i;
+    // SAFETY: sixteen bytes at `pair` are readable, being two words; nothing else is touched.
+    unsafe {
+        core::arch::asm!(
+            "movdqu {value}, [{pair}]",
+            pair = in(reg) pair,
+            value = lateout(xmm_reg) value,
+            options(readonly, nostack, preserves_flags)
+        );
+    }
+    // SAFETY: both are sixteen bytes, and all bit patterns are valid for each.
+    unsafe { core::mem::transmute(value) }
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+pub(super) fn store_pair(place: &[AtomicU64; 2], words: [u64; 2]) {
+    // SAFETY: both are sixteen bytes, and all bit patterns are valid for each.
+    let value: core::arch::x86_64::__m128i = unsafe { core::mem::transmute(words) };
+    // SAFETY: sixteen bytes at `place` are writable through a shared reference, being two atomic
+    // words; nothing else is touched.
+    unsafe {
+        core::arch::asm!(
+            "movdqu [{place}], {value}",
+            place = in(reg) place,
+            value = in(xmm_reg) value,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+#[cfg(all(target_arch = "aarch64", not(miri)))]
+#[inline(always)]
+fn load(pair: &[AtomicU64; 2]) -> Pair {
+    let (first, second): (u64, u64);
+    // SAFETY: sixteen bytes at `pair` are readable, being two words; nothing else is touched.
+    unsafe {
+        core::arch::asm!(
+            "ldp {first}, {second}, [{pair}]",
+            pair = in(reg) pair,
+            first = lateout(reg) first,
+            second = lateout(reg) second,
+            options(readonly, nostack, preserves_flags)
+        );
+    }
+    [first.to_le_bytes(), second.to_le_bytes()]
+}
+
+#[cfg(all(target_arch = "aarch64", not(miri)))]
+#[inline(always)]
+pub(super) fn store_pair(place: &[AtomicU64; 2], words: [u64; 2]) {
+    let [first, second] = words;
+    // SAFETY: sixteen bytes at `place` are writable through a shared reference, being two atomic
+    // words; nothing else is touched.
+    unsafe {
+        core::arch::asm!(
+            "stp {first}, {second}, [{place}]",
+            place = in(reg) place,
+            first = in(reg) first,
+            second = in(reg) second,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+#[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+fn load(pair: &[AtomicU64; 2]) -> Pair {
+    [0, 1].map(|at| pair[at].load(Ordering::Relaxed).to_le_bytes())
+}
+
+#[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+pub(super) fn store_pair(place: &[AtomicU64; 2], words: [u64; 2]) {
+    for (place, word) in place.iter().zip(words) {
+        place.store(word, Ordering::Relaxed);
+    }
+}

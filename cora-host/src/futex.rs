@@ -1,0 +1,58 @@
+//! The kernel's futex, on a word that the NIC process maps too.
+#![expect(unsafe_code, reason = "the kernel waits for half a word")]
+
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::time::Duration;
+
+use cora_core::region::Futex;
+use rustix::thread::futex::{Flags, Timespec, wait, wake};
+
+/// A futex between processes. On a card that reaches the host's memory over PCIe there is no kernel in
+/// common, and [`Polling`](cora_core::region::Polling) takes its place.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedFutex;
+
+impl Futex for SharedFutex {
+    fn wait(&self, word: &AtomicU64, value: u32, at_most: Duration) {
+        let at_most = Timespec {
+            tv_sec: at_most.as_secs().cast_signed(),
+            tv_nsec: at_most.subsec_nanos().into(),
+        };
+        // Woken, or why not: whoever waits looks again either way.
+        let _woken = wait(low_half(word), Flags::empty(), value, Some(&at_most));
+    }
+
+    fn wake(&self, word: &AtomicU64) {
+        let _how_many = wake(low_half(word), Flags::empty(), 1);
+    }
+}
+
+/// What a futex is to the kernel: on little-endian machines, a word's first four bytes.
+fn low_half(word: &AtomicU64) -> &AtomicU32 {
+    // SAFETY: the first half of an aligned word is aligned for its size, lives as long, and may change
+    // under a shared reference just so. Rust code never reads or writes by this reference, so the
+    // word is accessed in one size only; the kernel gets its address.
+    unsafe { AtomicU32::from_ptr(word.as_ptr().cast()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn a_sleep_ends_by_a_wake_or_by_itself() {
+        let (word, start) = (AtomicU64::new(1), Instant::now());
+        SharedFutex.wait(&word, 1, Duration::from_millis(5));
+        assert!(start.elapsed() >= Duration::from_millis(5), "nobody woke it");
+        SharedFutex.wait(&word, 0, Duration::from_secs(1000));
+        std::thread::scope(|scope| {
+            scope.spawn(|| SharedFutex.wait(&word, 1, Duration::from_secs(1000)));
+            std::thread::sleep(Duration::from_millis(5));
+            word.store(0, std::sync::atomic::Ordering::Relaxed);
+            SharedFutex.wake(&word);
+        });
+        assert!(start.elapsed() < Duration::from_secs(500), "neither waited to its end");
+    }
+}
