@@ -130,11 +130,10 @@ const fn advance(state: u8, flags: u8, original: bool) -> Option<u8> {
         (SYN_RECEIVED, false, false, false, true) if original => Some(ESTABLISHED),
         (SYN_RECEIVED, false, false, false, true) => Some(SYN_RECEIVED),
         (ESTABLISHED | SYN_RECEIVED, false, true, false, true) => Some(FIN_WAIT),
-        (FIN_WAIT, false, false, false, true) => Some(CLOSE_WAIT),
+        (FIN_WAIT | CLOSE_WAIT, false, false, false, true) => Some(CLOSE_WAIT),
         (FIN_WAIT | CLOSE_WAIT, false, true, false, true) => Some(LAST_ACK),
-        (LAST_ACK, false, false, false, true) => Some(TIME_WAIT),
-        (CLOSE_WAIT, false, false, false, true) => Some(CLOSE_WAIT),
-        (TIME_WAIT, false, _, false, true) => Some(TIME_WAIT),
+        (LAST_ACK | TIME_WAIT, false, false, false, true)
+        | (TIME_WAIT, false, true, false, true) => Some(TIME_WAIT),
         _ => None,
     }
 }

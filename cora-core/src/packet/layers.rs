@@ -17,6 +17,8 @@ pub(super) const MAC_DESTINATION: usize = 0;
 pub(super) const MAC_SOURCE: usize = 6;
 const ETHERTYPE: usize = 12;
 
+/// The only bit of IPv4's fragment word that a whole packet has.
+const DONT_FRAGMENT: u16 = 0x4000;
 /// Where the payload of an untagged datagram without options begins.
 pub(super) const PLAIN_UDP: usize = 42;
 /// Likewise of a segment.
@@ -175,7 +177,7 @@ impl Layers {
         let number = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
         let end = 14 + usize::from(number(16));
         let is_plain = number(ETHERTYPE) == ETHERTYPE_IPV4 && head[14] == 0x45;
-        let is_whole = number(20) & 0x3fff == 0 && end <= frame.len();
+        let is_whole = matches!(number(20), 0 | DONT_FRAGMENT) && end <= frame.len();
         if !(is_plain && is_whole) {
             return None;
         }

@@ -365,9 +365,9 @@ mod tests {
             )
             .is_none()
         };
-        let hits = (2 * keys..3 * keys).filter(is_away).count() as f64 / f64::from(keys);
-        let misses =
-            (9 * keys..10 * keys).filter(|entry| second(*entry)).count() as f64 / f64::from(keys);
+        let part = |count: usize| f64::from(count as u32) / f64::from(keys);
+        let hits = part((2 * keys..3 * keys).filter(is_away).count());
+        let misses = part((9 * keys..10 * keys).filter(|entry| second(*entry)).count());
         std::eprintln!("second lines per hit {hits:.3}, per miss {misses:.3}");
         assert!(cfg!(miri) || (hits < 0.35 && misses < 0.35), "{hits} {misses}");
     }
