@@ -84,21 +84,25 @@ impl Wire for Outgoing {
     }
 }
 
-/// Pushes, waiting for room: the host drains its ends whatever else it does, when it is awake. `false`
-/// when the ring is broken.
+/// Pushes a message; `false` when the ring is broken.
 fn push(ring: &mut Producer<SharedMemory>, host: Bell, message: &Message<'_>) -> bool {
+    message.encode(|kind, parts| push_parts(ring, host, kind, parts))
+}
+
+/// Pushes, waiting for room: the host drains its ends whatever else it does, when it is awake. One copy of
+/// it serves all kinds of messages, for the NIC's instruction cache is small.
+#[inline(never)]
+fn push_parts(ring: &mut Producer<SharedMemory>, host: Bell, kind: u16, parts: &[&[u8]]) -> bool {
     let mut idle = Idle::default();
-    message.encode(|kind, parts| {
-        loop {
-            match ring.push(kind, parts) {
-                Ok(()) => return true,
-                Err(PushError::Full) => {
-                    ring.publish();
-                    region::wake(&host);
-                    idle.pause(sys::yield_now);
-                }
-                Err(_) => return false,
+    loop {
+        match ring.push(kind, parts) {
+            Ok(()) => return true,
+            Err(PushError::Full) => {
+                ring.publish();
+                region::wake(&host);
+                idle.pause(sys::yield_now);
             }
+            Err(_) => return false,
         }
-    })
+    }
 }
