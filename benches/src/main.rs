@@ -19,6 +19,7 @@
 //! | `nf` | the examples against those |
 //! | `table` | the flow table against hashbrown |
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command's output")]
+#![expect(clippy::cast_precision_loss, reason = "counts and times stay below 2^52")]
 
 mod by_hand;
 mod figure;

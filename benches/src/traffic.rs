@@ -77,7 +77,7 @@ fn outward(flow: u64) -> [u8; FRAME] {
 /// A segment from 198.18.0.0/15 to the balancer's service.
 fn inward(flow: u64) -> [u8; FRAME] {
     // Of the flow's number, 17 bits stand in the source and the rest in the port.
-    let source = [198, 18 | (flow >> 16) as u8 & 1, (flow >> 8) as u8, flow as u8];
+    let source = [198, 18 + ((flow >> 16) as u8 & 1), (flow >> 8) as u8, flow as u8];
     let port = 1_024 + (flow >> 17) as u16 * 4_096 + mix(flow) as u16 % 4_096;
     segment((source, port), SERVICE, ACK)
 }

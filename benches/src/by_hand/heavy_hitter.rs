@@ -112,7 +112,7 @@ impl HeavyHitter {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn read(&self, frame: &[u8; FRAME]) -> Option<Read> {
         let (ends, _) = ends(frame)?;
         let [first, second] = ends.source;

@@ -37,7 +37,7 @@ impl Nat {
         Self { sessions: Sessions::new(), seed: 0x1234_5678_9abc_def1, read: [None; BURST] }
     }
 
-    #[inline]
+    #[inline(always)]
     fn read(&self, frame: &[u8; FRAME], side: Side) -> Option<Read> {
         let (ends, flags) = ends(frame).filter(|_| frame[12] == 8)?;
         let (source, destination) =

@@ -15,7 +15,7 @@ pub(crate) trait Place: Copy + Default {
 /// The table.
 #[derive(Debug)]
 pub(crate) struct Places<P> {
-    places: Vec<P>,
+    all: Vec<P>,
     mask: usize,
     /// Empty places that may still be filled.
     room: u64,
@@ -26,13 +26,13 @@ pub(crate) struct Places<P> {
 impl<P: Place> Places<P> {
     pub(crate) fn new(most: u64, idle: u32) -> Self {
         let places = (most as usize * 2).next_power_of_two();
-        Self { places: vec![P::default(); places], mask: places - 1, room: most, idle }
+        Self { all: vec![P::default(); places], mask: places - 1, room: most, idle }
     }
 
     /// Asks for the line where the search begins.
     #[inline(always)]
     pub(crate) fn prefetch(&self, hash: u64) {
-        prefetch(&self.places[hash as usize & self.mask]);
+        prefetch(&self.all[hash as usize & self.mask]);
     }
 
     /// The entry that is `wanted`, or where it would stand.
@@ -46,13 +46,13 @@ impl<P: Place> Places<P> {
         let mut at = hash as usize & self.mask;
         let mut left_behind = None;
         loop {
-            let place = &self.places[at];
+            let place = &self.all[at];
             if place.used() == 0 {
                 return Err(left_behind.unwrap_or(at));
             }
             let is_alive = now.wrapping_sub(place.used()) < self.idle;
             if wanted(place) {
-                return if is_alive { Ok(&mut self.places[at]) } else { Err(at) };
+                return if is_alive { Ok(&mut self.all[at]) } else { Err(at) };
             }
             if !is_alive && left_behind.is_none() {
                 left_behind = Some(at);
@@ -64,7 +64,7 @@ impl<P: Place> Places<P> {
     /// Puts an entry where [`Self::find`] said; `None` if the table is full.
     #[inline]
     pub(crate) fn fill(&mut self, at: usize, entry: P) -> Option<&mut P> {
-        let place = &mut self.places[at];
+        let place = &mut self.all[at];
         if place.used() == 0 {
             self.room = self.room.checked_sub(1)?;
         }

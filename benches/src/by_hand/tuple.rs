@@ -78,7 +78,7 @@ fn hash(a: [u64; 2], b: [u64; 2], last: u64, seed: u64) -> u64 {
 
 /// Reads TCP or UDP over IPv4 without options, or over IPv6 without extensions, as it travels, and the
 /// flags of TCP; `None` for all else.
-#[inline]
+#[inline(always)]
 pub(crate) fn ends(frame: &[u8; 60]) -> Option<(Ends, u8)> {
     let u16_at = |at: usize| u16::from_be_bytes([frame[at], frame[at + 1]]);
     let u32_at =
@@ -113,7 +113,7 @@ pub(crate) fn ends(frame: &[u8; 60]) -> Option<(Ends, u8)> {
 }
 
 /// Likewise, in the order that both directions share.
-#[inline]
+#[inline(always)]
 pub(crate) fn parse(frame: &[u8; 60], seed: u64) -> Option<Parsed> {
     let (ends, flags) = ends(frame)?;
     let Ends { source, destination, from, to, protocol } = ends;
