@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use cora_traffic::pcap::Writer;
 
+use crate::by_hand::Side;
 use crate::keys::{Skew, mix};
 
 /// Bytes of a frame as a capture holds it: the checksum of Ethernet, which makes 64, is left out.
@@ -17,17 +18,35 @@ pub(crate) struct Traffic {
     pub(crate) bytes: Vec<u8>,
     /// The first so many come one from each flow.
     pub(crate) warm: usize,
+    /// Where all of them come in.
+    pub(crate) side: Side,
 }
+
+/// An address and a port.
+pub(crate) type End = ([u8; 4], u16);
+
+/// The service that the balancer's example stands for.
+const SERVICE: End = ([192, 0, 2, 80], 443);
+const ACK: u8 = 0x10;
 
 impl Traffic {
     /// `draws` frames of `flows` flows, all from inside: segments of TCP connections in use, IPv4.
-    pub(crate) fn of(flows: u64, skew: Skew, draws: usize) -> Self {
+    pub(crate) fn from_inside(flows: u64, skew: Skew, draws: usize) -> Self {
+        Self::of(Side::Inside, outward, flows, skew, draws)
+    }
+
+    /// Likewise from outside, to the balancer's service.
+    pub(crate) fn to_service(flows: u64, skew: Skew, draws: usize) -> Self {
+        Self::of(Side::Outside, inward, flows, skew, draws)
+    }
+
+    fn of(side: Side, frame: fn(u64) -> [u8; FRAME], flows: u64, skew: Skew, draws: usize) -> Self {
         let all = (0..flows).chain(skew.draws(flows, draws, 11));
         let mut bytes = Vec::with_capacity((flows as usize + draws) * FRAME);
         for flow in all {
             bytes.extend_from_slice(&frame(flow));
         }
-        Self { bytes, warm: flows as usize }
+        Self { bytes, warm: flows as usize, side }
     }
 
     pub(crate) fn frames(&self) -> impl Iterator<Item = &[u8; FRAME]> {
@@ -45,9 +64,26 @@ impl Traffic {
     }
 }
 
-/// A segment with ACK alone, from 10.0.0.0/8 to 198.18.0.0/15.
-fn frame(flow: u64) -> [u8; FRAME] {
+/// A segment from 10.0.0.0/8 to 198.18.0.0/15.
+fn outward(flow: u64) -> [u8; FRAME] {
     let mixed = mix(flow);
+    // The flow's number stands in the source, so no two are the same.
+    let source = [10, (flow >> 16) as u8, (flow >> 8) as u8, flow as u8];
+    let destination = [198, 18, mixed as u8, (mixed >> 8) as u8];
+    let port = 1_024 + (mixed >> 16) as u16 % 60_000;
+    segment((source, port), (destination, 443), ACK)
+}
+
+/// A segment from 198.18.0.0/15 to the balancer's service.
+fn inward(flow: u64) -> [u8; FRAME] {
+    // Of the flow's number, 17 bits stand in the source and the rest in the port.
+    let source = [198, 18 + ((flow >> 16) as u8 & 1), (flow >> 8) as u8, flow as u8];
+    let port = 1_024 + (flow >> 17) as u16 * 4_096 + mix(flow) as u16 % 4_096;
+    segment((source, port), SERVICE, ACK)
+}
+
+/// A TCP segment over IPv4 with these flags and six bytes of zeros, in a frame with right checksums.
+pub(crate) fn segment(from: End, to: End, flags: u8) -> [u8; FRAME] {
     let mut frame = [0; FRAME];
     frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2]);
     frame[12..14].copy_from_slice(&[8, 0]);
@@ -55,21 +91,30 @@ fn frame(flow: u64) -> [u8; FRAME] {
     ip[0] = 0x45;
     ip[2..4].copy_from_slice(&46_u16.to_be_bytes());
     (ip[6], ip[8], ip[9]) = (0x40, 64, 6);
-    // The flow's number stands in the source, so no two are the same.
-    ip[12..16].copy_from_slice(&[10, (flow >> 16) as u8, (flow >> 8) as u8, flow as u8]);
-    ip[16..20].copy_from_slice(&[198, 18, mixed as u8, (mixed >> 8) as u8]);
-    let sum = checksum(ip);
-    ip[10..12].copy_from_slice(&sum.to_be_bytes());
-    let port = 1_024 + (mixed >> 16) as u16 % 60_000;
-    frame[34..36].copy_from_slice(&port.to_be_bytes());
-    frame[36..38].copy_from_slice(&443_u16.to_be_bytes());
-    (frame[46], frame[47]) = (0x50, 0x10);
+    ip[12..16].copy_from_slice(&from.0);
+    ip[16..20].copy_from_slice(&to.0);
+    frame[34..36].copy_from_slice(&from.1.to_be_bytes());
+    frame[36..38].copy_from_slice(&to.1.to_be_bytes());
+    (frame[46], frame[47]) = (0x50, flags);
     frame[48..50].copy_from_slice(&[0x20, 0]);
+    let (ip, tcp) = checksums(&frame);
+    frame[24..26].copy_from_slice(&ip.to_be_bytes());
+    frame[50..52].copy_from_slice(&tcp.to_be_bytes());
+    frame
+}
+
+/// The checksums of a segment's headers, which are 0 if those are right that stand in them.
+fn checksums(frame: &[u8; FRAME]) -> (u16, u16) {
     let mut pseudo = Vec::from(&frame[26..34]);
     pseudo.extend_from_slice(&[0, 6, 0, 26]);
     pseudo.extend_from_slice(&frame[34..FRAME]);
-    frame[50..52].copy_from_slice(&checksum(&pseudo).to_be_bytes());
-    frame
+    (checksum(&frame[14..34]), checksum(&pseudo))
+}
+
+/// Whether both checksums of a segment are right.
+#[cfg(test)]
+pub(crate) fn sums_are_right(frame: &[u8; FRAME]) -> bool {
+    checksums(frame) == (0, 0)
 }
 
 /// The internet checksum (RFC 1071) of an even number of bytes.

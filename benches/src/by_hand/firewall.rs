@@ -1,8 +1,8 @@
 //! The stateful firewall: inside may open, outside may only answer.
 
-use super::ByHand;
+use super::places::{Place, Places};
 use super::tuple::{Parsed, Tuple, parse};
-use crate::prefetch::prefetch;
+use super::{BURST, ByHand, Side, tcp};
 use crate::traffic::FRAME;
 
 /// A connection: one line.
@@ -11,129 +11,142 @@ use crate::traffic::FRAME;
 struct Connection {
     tuple: Tuple,
     packets: u64,
-    /// When a packet last came, in milliseconds; 0 is an empty place.
     used: u32,
     state: u8,
     /// The opener is the smaller end.
     opened_ahead: bool,
 }
 
+impl Place for Connection {
+    #[inline(always)]
+    fn used(&self) -> u32 {
+        self.used
+    }
+}
+
 const IDLE: u32 = 300_000;
 
-/// Open addressing, half full at most.
 #[derive(Debug)]
 pub(crate) struct Firewall {
-    places: Vec<Connection>,
-    mask: usize,
+    connections: Places<Connection>,
     seed: u64,
     now: u32,
-    parsed: [Option<Parsed>; 32],
+    parsed: [Option<Parsed>; BURST],
 }
 
 impl Firewall {
     pub(crate) fn new(flows: u64) -> Self {
-        let places = (flows as usize * 2).next_power_of_two();
         Self {
-            places: vec![Connection::default(); places],
-            mask: places - 1,
+            connections: Places::new(flows, IDLE),
             seed: 0x1234_5678_9abc_def1,
             now: 1,
-            parsed: [None; 32],
+            parsed: [None; BURST],
         }
     }
 
     /// Whether the packet may pass.
     #[inline]
-    fn judge(&mut self, packet: &Parsed) -> bool {
-        let mut at = packet.hash as usize & self.mask;
-        loop {
-            let place = &mut self.places[at & self.mask];
-            if place.used == 0 {
-                // All of this traffic comes from inside.
-                let (state, used) = (open(packet.flags), self.now);
-                let opened_ahead = packet.ahead;
-                *place = Connection { tuple: packet.tuple, packets: 1, used, state, opened_ahead };
-                return true;
-            }
-            if place.tuple == packet.tuple {
-                if self.now - place.used > IDLE {
-                    (place.state, place.packets) = (open(packet.flags), 0);
-                    place.opened_ahead = packet.ahead;
-                }
-                place.used = self.now;
+    fn judge(&mut self, packet: &Parsed, side: Side) -> bool {
+        let (tuple, used, flags) = (packet.tuple, self.now, packet.flags);
+        match self.connections.find(packet.hash, used, |place| place.tuple == tuple) {
+            Ok(place) => {
+                place.used = used;
                 place.packets += 1;
-                if packet.tuple.is_udp() {
+                if tuple.is_udp() {
                     return true;
                 }
                 let original = place.opened_ahead == packet.ahead;
-                let Some(state) = advance(place.state, packet.flags, original) else {
+                let Some(state) = tcp::advance(place.state, flags, original) else {
                     return false;
                 };
                 place.state = state;
-                return true;
+                true
             }
-            at += 1;
+            Err(at) if side == Side::Inside => {
+                let (state, opened_ahead) = (tcp::open(flags), packet.ahead);
+                let connection = Connection { tuple, packets: 1, used, state, opened_ahead };
+                self.connections.fill(at, connection).is_some()
+            }
+            Err(_) => false,
         }
     }
 }
 
 impl ByHand for Firewall {
-    fn burst(&mut self, frames: &mut [[u8; FRAME]]) -> u64 {
+    fn burst(&mut self, frames: &mut [[u8; FRAME]], side: Side) -> u64 {
         for (frame, parsed) in frames.iter().zip(&mut self.parsed) {
             *parsed = parse(frame, self.seed);
             if let Some(parsed) = parsed {
-                prefetch(&self.places[parsed.hash as usize & self.mask]);
+                self.connections.prefetch(parsed.hash);
             }
         }
         let mut left = 0;
-        for number in 0..frames.len().min(32) {
+        for number in 0..frames.len().min(BURST) {
             if let Some(parsed) = self.parsed[number] {
-                left += u64::from(self.judge(&parsed));
+                left += u64::from(self.judge(&parsed, side));
             }
         }
         left
     }
 }
 
-const NEW: u8 = 0;
-const SYN_SENT: u8 = 1;
-const SYN_RECEIVED: u8 = 2;
-const ESTABLISHED: u8 = 3;
-const FIN_WAIT: u8 = 4;
-const CLOSE_WAIT: u8 = 5;
-const LAST_ACK: u8 = 6;
-const TIME_WAIT: u8 = 7;
-const CLOSED: u8 = 8;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::segment;
 
-/// The state after a connection's first segment.
-#[inline]
-const fn open(flags: u8) -> u8 {
-    match flags & 0x17 {
-        0x02 => SYN_SENT,
-        0x10 => ESTABLISHED,
-        0x11 => FIN_WAIT,
-        _ => NEW,
+    const INSIDE: ([u8; 4], u16) = ([10, 0, 0, 1], 5_000);
+    const OUTSIDE: ([u8; 4], u16) = ([198, 18, 0, 1], 443);
+    const SYN: u8 = 2;
+    const ACK: u8 = 0x10;
+
+    /// Whether a segment of this connection may pass.
+    fn passes(firewall: &mut Firewall, side: Side, flags: u8) -> bool {
+        let frame = match side {
+            Side::Inside => segment(INSIDE, OUTSIDE, flags),
+            Side::Outside => segment(OUTSIDE, INSIDE, flags),
+        };
+        firewall.burst(&mut [frame], side) == 1
     }
-}
 
-/// The state after another segment; `None` if it is out of place.
-#[inline]
-const fn advance(state: u8, flags: u8, original: bool) -> Option<u8> {
-    let (syn, fin, rst, ack) = (flags & 2 != 0, flags & 1 != 0, flags & 4 != 0, flags & 0x10 != 0);
-    match (state, syn, fin, rst, ack) {
-        (_, false, false, true, _) => Some(CLOSED),
-        (ESTABLISHED, false, false, false, true) => Some(ESTABLISHED),
-        (NEW | SYN_SENT | TIME_WAIT | CLOSED, true, false, false, false) if original => {
-            Some(SYN_SENT)
+    fn connection(firewall: &mut Firewall) -> Option<Connection> {
+        let parsed = parse(&segment(INSIDE, OUTSIDE, SYN), firewall.seed)?;
+        let wanted = |place: &Connection| place.tuple == parsed.tuple;
+        firewall.connections.find(parsed.hash, firewall.now, wanted).ok().copied()
+    }
+
+    #[test]
+    fn follows_a_connection_that_inside_opens() {
+        let mut firewall = Firewall::new(4);
+        assert!(!passes(&mut firewall, Side::Outside, SYN), "outside may not open");
+        let steps = [
+            (Side::Inside, SYN, true, tcp::SYN_SENT),
+            (Side::Inside, ACK, false, tcp::SYN_SENT),
+            (Side::Outside, SYN | ACK, true, 3),
+            (Side::Inside, ACK, true, tcp::ESTABLISHED),
+            (Side::Outside, ACK, true, tcp::ESTABLISHED),
+            (Side::Outside, SYN, false, tcp::ESTABLISHED),
+            (Side::Inside, SYN, true, tcp::ESTABLISHED),
+            (Side::Inside, ACK | 1, true, tcp::FIN_WAIT),
+            (Side::Outside, ACK | 1, true, 7),
+            (Side::Inside, ACK, true, 8),
+        ];
+        for (number, (side, flags, may_pass, state)) in (1..).zip(steps) {
+            assert_eq!(passes(&mut firewall, side, flags), may_pass, "step {number}");
+            let connection = connection(&mut firewall).unwrap();
+            assert_eq!((connection.state, connection.packets), (state, number));
         }
-        (SYN_SENT | SYN_RECEIVED, true, false, false, true) if !original => Some(SYN_RECEIVED),
-        (SYN_RECEIVED, false, false, false, true) if original => Some(ESTABLISHED),
-        (SYN_RECEIVED, false, false, false, true) => Some(SYN_RECEIVED),
-        (ESTABLISHED | SYN_RECEIVED, false, true, false, true) => Some(FIN_WAIT),
-        (FIN_WAIT | CLOSE_WAIT, false, false, false, true) => Some(CLOSE_WAIT),
-        (FIN_WAIT | CLOSE_WAIT, false, true, false, true) => Some(LAST_ACK),
-        (LAST_ACK | TIME_WAIT, false, false, false, true)
-        | (TIME_WAIT, false, true, false, true) => Some(TIME_WAIT),
-        _ => None,
+    }
+
+    #[test]
+    fn forgets_what_was_idle_and_refuses_what_has_no_room() {
+        let mut firewall = Firewall::new(1);
+        assert!(passes(&mut firewall, Side::Inside, SYN));
+        let other = segment(([10, 0, 0, 2], 1), OUTSIDE, SYN);
+        assert_eq!(firewall.burst(&mut [other], Side::Inside), 0, "the table is full");
+        firewall.now += IDLE;
+        assert!(!passes(&mut firewall, Side::Outside, SYN | ACK));
+        assert!(passes(&mut firewall, Side::Inside, SYN));
+        assert_eq!(connection(&mut firewall).unwrap().packets, 1);
     }
 }

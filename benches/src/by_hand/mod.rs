@@ -3,28 +3,51 @@
 //!
 //! Each does what its example does: the same checks, the same entry per connection, idle times, both
 //! directions, IPv4 and IPv6. What is neither TCP nor UDP without options or extensions is left to a slow
-//! path, which is there but which the benchmark's traffic does not take.
+//! path, which the benchmark's traffic does not take.
 
+pub(crate) mod balancer;
 pub(crate) mod firewall;
-pub(crate) mod tuple;
+pub(crate) mod heavy_hitter;
+pub(crate) mod nat;
+mod places;
+mod rewrite;
+mod sessions;
+mod tcp;
+mod top;
+mod tuple;
 
-use crate::traffic::FRAME;
+use crate::traffic::{FRAME, Traffic};
+
+/// Most frames of a burst.
+pub(crate) const BURST: usize = 32;
+
+/// Which port frames come in at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Inside,
+    Outside,
+}
 
 /// A loop over frames.
 pub(crate) trait ByHand {
-    /// Handles a burst of frames that came in at the inside port; gives how many may leave.
-    fn burst(&mut self, frames: &mut [[u8; FRAME]]) -> u64;
+    /// Handles a burst of frames that came in at one port; gives how many may leave.
+    fn burst(&mut self, frames: &mut [[u8; FRAME]], side: Side) -> u64;
 
-    /// Copies all frames once, burst by burst, and handles them; gives their number.
-    fn replay(&mut self, bytes: &[u8], buffer: &mut [[u8; FRAME]; 32]) -> u64 {
-        let (frames, _) = bytes.as_chunks::<FRAME>();
+    /// Copies the frames from number `from` on once, burst by burst, and handles them; gives their number.
+    fn replay(&mut self, traffic: &Traffic, from: usize, buffer: &mut [[u8; FRAME]; BURST]) -> u64 {
+        let (frames, _) = traffic.bytes[from * FRAME..].as_chunks::<FRAME>();
         let mut left = 0;
         for burst in frames.chunks(buffer.len()) {
             let copies = &mut buffer[..burst.len()];
             copies.copy_from_slice(burst);
-            left += self.burst(copies);
+            left += self.burst(copies, traffic.side);
         }
         assert_eq!(left, frames.len() as u64, "all of it may pass");
         left
     }
+}
+
+/// Whether a frame that the fast path does not read may pass: ARP, which keeps the link going.
+const fn is_arp(frame: &[u8; FRAME]) -> bool {
+    matches!((frame[12], frame[13]), (0x08, 0x06))
 }

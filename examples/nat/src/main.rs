@@ -52,9 +52,11 @@ impl Session {
 
     /// How long its port should be leased: not much longer than a closed connection's last packets.
     fn lease_wanted(&self, now: u32) -> u32 {
+        // Seconds are rounded down, sessions live to the nanosecond.
+        let idle = IDLE + 1;
         if self.tcp.is_closed() {
-            now + IDLE
-        } else if now + IDLE > self.leased_until {
+            now + idle
+        } else if now + idle > self.leased_until {
             now + LEASE
         } else {
             self.leased_until
@@ -128,7 +130,11 @@ fn nat(packet: &mut Packet, sessions: &mut Table<Session>, ports: &mut PortPool)
                 leased_until: now + LEASE,
                 tcp: TcpState::open(packet),
             };
-            sessions.insert_with_reply(flow, session.reply(&flow), session)?;
+            let kept = sessions.insert_with_reply(flow, session.reply(&flow), session);
+            if kept.is_err() {
+                ports.renew(session.public_port, now);
+            }
+            kept?;
             (Direction::Original, session)
         }
         None => return Drop(NotAllowed),

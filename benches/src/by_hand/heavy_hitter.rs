@@ -1,0 +1,222 @@
+//! The heavy hitter: exact bytes per flow while it lives, the sixteen flows that ever were largest, and an
+//! estimate of each source's bytes.
+//!
+//! A flow is one line. It remembers which place of the top list it has, so the flows that matter most, which
+//! nearly every packet belongs to, find theirs without a search; the list is put in order when it is
+//! reported. What has no ports but an identifier, and what has options, is left to a slow path.
+
+use super::places::{Place, Places};
+use super::top::{NO_PLACE, Top};
+use super::tuple::{Ends, ends, fold};
+use super::{BURST, ByHand, Side, is_arp};
+use crate::prefetch::prefetch;
+use crate::traffic::FRAME;
+
+/// Milliseconds.
+const IDLE: u32 = 60_000;
+const ROWS: usize = 4;
+const COLUMNS: usize = 65_536;
+
+/// One direction of a flow: one line.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
+struct Flow {
+    ends: Ends,
+    bytes: u64,
+    packets: u64,
+    used: u32,
+    /// Its place in the top list, unless another has that.
+    top: u8,
+}
+
+impl Place for Flow {
+    #[inline(always)]
+    fn used(&self) -> u32 {
+        self.used
+    }
+}
+
+/// What the fast path reads of a frame.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    ends: Ends,
+    hash: u64,
+    /// The hash of the source.
+    source: u64,
+}
+
+/// How much each source had, never too little (count-min, Cormode and Muthukrishnan 2005): row by row.
+#[derive(Debug)]
+struct Sources {
+    counters: Box<[u64; ROWS * COLUMNS]>,
+}
+
+#[derive(Debug)]
+pub(crate) struct HeavyHitter {
+    flows: Places<Flow>,
+    top: Top,
+    sources: Sources,
+    bytes: u64,
+    longest: u64,
+    seed: u64,
+    now: u32,
+    read: [Option<Read>; BURST],
+}
+
+impl Sources {
+    fn new() -> Self {
+        let counters = vec![0; ROWS * COLUMNS].try_into().expect("as many counters");
+        Self { counters }
+    }
+
+    /// A source's counters. Rows use the hashes `a + row · b` of Kirsch and Mitzenmacher.
+    #[inline(always)]
+    fn places(hash: u64) -> [usize; ROWS] {
+        let (a, b) = (hash & 0xffff_ffff, hash >> 32 | 1);
+        let column = |row: usize| a.wrapping_add(b.wrapping_mul(row as u64)) as usize % COLUMNS;
+        std::array::from_fn(|row| row * COLUMNS + column(row))
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, hash: u64) {
+        for place in Self::places(hash) {
+            prefetch(&self.counters[place]);
+        }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, hash: u64, amount: u64) {
+        for place in Self::places(hash) {
+            self.counters[place] += amount;
+        }
+    }
+
+    /// The most that a source can have had.
+    #[cfg(test)]
+    fn estimate(&self, hash: u64) -> u64 {
+        Self::places(hash).iter().map(|place| self.counters[*place]).min().unwrap_or(0)
+    }
+}
+
+impl HeavyHitter {
+    pub(crate) fn new(flows: u64) -> Self {
+        Self {
+            flows: Places::new(flows, IDLE),
+            top: Top::new(),
+            sources: Sources::new(),
+            bytes: 0,
+            longest: 0,
+            seed: 0x1234_5678_9abc_def1,
+            now: 1,
+            read: [None; BURST],
+        }
+    }
+
+    #[inline(always)]
+    fn read(&self, frame: &[u8; FRAME]) -> Option<Read> {
+        let (ends, _) = ends(frame)?;
+        let [first, second] = ends.source;
+        let source = fold(first ^ 0xa076_1d64_78bd_642f, second ^ 0xe703_7ed1_a0b4_28db);
+        Some(Read { hash: ends.hash(self.seed), ends, source })
+    }
+
+    /// Counts a packet; `false` if there is no room for its flow, and then nothing is counted.
+    #[inline]
+    fn count(&mut self, read: &Read) -> bool {
+        let Read { ends, hash, source } = *read;
+        let length = FRAME as u64;
+        match self.flows.find(hash, self.now, |flow| flow.ends == ends) {
+            Ok(flow) => {
+                flow.used = self.now;
+                flow.packets += 1;
+                flow.bytes += length;
+                self.top.raise(&ends, flow.bytes, &mut flow.top);
+            }
+            Err(at) => {
+                let (used, top) = (self.now, NO_PLACE);
+                let flow = Flow { ends, bytes: length, packets: 1, used, top };
+                let Some(flow) = self.flows.fill(at, flow) else { return false };
+                self.top.raise(&ends, length, &mut flow.top);
+            }
+        }
+        self.bytes += length;
+        self.longest = self.longest.max(length);
+        self.sources.add(source, length);
+        true
+    }
+}
+
+impl ByHand for HeavyHitter {
+    /// Both sides count alike.
+    fn burst(&mut self, frames: &mut [[u8; FRAME]], _: Side) -> u64 {
+        for (number, frame) in frames.iter().enumerate().take(BURST) {
+            self.read[number] = self.read(frame);
+            if let Some(read) = &self.read[number] {
+                self.flows.prefetch(read.hash);
+                self.sources.prefetch(read.source);
+            }
+        }
+        let mut left = 0;
+        for (number, frame) in frames.iter().enumerate().take(BURST) {
+            let may_pass = match self.read[number] {
+                Some(read) => self.count(&read),
+                None => is_arp(frame),
+            };
+            left += u64::from(may_pass);
+        }
+        left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::segment;
+
+    const LENGTH: u64 = FRAME as u64;
+
+    fn frame(host: u8, port: u16) -> [u8; FRAME] {
+        segment(([10, 0, 0, host], port), ([198, 18, 0, 1], 443), 0x10)
+    }
+
+    /// The bytes of a flow, and the estimate for its source.
+    fn counted(hitter: &mut HeavyHitter, frame: &[u8; FRAME]) -> Option<(u64, u64, u64)> {
+        let Read { ends, hash, source } = hitter.read(frame)?;
+        let estimate = hitter.sources.estimate(source);
+        let flow = hitter.flows.find(hash, hitter.now, |flow| flow.ends == ends).ok()?;
+        Some((flow.bytes, flow.packets, estimate))
+    }
+
+    #[test]
+    fn counts_flows_and_sources_exactly() {
+        let mut hitter = HeavyHitter::new(64);
+        for host in 1..=20 {
+            for port in [1_000, 2_000] {
+                for _ in 0..host {
+                    assert_eq!(hitter.burst(&mut [frame(host, port)], Side::Inside), 1);
+                }
+            }
+        }
+        for host in 1..=20 {
+            let own = u64::from(host);
+            let of_flow = (own * LENGTH, own, own * LENGTH * 2);
+            assert_eq!(counted(&mut hitter, &frame(host, 2_000)), Some(of_flow));
+        }
+        assert_eq!((hitter.bytes, hitter.longest), (20 * 21 * LENGTH, LENGTH));
+        let expected = (13..=20).rev().flat_map(|own| [own * LENGTH; 2]);
+        let top: Vec<u64> = hitter.top.in_order().iter().map(|(bytes, _)| *bytes).collect();
+        assert_eq!(top, expected.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_idle_flow_begins_anew_but_stays_on_top() {
+        let mut hitter = HeavyHitter::new(1);
+        hitter.burst(&mut [frame(1, 1), frame(1, 1)], Side::Outside);
+        hitter.now += IDLE;
+        assert_eq!(hitter.burst(&mut [frame(1, 1)], Side::Outside), 1);
+        assert_eq!(counted(&mut hitter, &frame(1, 1)), Some((LENGTH, 1, 3 * LENGTH)));
+        assert_eq!(hitter.top.in_order()[0].0, 2 * LENGTH);
+        assert_eq!(hitter.burst(&mut [frame(2, 1)], Side::Outside), 0, "the table is full");
+        assert_eq!(hitter.bytes, 3 * LENGTH);
+    }
+}

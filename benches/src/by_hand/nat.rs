@@ -1,0 +1,193 @@
+//! Source NAT: many inside hosts share one public address.
+//!
+//! A session is found by what inside sends, and by its public port, which is its own, when outside answers.
+//! What comes in at the inside port is looked up as opening, what comes in at
+//! the outside port as answering. IPv6 and ARP pass. Pings, ICMP errors, options and fragments are left to
+//! a slow path.
+
+use super::rewrite::{End, rewrite};
+use super::sessions::{FIRST_PORT, Key, Session, Sessions};
+use super::tuple::{ends, fold};
+use super::{BURST, ByHand, Side, is_arp};
+use crate::traffic::FRAME;
+
+/// In network order.
+const PUBLIC: u32 = u32::from_ne_bytes([192, 0, 2, 1]);
+
+/// What the fast path reads of a frame.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    key: Key,
+    /// Of an answer, the place that its port names; else where the search begins.
+    at: u16,
+    /// The public port of an answer, counted from the first.
+    port: u16,
+    flags: u8,
+}
+
+#[derive(Debug)]
+pub(crate) struct Nat {
+    sessions: Sessions,
+    seed: u64,
+    read: [Option<Read>; BURST],
+}
+
+impl Nat {
+    pub(crate) fn new() -> Self {
+        Self { sessions: Sessions::new(), seed: 0x1234_5678_9abc_def1, read: [None; BURST] }
+    }
+
+    #[inline(always)]
+    fn read(&self, frame: &[u8; FRAME], side: Side) -> Option<Read> {
+        let (ends, flags) = ends(frame).filter(|_| frame[12] == 8)?;
+        let (source, destination) =
+            ((ends.source[1] >> 32) as u32, (ends.destination[1] >> 32) as u32);
+        let (inside_port, remote_port, protocol) = (ends.from, ends.to, ends.protocol);
+        if side == Side::Inside {
+            let key =
+                Key { inside: source, remote: destination, inside_port, remote_port, protocol };
+            return Some(Read { key, at: self.home(&key), port: 0, flags });
+        }
+        let port = ends.to.checked_sub(FIRST_PORT).filter(|_| destination == PUBLIC)?;
+        let at = self.sessions.place_of(port);
+        let (remote, remote_port) = (source, ends.from);
+        Some(Read { key: Key { remote, remote_port, protocol, ..Key::default() }, at, port, flags })
+    }
+
+    #[inline]
+    fn home(&self, key: &Key) -> u16 {
+        let ports = u64::from(key.inside_port) << 16 | u64::from(key.remote_port);
+        let addresses = u64::from(key.inside) << 32 | u64::from(key.remote);
+        let last = ports << 32 | u64::from(key.protocol);
+        fold(addresses ^ 0xa076_1d64_78bd_642f, last ^ self.seed) as u16
+    }
+
+    /// A packet from inside; `None` if it may not pass.
+    #[inline]
+    fn originate(&mut self, frame: &mut [u8; FRAME], read: &Read) -> Option<()> {
+        let sessions = &mut self.sessions;
+        let mut at = sessions.find(&read.key, read.at);
+        if sessions.is_alive(at) {
+            sessions.use_by(at, read.flags, true)?;
+        } else {
+            at = sessions.open(read.key, read.at, read.flags)?;
+        }
+        sessions.renew(at);
+        rewrite(frame, End::Source, PUBLIC, (FIRST_PORT + sessions.at(at).port).to_be());
+        Some(())
+    }
+
+    /// A packet from outside; `None` if it may not pass.
+    #[inline]
+    fn answer(&mut self, frame: &mut [u8; FRAME], read: &Read) -> Option<()> {
+        let Session { key, port, .. } = *self.sessions.at(read.at);
+        let Key { inside, inside_port, .. } = key;
+        let is_its_own = port == read.port && key == Key { inside, inside_port, ..read.key };
+        if !is_its_own || !self.sessions.is_alive(read.at) {
+            return None;
+        }
+        self.sessions.use_by(read.at, read.flags, false)?;
+        self.sessions.renew(read.at);
+        rewrite(frame, End::Destination, inside, inside_port.to_be());
+        Some(())
+    }
+}
+
+impl ByHand for Nat {
+    fn burst(&mut self, frames: &mut [[u8; FRAME]], side: Side) -> u64 {
+        for (number, frame) in frames.iter().enumerate().take(BURST) {
+            self.read[number] = self.read(frame, side);
+            if let Some(read) = &self.read[number] {
+                self.sessions.prefetch(read.at);
+            }
+        }
+        let mut left = 0;
+        for (number, frame) in frames.iter_mut().enumerate().take(BURST) {
+            let may_pass = match (self.read[number], side) {
+                (Some(read), Side::Inside) => self.originate(frame, &read).is_some(),
+                (Some(read), Side::Outside) => self.answer(frame, &read).is_some(),
+                (None, _) => is_arp(frame) || frame[12..14] == [0x86, 0xdd],
+            };
+            left += u64::from(may_pass);
+        }
+        left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sessions::{IDLE, LEASE, PORTS};
+    use super::*;
+    use crate::traffic::{segment, sums_are_right};
+
+    const REMOTE: ([u8; 4], u16) = ([198, 18, 0, 1], 443);
+    const SYN: u8 = 2;
+    const ACK: u8 = 0x10;
+    const RST: u8 = 4;
+
+    /// What inside host number `host` sends becomes this, if it may pass.
+    fn send(nat: &mut Nat, host: u8, flags: u8) -> Option<[u8; FRAME]> {
+        let mut frames = [segment(([10, 0, 0, host], 5_000), REMOTE, flags)];
+        (nat.burst(&mut frames, Side::Inside) == 1).then_some(frames[0])
+    }
+
+    /// Likewise what the remote host sends to this public port.
+    fn answer(nat: &mut Nat, port: u16, flags: u8) -> Option<[u8; FRAME]> {
+        let mut frames = [segment(REMOTE, ([192, 0, 2, 1], port), flags)];
+        (nat.burst(&mut frames, Side::Outside) == 1).then_some(frames[0])
+    }
+
+    /// The public port that a frame comes from, which must be what NAT makes of a host's segment.
+    fn public_port(frame: &[u8; FRAME], flags: u8) -> u16 {
+        let port = u16::from_be_bytes([frame[34], frame[35]]);
+        assert_eq!(*frame, segment(([192, 0, 2, 1], port), REMOTE, flags));
+        assert!(sums_are_right(frame));
+        port
+    }
+
+    #[test]
+    fn translates_both_ways_with_right_checksums() {
+        let mut nat = Nat::new();
+        let ports = [1, 2].map(|host| public_port(&send(&mut nat, host, SYN).unwrap(), SYN));
+        assert_eq!(ports, [FIRST_PORT, FIRST_PORT + 1]);
+        let back = answer(&mut nat, ports[1], SYN | ACK).unwrap();
+        assert_eq!(back, segment(REMOTE, ([10, 0, 0, 2], 5_000), SYN | ACK));
+        assert!(sums_are_right(&back));
+        let next = send(&mut nat, 2, ACK).unwrap();
+        assert_eq!(public_port(&next, ACK), ports[1]);
+        assert_eq!(answer(&mut nat, ports[1] + 1, ACK), None, "nobody has that port");
+        assert_eq!(send(&mut nat, 1, ACK), None, "out of place: the SYN was not answered");
+    }
+
+    #[test]
+    fn every_port_serves_one_session_until_its_lease_is_over() {
+        let mut nat = Nat::new();
+        let open = |nat: &mut Nat, number: u16| {
+            let [high, low] = number.to_be_bytes();
+            let mut frames = [segment(([10, 1, high, low], 9), REMOTE, ACK)];
+            let passed = nat.burst(&mut frames, Side::Inside) == 1;
+            passed.then(|| public_port(&frames[0], ACK))
+        };
+        for number in 0..PORTS as u16 {
+            assert_eq!(open(&mut nat, number), Some(FIRST_PORT + number));
+        }
+        assert_eq!(open(&mut nat, 40_000), None, "no port is left");
+        nat.sessions.now += LEASE;
+        for number in 0..PORTS as u16 {
+            assert_eq!(open(&mut nat, 65_535 - number), Some(FIRST_PORT + number));
+        }
+        let taken = nat.sessions.taken();
+        assert_eq!(taken, PORTS, "a port takes its former session along");
+    }
+
+    #[test]
+    fn leases_of_closed_sessions_end_early() {
+        let mut nat = Nat::new();
+        send(&mut nat, 1, ACK).unwrap();
+        send(&mut nat, 1, RST).unwrap();
+        assert_eq!(nat.sessions.leased_until(0), nat.sessions.now + IDLE);
+        nat.sessions.now += IDLE;
+        assert_eq!(answer(&mut nat, FIRST_PORT, ACK), None, "idle for too long");
+        assert_eq!(public_port(&send(&mut nat, 1, ACK).unwrap(), ACK), FIRST_PORT + 1);
+    }
+}

@@ -1,0 +1,81 @@
+//! The states of a TCP connection as `cora_core::tcp` has them: a segment's meaning, then one look.
+
+pub(crate) const NEW: u8 = 0;
+pub(crate) const SYN_SENT: u8 = 1;
+pub(crate) const ESTABLISHED: u8 = 4;
+pub(crate) const FIN_WAIT: u8 = 5;
+const TIME_WAIT: u8 = 8;
+const CLOSED: u8 = 9;
+/// In place of a state: no such segment can be.
+const REFUSED: u8 = u8::MAX;
+const NO: u8 = REFUSED;
+
+/// The state after a segment of the opener, by state and meaning: SYN, SYN+ACK, FIN, ACK, RST.
+const ORIGINAL: [[u8; 5]; 10] = [
+    [1, NO, NO, NO, NO],
+    [1, NO, NO, NO, 9],
+    [2, 3, NO, NO, 9],
+    [3, 3, 5, 4, 9],
+    [4, 4, 5, 4, 9],
+    [5, 5, 7, 6, 9],
+    [6, 6, 7, 6, 9],
+    [7, 7, 7, 8, 9],
+    [1, 8, 8, 8, 9],
+    [1, 9, 9, 9, 9],
+];
+
+/// Likewise after a segment of the other end.
+const REPLY: [[u8; 5]; 10] = [
+    [NO, NO, NO, NO, NO],
+    [2, 3, NO, 1, 9],
+    [2, 3, NO, 2, 9],
+    [NO, 3, 5, 3, 9],
+    [NO, 4, 5, 4, 9],
+    [NO, 5, 7, 6, 9],
+    [NO, 6, 7, 6, 9],
+    [NO, 7, 7, 8, 9],
+    [NO, 8, 8, 8, 9],
+    [NO, 9, 9, 9, 9],
+];
+
+/// What a segment means, as a column of the tables; `None` for flags that no segment has.
+const fn meaning(flags: u8) -> Option<usize> {
+    // ACK, RST, SYN and FIN; the rest says nothing about the connection.
+    match flags & 0x17 {
+        0x02 => Some(0),
+        0x12 => Some(1),
+        0x11 => Some(2),
+        0x10 => Some(3),
+        0x04 | 0x14 => Some(4),
+        _ => None,
+    }
+}
+
+/// The state after a connection's first segment.
+#[inline]
+pub(crate) const fn open(flags: u8) -> u8 {
+    match meaning(flags) {
+        Some(0) => SYN_SENT,
+        Some(2) => FIN_WAIT,
+        Some(3) => ESTABLISHED,
+        _ => NEW,
+    }
+}
+
+/// The state after another segment; `None` if it is out of place.
+#[inline]
+pub(crate) fn advance(state: u8, flags: u8, original: bool) -> Option<u8> {
+    // What nearly all segments are.
+    if state == ESTABLISHED && flags & 0x17 == 0x10 {
+        return Some(ESTABLISHED);
+    }
+    let moves = if original { &ORIGINAL } else { &REPLY };
+    let state = moves.get(usize::from(state))?[meaning(flags)?];
+    (state != REFUSED).then_some(state)
+}
+
+/// Whether the connection is over.
+#[inline]
+pub(crate) const fn is_closed(state: u8) -> bool {
+    matches!(state, TIME_WAIT | CLOSED)
+}
