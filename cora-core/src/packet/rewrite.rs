@@ -119,7 +119,7 @@ impl Packet<'_> {
     }
 
     #[inline]
-    fn readdress(&mut self, end: End, new: &[u8]) {
+    fn readdress<const N: usize>(&mut self, end: End, new: &[u8; N]) {
         let Header { ip: inner, .. } = self.layers.inner;
         let within = if inner == 0 {
             Change::NONE
@@ -132,7 +132,13 @@ impl Packet<'_> {
     /// Rewrites one address, and the checksums of its header and transport, the latter with what
     /// has changed `within` the transport's payload. Returns all that it changed.
     #[inline]
-    fn readdress_header(&mut self, header: Header, end: End, new: &[u8], within: Change) -> Change {
+    fn readdress_header<const N: usize>(
+        &mut self,
+        header: Header,
+        end: End,
+        new: &[u8; N],
+        within: Change,
+    ) -> Change {
         let address = self.replace(self.address_at(&header, end), new);
         let mut all = address;
         if self.layers.version == Version::V4 {
@@ -228,13 +234,12 @@ impl Packet<'_> {
     /// Writes bytes at an offset that the parse found to be within the frame, and returns the
     /// change. Nothing happens otherwise, which the invariant of [`Packet`] excludes.
     #[inline]
-    fn replace(&mut self, at: usize, new: &[u8]) -> Change {
-        let Some(field) = self.frame.get_mut(at..).and_then(|rest| rest.get_mut(..new.len()))
-        else {
-            return Change::NONE;
-        };
+    fn replace<const N: usize>(&mut self, at: usize, new: &[u8; N]) -> Change {
+        // Of a fixed length, so that neither a loop nor a call is left of it.
+        let field = self.frame.get_mut(at..at.saturating_add(N)).and_then(<[u8]>::first_chunk_mut);
+        let Some(field) = field else { return Change::NONE };
         let change = Change::of(field, new);
-        field.copy_from_slice(new);
+        *field = *new;
         change
     }
 }

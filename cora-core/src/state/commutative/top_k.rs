@@ -69,36 +69,48 @@ impl<K: Key, const N: usize> TopK<K, N> {
     }
 
     fn place(&mut self, key: K, value: u64) {
-        let before =
-            self.kept.iter().flatten().find(|(_, kept)| *kept == key).map(|(value, _)| *value);
+        let old = self.kept.iter().position(|kept| kept.is_some_and(|(_, kept)| kept == key));
+        let before = old.and_then(|at| self.kept.get(at)?.map(|(value, _)| value));
         if before.is_some_and(|before| before >= value) {
             return;
         }
-        let fallen = self.insert(key, value);
+        let fallen = match old {
+            Some(at) => {
+                self.rise(at, (value, key));
+                None
+            }
+            None => self.insert(key, value),
+        };
         if let Some(record) = self.pending.get_mut(usize::from(self.pending_count).wrapping_sub(1))
         {
             *record = Pending::Change(Change { key, before, fallen });
         }
     }
 
-    /// Puts the key where its value belongs, taking it from where it was; gives what falls off.
+    /// Puts a key that is not kept where its value belongs; gives what falls off.
     fn insert(&mut self, key: K, value: u64) -> Option<(u64, K)> {
-        let old = self.kept.iter().position(|kept| kept.is_some_and(|(_, kept)| kept == key));
-        let mut carried = Some((value, key));
-        for (at, place) in self.kept.iter_mut().enumerate() {
-            let goes_here = match (*place, carried) {
-                (_, None) => false,
-                (None, Some(_)) => true,
-                (Some(here), Some(new)) => greater(&new, &here) || Some(at) == old,
-            };
-            if goes_here {
-                core::mem::swap(place, &mut carried);
-            }
-            if Some(at) == old {
-                return None;
-            }
+        let last = self.kept.len().saturating_sub(1);
+        let at = self.kept.iter().position(Option::is_none).unwrap_or(last);
+        let fallen = self.kept.get(at).copied().flatten();
+        if fallen.is_some_and(|least| !greater(&(value, key), &least)) {
+            return Some((value, key));
         }
-        carried
+        self.rise(at, (value, key));
+        fallen
+    }
+
+    /// Puts what is greater than what was at `at` there, and moves it up to where it belongs: mostly
+    /// nowhere, for who is ahead by much stays there.
+    fn rise(&mut self, mut at: usize, risen: (u64, K)) {
+        while let Some(Some(above)) = at.checked_sub(1).and_then(|above| self.kept.get(above))
+            && greater(&risen, above)
+        {
+            self.kept.swap(at - 1, at);
+            at -= 1;
+        }
+        if let Some(place) = self.kept.get_mut(at) {
+            *place = Some(risen);
+        }
     }
 
     /// Takes a key out, closing the gap.
