@@ -33,7 +33,7 @@ const STEPS: [Step; 10] = [
     ("clippy, NIC side", clippy_nic),
     ("documentation", documentation),
     ("tests, with the oracle", tests),
-    ("loom: the ring", loom),
+    ("loom: ring and bell", loom),
     ("Miri: cora-core", miri),
     ("fuzz targets", fuzz),
     ("licences, bans", licences),
@@ -97,9 +97,9 @@ fn tests() -> Verdict {
     counted(tests.env("CORA_REQUIRE_EMULATED", "1"))
 }
 
-/// The ring under loom, which replaces the atomics.
+/// The ring and the bell under loom, which replaces the atomics.
 fn loom() -> Verdict {
-    let mut loom = of_cargo("test --package cora-core --release --test ring_loom");
+    let mut loom = of_cargo("test --package cora-core --release --test ring_loom --test bell_loom");
     loom.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", target("loom"));
     // One crate, run once: a link-time optimiser has nothing to do here.
     loom.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");

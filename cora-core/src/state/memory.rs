@@ -4,6 +4,7 @@
     reason = "turns plain cache lines into slices of other types, once, at start"
 )]
 
+use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
@@ -129,7 +130,8 @@ pub(crate) const fn bytes_for<T>(count: usize) -> usize {
 /// it can be.
 #[derive(Debug)]
 pub(crate) struct Arena<T: 'static> {
-    room: &'static mut [MaybeUninit<Line>],
+    // Cells, because values may hold some, which are written through shared references.
+    room: &'static mut [MaybeUninit<UnsafeCell<Line>>],
     capacity: usize,
     made: usize,
     values: PhantomData<T>,
@@ -200,7 +202,8 @@ impl<T: 'static> Arena<T> {
         }
         let place = self.room.as_ptr().cast::<u8>().wrapping_add(number as usize * Self::STRIDE);
         // SAFETY: the first `made` places were written by `push` (see there for where they are) and hold
-        // values that are never dropped; nobody writes one while `self` is borrowed.
+        // values that are never dropped; while `self` is borrowed nobody writes one, but through cells of
+        // its own, which the cells of `room` allow.
         Some(unsafe { &*place.cast::<T>() })
     }
 
