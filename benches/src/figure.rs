@@ -34,23 +34,10 @@ impl Figure {
         Self { name, cora, baseline, baseline_name, ratio, goal, unit: "ns", spread }
     }
 
-    /// Bytes: less is better, and the baseline is the goal.
-    pub(crate) fn of_bytes(name: String, cora: f64, baseline: f64, of: &'static str) -> Self {
-        let (ratio, goal) = (baseline / cora, 1.0);
-        Self { name, cora, baseline, baseline_name: of, ratio, goal, unit: "bytes", spread: 0.0 }
-    }
-
-    /// Times per operation, shown as rates: more is better.
-    pub(crate) fn of_rates(
-        name: String,
-        cora: &Turns,
-        baseline: &Turns,
-        baseline_name: &'static str,
-        goal: f64,
-    ) -> Self {
-        let times = Self::of_times(name, cora, baseline, baseline_name, goal);
+    /// The same, shown as rates: more is better.
+    pub(crate) fn into_rates(self) -> Self {
         let rate = |ns: f64| 1e3 / ns;
-        Self { cora: rate(times.cora), baseline: rate(times.baseline), unit: "M/s", ..times }
+        Self { cora: rate(self.cora), baseline: rate(self.baseline), unit: "M/s", ..self }
     }
 
     /// Something measured once that may be so much at most.

@@ -194,5 +194,5 @@ fn find(table: &mut Table, batch: &[Tuple4]) -> u64 {
 fn bytes_per_entry() -> Figure {
     let entries = 8_000_000;
     let cora = Table::bytes(shape(entries)) as f64 / entries as f64;
-    Figure::of_bytes("table/bytes-per-entry".to_owned(), cora, 80.0, "goal")
+    Figure::of_limit("table/bytes-per-entry".to_owned(), cora, 80.0, "bytes")
 }

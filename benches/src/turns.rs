@@ -37,17 +37,8 @@ pub(crate) type Contestant<'a> = &'a mut dyn FnMut() -> u64;
 
 /// Lets each contestant do its work `count` times, after one time that does not count.
 pub(crate) fn take<const N: usize>(count: usize, contestants: [Contestant<'_>; N]) -> [Turns; N] {
-    let mut turns = [const { Vec::new() }; N];
-    let mut contestants = contestants;
-    for turn in 0..=count {
-        for (contestant, turns) in contestants.iter_mut().zip(&mut turns) {
-            let took = time(contestant);
-            if turn > 0 {
-                turns.push(took);
-            }
-        }
-    }
-    turns.map(Turns::new)
+    let mut timed = contestants.map(|contestant| move || time(&mut *contestant));
+    take_timed(count, timed.each_mut().map(|timed| timed as &mut dyn FnMut() -> f64))
 }
 
 /// The same for contestants that look at a clock themselves, because more than one thread works: each

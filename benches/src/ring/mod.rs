@@ -56,7 +56,7 @@ fn throughput(batch: usize, goal: f64, turns: usize, tell: &mut dyn FnMut(Figure
     let (name, best) = best([rtrb, ringbuf]);
     for (cora, what) in [(one_line, "64-byte records"), (two_lines, "64-byte payloads")] {
         let figure = format!("ring/{what}, batch {batch}");
-        tell(Figure::of_rates(figure, &cora, &best, name, goal));
+        tell(Figure::of_times(figure, &cora, &best, name, goal).into_rates());
     }
 }
 
@@ -92,8 +92,11 @@ fn bulk(turns: usize, tell: &mut dyn FnMut(Figure)) {
         ],
     );
     let figure = |what| format!("ring/1500-byte frames, {what}");
-    tell(Figure::of_rates(figure("handed over"), &cora, &handed_over, "memcpy", 0.9));
-    tell(Figure::of_rates(figure("one thread"), &cora, &one_thread, "memcpy in its cache", 0.0));
+    tell(Figure::of_times(figure("handed over"), &cora, &handed_over, "memcpy", 0.9).into_rates());
+    tell(
+        Figure::of_times(figure("one thread"), &cora, &one_thread, "memcpy in its cache", 0.0)
+            .into_rates(),
+    );
 }
 
 /// A consumer with nothing to do, against what it may cost and how late it may be.

@@ -1,6 +1,10 @@
 //! Packets that are handled together: parsed one after the other, looked up ahead of their turn, then run
 //! in the order of their arrival. The result is that of running them one by one.
 
+use super::engine::Engine;
+use super::flows::Flows;
+use crate::app::App;
+use crate::key::Key;
 use crate::message::{MAX_FRAME, MAX_MESSAGE, Stamp};
 use crate::packet::Packet;
 pub use crate::state::table::ahead::{ALONE, BURST};
@@ -56,6 +60,27 @@ impl<'a> Frames<'a> {
         let (kept, rest) = rest.split_at_mut(end);
         self.rest = rest;
         kept.get_mut(..length).unwrap_or_default()
+    }
+}
+
+/// Lets the states, and the flows where they matter, fetch what the packets will look up.
+#[inline]
+pub(super) fn announce<A: App>(
+    burst: &Burst<'_>,
+    engine: &mut Engine<A>,
+    mut flows: Option<&mut Flows<A>>,
+) {
+    for (number, Arrival { packet, .. }) in (0..).zip(burst) {
+        if let Some(flows) = &mut flows {
+            flows.hint(number, A::Group::of(packet).ok().as_ref());
+        }
+        engine.app().hint(number, packet);
+    }
+    for number in 0..burst.len() as u8 {
+        if let Some(flows) = &mut flows {
+            flows.guess(number);
+        }
+        engine.app().guess(number);
     }
 }
 

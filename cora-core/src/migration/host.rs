@@ -1,6 +1,6 @@
 //! The host's half of the protocol: it handles what the NIC passes on, and offers flows back.
 
-use super::burst::{ALONE, Burst};
+use super::burst::{ALONE, Burst, announce};
 use super::engine::{Engine, Ran};
 use super::flows::{Flows, Record, Stage};
 use super::{Outbox, ProtocolError, TICKETS};
@@ -129,19 +129,8 @@ impl<A: App> HostHalf<A> {
         burst: &mut Burst<'_>,
         out: &mut impl Outbox,
     ) -> Result<(), ProtocolError> {
-        let knows_flows = self.knows_flows();
-        for (number, arrival) in (0..).zip(burst.iter()) {
-            if knows_flows {
-                self.flows.hint(number, A::Group::of(&arrival.packet).ok().as_ref());
-            }
-            self.engine.app().hint(number, &arrival.packet);
-        }
-        for number in 0..burst.len() as u8 {
-            if knows_flows {
-                self.flows.guess(number);
-            }
-            self.engine.app().guess(number);
-        }
+        let flows = if self.knows_flows() { Some(&mut self.flows) } else { None };
+        announce(burst, &mut self.engine, flows);
         for (number, arrival) in (0..).zip(burst.iter_mut()) {
             self.run(&arrival.stamp, &mut arrival.packet, number, out)?;
         }

@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use super::burst::{ALONE, Burst};
+use super::burst::{ALONE, Burst, announce};
 use super::engine::{Engine, Ran, copy_words, keep_words};
 use super::flows::{Flows, Stage};
 use super::hold::HoldQueue;
@@ -138,23 +138,10 @@ impl<A: App> NicHalf<A> {
 
     /// Packets come in from the wire, one after the other.
     pub fn burst(&mut self, burst: &mut Burst<'_>, io: &mut (impl Outbox + Wire)) {
-        for (number, arrival) in (0..).zip(burst.iter()) {
-            match A::PLAN.sides {
-                Sides::HostOnly => continue,
-                Sides::NicOnly => {}
-                Sides::Split => {
-                    self.flows.hint(number, A::Group::of(&arrival.packet).ok().as_ref());
-                }
-            }
-            self.engine.app().hint(number, &arrival.packet);
-        }
-        for number in 0..burst.len() as u8 {
-            if matches!(A::PLAN.sides, Sides::Split) {
-                self.flows.guess(number);
-            }
-            if !matches!(A::PLAN.sides, Sides::HostOnly) {
-                self.engine.app().guess(number);
-            }
+        match A::PLAN.sides {
+            Sides::HostOnly => {}
+            Sides::NicOnly => announce(burst, &mut self.engine, None),
+            Sides::Split => announce(burst, &mut self.engine, Some(&mut self.flows)),
         }
         for (number, arrival) in (0..).zip(burst.iter_mut()) {
             self.one(&arrival.stamp, &mut arrival.packet, number, io);

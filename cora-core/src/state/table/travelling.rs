@@ -68,6 +68,7 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
         while self.in_flows.len() < self.entries.len()
             && self.in_flows.push(InFlow { flow: NO_FLOW, links: Links::LOOSE }).is_ok()
         {}
+        self.strays = self.len();
         Ok(())
     }
 
