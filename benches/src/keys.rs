@@ -34,6 +34,15 @@ impl Plain for Tuple4 {
 }
 
 impl Key for Tuple4 {
+    type Packed = Self;
+    #[inline]
+    fn pack(&self) -> Self {
+        *self
+    }
+    #[inline]
+    fn unpack(packed: &Self) -> Self {
+        *packed
+    }
     fn of(_: &Packet<'_>) -> Result<Self, Reason> {
         Err(reasons::NoFlow)
     }

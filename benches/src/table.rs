@@ -177,8 +177,8 @@ fn find(table: &mut Table, batch: &[Tuple4]) -> u64 {
     for (packet, key) in (0..).zip(batch) {
         table.hint(packet, Some(key));
     }
-    for packet in 0..batch.len() as u8 {
-        table.guess(packet);
+    for (packet, key) in (0..).zip(batch) {
+        table.guess(packet, Some(key));
     }
     for (ahead, key) in (0..).zip(batch) {
         table.begin(Visit { ahead, ..VISIT });

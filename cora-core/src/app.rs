@@ -116,8 +116,8 @@ pub trait App: Sized + 'static {
 
     /// Calls [`Home::guess`] of every state.
     #[inline]
-    fn guess(&mut self, number: u8) {
-        (0..Self::STATES).for_each(|state| self.state(state).guess(number));
+    fn guess(&mut self, number: u8, packet: &Packet<'_>) {
+        (0..Self::STATES).for_each(|state| self.state(state).guess(number, packet));
     }
 
     /// Calls [`Home::begin`] of every state.

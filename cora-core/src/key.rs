@@ -11,6 +11,15 @@ use crate::verdict::Reason;
 /// Every key has one canonical form of five words, so that owners, hashes and the other side need
 /// not know its type.
 pub trait Key: Plain + Eq + fmt::Debug {
+    /// The key without padding, as entries hold it: what they save decides how many fit one line.
+    type Packed: Copy + fmt::Debug + 'static;
+
+    /// Packs the key.
+    fn pack(&self) -> Self::Packed;
+
+    /// The key that was packed.
+    fn unpack(packed: &Self::Packed) -> Self;
+
     /// The key of this packet, or why it has none.
     fn of(packet: &Packet<'_>) -> Result<Self, Reason>;
 
@@ -211,7 +220,42 @@ impl Plain for FiveTuple {
     }
 }
 
+/// A [`FiveTuple`] in 37 bytes.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, packed)]
+pub struct PackedFiveTuple {
+    source: (u64, u64),
+    destination: (u64, u64),
+    ports: (u16, u16),
+    protocol: u8,
+}
+
 impl Key for FiveTuple {
+    type Packed = PackedFiveTuple;
+
+    #[inline(always)]
+    fn pack(&self) -> PackedFiveTuple {
+        PackedFiveTuple {
+            source: (self.source.high, self.source.low),
+            destination: (self.destination.high, self.destination.low),
+            ports: (self.source_port, self.destination_port),
+            protocol: self.protocol,
+        }
+    }
+
+    #[inline(always)]
+    fn unpack(packed: &PackedFiveTuple) -> Self {
+        let address = |(high, low)| Address { high, low };
+        let (source_port, destination_port) = packed.ports;
+        Self {
+            source: address(packed.source),
+            destination: address(packed.destination),
+            source_port,
+            destination_port,
+            protocol: packed.protocol,
+        }
+    }
+
     #[inline(always)]
     fn of(packet: &Packet<'_>) -> Result<Self, Reason> {
         packet.flow()
@@ -260,6 +304,15 @@ macro_rules! address_key {
         }
 
         impl Key for $name {
+            type Packed = Self;
+            #[inline]
+            fn pack(&self) -> Self {
+                *self
+            }
+            #[inline]
+            fn unpack(packed: &Self) -> Self {
+                *packed
+            }
             #[inline]
             fn of(packet: &Packet<'_>) -> Result<Self, Reason> {
                 packet.$reads().map(Self)

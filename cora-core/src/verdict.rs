@@ -82,7 +82,9 @@ impl Stop {
 }
 
 impl From<Reason> for Stop {
-    #[inline]
+    // Out of the way of packets that go on, so that what they carry stays in whole registers.
+    #[cold]
+    #[inline(never)]
     fn from(reason: Reason) -> Self {
         Self::drop(reason)
     }

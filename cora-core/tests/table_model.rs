@@ -153,7 +153,7 @@ impl Pair {
     fn announce(&mut self, key: Small) {
         self.packet ^= 1;
         self.table.hint(self.packet, Some(&key));
-        self.table.guess(self.packet);
+        self.table.guess(self.packet, Some(&key));
     }
 
     /// Whether the table may say that it is full.

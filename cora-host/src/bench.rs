@@ -10,7 +10,7 @@ use std::path::Path;
 use cora_core::app::App;
 use cora_core::message::Stamp;
 use cora_core::migration::burst::{BURST_BYTES, Frames};
-use cora_core::migration::{Arrival, Burst, HostHalf, NicHalf};
+use cora_core::migration::{Burst, HostHalf, NicHalf};
 use cora_core::packet::{Meta, Port};
 use cpu_time::ThreadTime;
 
@@ -79,7 +79,7 @@ impl Traffic {
                 let meta = Meta { time, now: time, port };
                 let stamp = Stamp { meta, number: 0, horizon: time, egress: port };
                 // There is room: the loop's condition.
-                let _ = burst.push(Arrival::new(stamp, frames.keep(frame.len())));
+                burst.push(stamp, frames.keep(frame.len()));
             }
             run(&mut burst)?;
         }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use cora_core::app::{App, ConfigureError};
 use cora_core::message::{MAX_MESSAGE, Message, Stamp};
 use cora_core::migration::burst::{BURST_BYTES, Frames};
-use cora_core::migration::{Arrival, Burst, HostHalf};
+use cora_core::migration::{Burst, HostHalf};
 use cora_core::packet::Port;
 use cora_core::region::{self, HashSeed, Identity, Idle, NicStatus, Region, RegionLayout};
 use cora_core::ring::{Consumer, Producer, PushError, SharedMemory};
@@ -127,7 +127,7 @@ fn without_nic<A: App>(
             let Some(room) = frames.room() else { break };
             let Some((stamp, length)) = source.next(room)? else { break };
             // There is room: the loop's condition.
-            let _ = burst.push(Arrival::new(stamp, frames.keep(length)));
+            burst.push(stamp, frames.keep(length));
         }
         if burst.is_empty() {
             break;

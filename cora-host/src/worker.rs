@@ -7,7 +7,7 @@ use cora_core::app::App;
 use cora_core::message::{Message, Report, Stamp};
 use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
 use cora_core::migration::nic::Wire;
-use cora_core::migration::{Arrival, Burst, HostHalf, Outbox, ProtocolError};
+use cora_core::migration::{Burst, HostHalf, Outbox, ProtocolError};
 use cora_core::packet::Port;
 use cora_core::region::Rings;
 use cora_core::ring::{Consumer, Producer, PushError, SharedMemory};
@@ -136,7 +136,7 @@ impl<A: App> Worker<A> {
                 let frame = Message::decode_frame(popped.kind, bytes);
                 let (stamp, frame) = frame.ok_or(undecodable)?;
                 // There is room: no more is popped than a burst takes.
-                let _ = burst.push(Arrival::new(stamp, frame));
+                burst.push(stamp, frame);
                 continue;
             }
             // It stands between packets, and means something to those behind it.

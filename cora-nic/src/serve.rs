@@ -6,7 +6,7 @@ use cora_core::app::{App, Sides};
 use cora_core::message::Message;
 use cora_core::migration::burst::{BURST_BYTES, Frames};
 use cora_core::migration::nic::Event;
-use cora_core::migration::{Arrival, Burst, NicHalf, Outbox, ProtocolError};
+use cora_core::migration::{Burst, NicHalf, Outbox, ProtocolError};
 use cora_core::region::{Idle, NicStatus, Region, refuse};
 use cora_core::ring::{Consumer, RingError, SharedMemory};
 use cora_core::state::{Kind, Line, Memory, OutOfMemory, Place};
@@ -217,7 +217,7 @@ impl<A: App> Server<A> {
             let frame = Message::decode_frame(popped.kind, bytes);
             let (stamp, frame) = frame.ok_or(ProtocolError::Undecodable(popped.kind))?;
             // There is room: the loop's condition.
-            let _ = burst.push(Arrival::new(stamp, frame));
+            burst.push(stamp, frame);
         }
         self.half.burst(&mut burst, &mut self.outgoing);
         wire.release();

@@ -226,7 +226,7 @@ fn chain(out: &mut Lines, graph: &Graph) -> fmt::Result {
     let head = "fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict";
     let forward: Vec<usize> = (0..graph.chain.len()).collect();
     let backward: Vec<usize> = forward.iter().rev().copied().collect();
-    out.line("#[inline]")?;
+    out.line("#[inline(always)]")?;
     out.block(head, |out| {
         // With one handler both directions are the same.
         if forward.len() < 2 {
@@ -284,7 +284,7 @@ fn each_state(out: &mut Lines, graph: &Graph) -> fmt::Result {
     }
     for (method, parameters, arguments) in [
         ("hint", ", number: u8, packet: &Packet<'_>", ", number, packet"),
-        ("guess", ", number: u8", ", number"),
+        ("guess", ", number: u8, packet: &Packet<'_>", ", number, packet"),
         ("begin", ", visit: Visit", ", visit"),
         ("commit", "", ""),
         ("rollback", "", ""),

@@ -6,7 +6,7 @@ use super::flows::Flows;
 use crate::app::App;
 use crate::key::Key;
 use crate::message::{MAX_FRAME, MAX_MESSAGE, Stamp};
-use crate::packet::Packet;
+use crate::packet::{Packet, Port};
 pub use crate::state::table::ahead::{ALONE, BURST};
 
 /// Bytes that the frames of a burst take at most: bursts of large frames are shorter.
@@ -15,22 +15,91 @@ pub const BURST_BYTES: usize = MAX_MESSAGE + BURST * 2048;
 /// A packet that came in, parsed.
 #[derive(Debug)]
 pub struct Arrival<'a> {
-    /// What came with it.
-    pub stamp: Stamp,
-    /// The packet.
+    /// The packet, with what of its stamp handlers may know.
     pub packet: Packet<'a>,
+    number: u64,
+    horizon: u64,
+    egress: Port,
 }
 
-impl<'a> Arrival<'a> {
-    /// Parses a frame.
+impl Arrival<'_> {
+    /// What came with the frame.
     #[inline(always)]
-    pub fn new(stamp: Stamp, frame: &'a mut [u8]) -> Self {
-        Self { packet: Packet::new(frame, stamp.meta), stamp }
+    pub const fn stamp(&self) -> Stamp {
+        let Self { number, horizon, egress, .. } = *self;
+        Stamp { meta: self.packet.meta(), number, horizon, egress }
     }
 }
 
-/// Packets in the order of their arrival.
-pub type Burst<'a> = heapless::Vec<Arrival<'a>, BURST>;
+/// Packets in the order of their arrival, [`BURST`] at most.
+#[derive(Debug, Default)]
+pub struct Burst<'a>(heapless::Vec<Arrival<'a>, BURST>);
+
+impl<'a> Burst<'a> {
+    /// None yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(heapless::Vec::new())
+    }
+
+    /// Parses a frame, whose packet is then the last one; `false` when the burst is full, and nothing has
+    /// happened.
+    #[inline(always)]
+    pub fn push(&mut self, stamp: Stamp, frame: &'a mut [u8]) -> bool {
+        match Packet::plain(frame, stamp.meta) {
+            Ok(packet) => self.put(stamp, packet),
+            Err(frame) => self.push_parsed(stamp, frame),
+        }
+    }
+
+    #[inline(never)]
+    fn push_parsed(&mut self, stamp: Stamp, frame: &'a mut [u8]) -> bool {
+        self.put(stamp, Packet::parsed(frame, stamp.meta))
+    }
+
+    #[inline(always)]
+    fn put(&mut self, stamp: Stamp, packet: Packet<'a>) -> bool {
+        let Stamp { number, horizon, egress, .. } = stamp;
+        self.0.push(Arrival { packet, number, horizon, egress }).is_ok()
+    }
+
+    /// Whether no further packet has room.
+    #[inline]
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.0.is_full()
+    }
+
+    /// Whether there is no packet.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Number of packets.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Forgets all packets.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    #[inline(always)]
+    pub(super) fn iter(&self) -> core::slice::Iter<'_, Arrival<'a>> {
+        self.0.iter()
+    }
+
+    #[inline(always)]
+    pub(super) fn iter_mut(&mut self) -> core::slice::IterMut<'_, Arrival<'a>> {
+        self.0.iter_mut()
+    }
+}
 
 /// Room for the frames of one burst after another.
 #[derive(Debug)]
@@ -55,11 +124,10 @@ impl<'a> Frames<'a> {
     #[inline]
     pub fn keep(&mut self, length: usize) -> &'a mut [u8] {
         let rest = core::mem::take(&mut self.rest);
+        let Some((kept, rest)) = rest.split_at_mut_checked(length) else { return &mut [] };
         // The next frame begins at a line.
-        let end = length.next_multiple_of(64).min(rest.len());
-        let (kept, rest) = rest.split_at_mut(end);
-        self.rest = rest;
-        kept.get_mut(..length).unwrap_or_default()
+        self.rest = rest.get_mut(length.wrapping_neg() % 64..).unwrap_or_default();
+        kept
     }
 }
 
@@ -70,17 +138,17 @@ pub(super) fn announce<A: App>(
     engine: &mut Engine<A>,
     mut flows: Option<&mut Flows<A>>,
 ) {
-    for (number, Arrival { packet, .. }) in (0..).zip(burst) {
+    for (number, Arrival { packet, .. }) in (0..).zip(burst.iter()) {
         if let Some(flows) = &mut flows {
             flows.hint(number, A::Group::of(packet).ok().as_ref());
         }
         engine.app().hint(number, packet);
     }
-    for number in 0..burst.len() as u8 {
+    for (number, Arrival { packet, .. }) in (0..).zip(burst.iter()) {
         if let Some(flows) = &mut flows {
-            flows.guess(number);
+            flows.guess(number, A::Group::of(packet).ok().as_ref());
         }
-        engine.app().guess(number);
+        engine.app().guess(number, packet);
     }
 }
 

@@ -156,8 +156,8 @@ impl<A: App> Flows<A> {
 
     /// All packets of the burst are announced.
     #[inline]
-    pub fn guess(&mut self, number: u8) {
-        self.records.guess(number);
+    pub fn guess(&mut self, number: u8, group: Option<&A::Group>) {
+        self.records.guess(number, group);
     }
 
     /// The flow that a packet with this group key belongs to. A flow that had no packet for long is
@@ -253,7 +253,7 @@ impl<A: App> Flows<A> {
     /// The group key of the record with this number.
     #[inline]
     pub fn group(&self, number: u32) -> Option<A::Group> {
-        self.records.entry(number).map(|entry| entry.key)
+        self.records.entry(number).map(|entry| entry.key())
     }
 
     /// Takes the flow out, its entries too.

@@ -1,6 +1,6 @@
 //! The host's half of the protocol: it handles what the NIC passes on, and offers flows back.
 
-use super::burst::{ALONE, Burst, announce};
+use super::burst::{Burst, announce};
 use super::engine::{Engine, Ran};
 use super::flows::{Flows, Record, Stage};
 use super::{Outbox, ProtocolError, TICKETS};
@@ -129,44 +129,40 @@ impl<A: App> HostHalf<A> {
         burst: &mut Burst<'_>,
         out: &mut impl Outbox,
     ) -> Result<(), ProtocolError> {
-        let flows = if self.knows_flows() { Some(&mut self.flows) } else { None };
-        announce(burst, &mut self.engine, flows);
-        for (number, arrival) in (0..).zip(burst.iter_mut()) {
-            self.run(&arrival.stamp, &mut arrival.packet, number, out)?;
+        if self.incoming.is_some() && !burst.is_empty() {
+            return Err(ProtocolError::Unexpected(Message::PUNT));
+        }
+        // Only messages make known what was not.
+        if self.moving || !self.flows.is_empty() {
+            announce(burst, &mut self.engine, Some(&mut self.flows));
+            self.run_all::<true>(burst, out);
+        } else {
+            announce(burst, &mut self.engine, None);
+            self.run_all::<false>(burst, out);
         }
         Ok(())
     }
 
-    /// Handles a packet. An error when the NIC let it arrive amid the entries of a flow.
-    pub fn packet(
-        &mut self,
-        stamp: &Stamp,
-        frame: &mut [u8],
-        out: &mut impl Outbox,
-    ) -> Result<(), ProtocolError> {
-        self.run(stamp, &mut Packet::new(frame, stamp.meta), ALONE, out)
+    /// Runs the packets; `FLOWS` says whether it matters which flows they belong to.
+    #[inline(always)]
+    fn run_all<const FLOWS: bool>(&mut self, burst: &mut Burst<'_>, out: &mut impl Outbox) {
+        for (number, arrival) in (0..).zip(burst.iter_mut()) {
+            self.run::<FLOWS>(&arrival.stamp(), &mut arrival.packet, number, out);
+        }
+        self.report.packets += burst.len() as u64;
     }
 
-    /// Whether it matters which flow a packet belongs to.
-    #[inline]
-    fn knows_flows(&self) -> bool {
-        self.moving || !self.flows.is_empty()
-    }
-
-    #[inline]
-    fn run(
+    #[inline(always)]
+    fn run<const FLOWS: bool>(
         &mut self,
         stamp: &Stamp,
         packet: &mut Packet<'_>,
         ahead: u8,
         out: &mut impl Outbox,
-    ) -> Result<(), ProtocolError> {
-        if self.incoming.is_some() {
-            return Err(ProtocolError::Unexpected(Message::PUNT));
-        }
+    ) {
         self.now = self.now.max(stamp.meta.now);
         self.horizon = self.horizon.max(stamp.horizon);
-        let group = if self.knows_flows() { A::Group::of(packet).ok() } else { None };
+        let group = if FLOWS { A::Group::of(packet).ok() } else { None };
         let flow = group.and_then(|group| {
             self.flows.begin(stamp.meta.now, stamp.horizon, ahead);
             let app = self.engine.app();
@@ -182,7 +178,6 @@ impl<A: App> HostHalf<A> {
             ahead,
         };
         let ran = self.engine.run::<EveryState>(packet, visit);
-        self.report.packets += 1;
         let egress = match ran {
             Ran::Forward(Forward::Transmit) => Some(stamp.meta.port.opposite()),
             Ran::Forward(Forward::Redirect(port)) => Some(port),
@@ -196,7 +191,6 @@ impl<A: App> HostHalf<A> {
         {
             self.consider_offer(flow, out);
         }
-        Ok(())
     }
 
     /// Offers the flow to the NIC, if the plan lets it go there and it did not just come back.

@@ -144,7 +144,7 @@ impl<A: App> NicHalf<A> {
             Sides::Split => announce(burst, &mut self.engine, Some(&mut self.flows)),
         }
         for (number, arrival) in (0..).zip(burst.iter_mut()) {
-            self.one(&arrival.stamp, &mut arrival.packet, number, io);
+            self.one(&arrival.stamp(), &mut arrival.packet, number, io);
         }
     }
 

@@ -28,7 +28,7 @@ pub fn verify(packet: &Packet<'_>) -> bool {
     if matches!(layers.flow_fault, Fault::NotIp | Fault::Truncated | Fault::Malformed) {
         return false;
     }
-    let bytes = packet.frame.get(..layers.end).unwrap_or_default();
+    let bytes = packet.frame.get(..layers.end as usize).unwrap_or_default();
     let headers = [&layers.outer, &layers.inner];
     let headers_right = headers.iter().filter(|header| header.ip != 0).all(|header| {
         layers.version == Version::V6 || header_is_right(bytes, usize::from(header.ip))
@@ -127,6 +127,13 @@ impl Change {
     #[inline]
     #[must_use]
     pub const fn of_number(old: u16, new: u16) -> Self {
+        Self(!old as u64 + new as u64)
+    }
+
+    /// Likewise of 32 bits: of both halves.
+    #[inline]
+    #[must_use]
+    pub const fn of_word(old: u32, new: u32) -> Self {
         Self(!old as u64 + new as u64)
     }
 

@@ -1,7 +1,7 @@
 //! Who talks to whom: addresses, protocol, the five-tuple.
 
 use super::Packet;
-use super::layers::{ETHERTYPE_ARP, Header, PLAIN_UDP, Part, Version};
+use super::layers::{ETHERTYPE_ARP, Header, Layers, Part, Version, chunk, number};
 use crate::key::{Address, FiveTuple, protocol};
 use crate::verdict::Reason;
 
@@ -34,21 +34,8 @@ impl Packet<'_> {
     /// the first alone knows the ports) or `no-flow` (neither ports nor an identifier).
     #[inline(always)]
     pub fn flow(&self) -> Result<FiveTuple, Reason> {
-        if let Some(flow) = self.plain_flow() {
-            return Ok(flow);
-        }
-        self.parsed_flow()
-    }
-
-    /// The flow of any other packet.
-    #[inline(never)]
-    fn parsed_flow(&self) -> Result<FiveTuple, Reason> {
         self.layers.flow_fault.check()?;
-        if self.layers.inner.ip == 0 {
-            Ok(self.tuple(&self.layers.outer))
-        } else {
-            Ok(self.tuple(&self.layers.inner).reversed())
-        }
+        Ok(self.flow)
     }
 
     /// The packet's flow: another name for [`Self::flow`].
@@ -136,55 +123,64 @@ impl Packet<'_> {
         matches!((kind, hops), (133..=137, 255) | (130..=132 | 143, 1))
     }
 
-    /// The five-tuple of a packet whose headers stand where they mostly do: read without a check each.
-    #[inline(always)]
-    fn plain_flow(&self) -> Option<FiveTuple> {
-        let head: &[u8; PLAIN_UDP] = self.frame.first_chunk().filter(|_| self.layers.is_plain)?;
-        let four = |at: usize| Address::v4([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        let two = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
-        Some(FiveTuple {
-            source: four(26),
-            destination: four(30),
-            source_port: two(34),
-            destination_port: two(36),
-            protocol: head[23],
-        })
+    /// The address at one end of `header`.
+    #[inline]
+    fn address(&self, header: &Header, end: End) -> Address {
+        self.layers.address(self.frame, header, end)
+    }
+}
+
+impl Layers {
+    /// The flow, for the packet to keep. Without one, anything.
+    #[inline]
+    pub(super) fn flow(&self, frame: &[u8]) -> FiveTuple {
+        if self.inner.ip == 0 {
+            self.tuple(frame, &self.outer)
+        } else {
+            self.tuple(frame, &self.inner).reversed()
+        }
     }
 
-    /// The five-tuple as it stands in `header`, which has ports.
+    /// Whether one identifier stands for both ports of the flow.
     #[inline]
-    fn tuple(&self, header: &Header) -> FiveTuple {
+    pub(super) const fn shares_ports(&self) -> bool {
+        self.outer.identifier || self.inner.identifier
+    }
+
+    /// The five-tuple as it stands in `header`.
+    #[inline]
+    fn tuple(&self, frame: &[u8], header: &Header) -> FiveTuple {
+        let port = |at: usize| number(frame, at).unwrap_or(0);
         let at = usize::from(header.ports);
-        let source_port = self.read_u16(at);
         FiveTuple {
-            source: self.address(header, End::Source),
-            destination: self.address(header, End::Destination),
-            source_port,
-            destination_port: if header.identifier { source_port } else { self.read_u16(at + 2) },
+            source: self.address(frame, header, End::Source),
+            destination: self.address(frame, header, End::Destination),
+            source_port: port(at),
+            destination_port: port(if header.identifier { at } else { at + 2 }),
             protocol: header.protocol,
         }
     }
 
-    /// The address at one end of `header`.
+    /// The address at one end of `header`; zeros where the frame has none.
     #[inline]
-    fn address(&self, header: &Header, end: End) -> Address {
+    fn address(&self, frame: &[u8], header: &Header, end: End) -> Address {
         let at = self.address_at(header, end);
-        if self.layers.version == Version::V6 {
-            Address::v6(self.read(at))
+        if self.version == Version::V6 {
+            Address::v6(chunk(frame, at).copied().unwrap_or_default())
         } else {
-            Address::v4(self.read(at))
+            Address::v4(chunk(frame, at).copied().unwrap_or_default())
         }
     }
 
     /// Where that address stands.
     #[inline]
-    pub(super) fn address_at(&self, header: &Header, end: End) -> usize {
-        let place = match (self.layers.version, end) {
+    pub(super) const fn address_at(&self, header: &Header, end: End) -> usize {
+        let place = match (self.version, end) {
             (Version::V6, End::Source) => 8,
             (Version::V6, End::Destination) => 24,
             (_, End::Source) => 12,
             (_, End::Destination) => 16,
         };
-        usize::from(header.ip) + place
+        header.ip as usize + place
     }
 }

@@ -8,8 +8,11 @@
 //!
 //! Every step reads through [`chunk`], which checks; there is nothing to index past.
 
+use core::ops::Range;
+
 use super::{ip, transport};
 use crate::key::protocol::{TCP, UDP};
+use crate::key::{Address, FiveTuple};
 use crate::verdict::{Reason, reasons};
 
 /// Where the Ethernet header has its fields.
@@ -32,7 +35,7 @@ const ETHERTYPE_IPV6: u16 = 0x86dd;
 pub(super) const ETHERTYPE_ARP: u16 = 0x0806;
 
 /// The `N` bytes at `at`, if they are all there.
-#[inline]
+#[inline(always)]
 pub(super) fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
     bytes.get(at..at.checked_add(N)?)?.first_chunk()
 }
@@ -64,15 +67,23 @@ pub(super) enum Fault {
 
 impl Fault {
     /// The reason, unless there is none.
-    #[inline]
+    #[inline(always)]
     pub(super) const fn check(self) -> Result<(), Reason> {
         match self {
             Self::None => Ok(()),
-            Self::NotIp => Err(reasons::NotIp),
-            Self::Truncated => Err(reasons::Truncated),
-            Self::Malformed => Err(reasons::Malformed),
-            Self::Fragment => Err(reasons::Fragment),
-            Self::NoFlow => Err(reasons::NoFlow),
+            fault => Err(fault.reason()),
+        }
+    }
+
+    /// The reason; out of the way of packets that have none.
+    #[cold]
+    const fn reason(self) -> Reason {
+        match self {
+            Self::NotIp => reasons::NotIp,
+            Self::Truncated => reasons::Truncated,
+            Self::None | Self::Malformed => reasons::Malformed,
+            Self::Fragment => reasons::Fragment,
+            Self::NoFlow => reasons::NoFlow,
         }
     }
 }
@@ -132,12 +143,12 @@ pub(super) struct Layers {
     pub(super) outer: Header,
     /// The headers of the packet that an ICMP error quotes; [`Header::NONE`] otherwise.
     pub(super) inner: Header,
-    /// Where the transport's payload begins.
-    pub(super) payload: usize,
+    /// Where the transport's payload begins. Offsets fit 32 bits: lengths on the wire have 16.
+    pub(super) payload: u32,
     /// Where it ends.
-    pub(super) payload_end: usize,
+    pub(super) payload_end: u32,
     /// Where the IP packet ends.
-    pub(super) end: usize,
+    pub(super) end: u32,
     /// The Ethernet type behind the tags; 0 when the frame ends before it.
     pub(super) ethertype: u16,
     pub(super) version: Version,
@@ -172,9 +183,10 @@ impl Layers {
     /// What most frames are: IPv4 without options, not a fragment, carrying TCP or UDP, with no VLAN tag.
     /// `None` for all others; for these, what [`Self::parse`] gives.
     #[inline(always)]
-    pub(super) fn plain(frame: &[u8]) -> Option<Self> {
+    pub(super) fn plain(frame: &[u8]) -> Option<(Self, FiveTuple)> {
         let head: &[u8; PLAIN_UDP] = frame.first_chunk()?;
         let number = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+        let address = |at: usize| Address::v4([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let end = 14 + usize::from(number(16));
         let is_plain = number(ETHERTYPE) == ETHERTYPE_IPV4 && head[14] == 0x45;
         let is_whole = matches!(number(20), 0 | DONT_FRAGMENT) && end <= frame.len();
@@ -195,14 +207,22 @@ impl Layers {
             return None;
         }
         let outer = Header { ip: 14, transport: 34, ports: 34, sum, protocol, ..Header::NONE };
-        Some(Self {
+        let layers = Self {
             outer,
-            payload,
-            payload_end,
-            end,
+            payload: payload as u32,
+            payload_end: payload_end as u32,
+            end: end as u32,
             is_plain: true,
             ..Self::none(ETHERTYPE_IPV4, Version::V4, Fault::None)
-        })
+        };
+        let flow = FiveTuple {
+            source: address(26),
+            destination: address(30),
+            source_port: number(34),
+            destination_port: number(36),
+            protocol,
+        };
+        Some((layers, flow))
     }
 
     /// Parses a frame of any bytes.
@@ -220,13 +240,26 @@ impl Layers {
             Ok(found) => found,
             Err(fault) => return Self::none(ethertype, version, fault),
         };
-        let mut layers = Self { outer, end, ..Self::none(ethertype, version, Fault::None) };
+        let mut layers =
+            Self { outer, end: end as u32, ..Self::none(ethertype, version, Fault::None) };
         let packet = frame.get(..end).unwrap_or_default();
         match transport::parse(packet, &mut layers) {
             Ok(()) => {}
             Err(fault) => layers.flow_fault = fault,
         }
         layers
+    }
+
+    /// What the transport carries.
+    #[inline]
+    pub(super) const fn payload(&self) -> Range<usize> {
+        self.payload as usize..self.payload_end as usize
+    }
+
+    /// Notes where the transport's payload begins and ends.
+    #[inline]
+    pub(super) const fn set_payload(&mut self, begin: usize, end: usize) {
+        (self.payload, self.payload_end) = (begin as u32, end as u32);
     }
 }
 
@@ -288,10 +321,10 @@ mod tests {
                 frame[at] = byte;
             }
             for frame in [&frame[..], &frame[..length]] {
-                if let Some(plain) = Layers::plain(frame) {
-                    prop_assert!(plain.is_plain);
-                    let plain = std::format!("{:?}", Layers { is_plain: false, ..plain });
-                    prop_assert_eq!(plain, std::format!("{:?}", Layers::parse(frame)));
+                if let Some((plain, flow)) = Layers::plain(frame) {
+                    let parsed = Layers { is_plain: true, ..Layers::parse(frame) };
+                    prop_assert_eq!(flow, parsed.flow(frame));
+                    prop_assert_eq!(std::format!("{plain:?}"), std::format!("{parsed:?}"));
                 }
             }
         }

@@ -22,12 +22,14 @@ mod crc32c;
 mod flow;
 mod ip;
 mod layers;
+mod plain;
 mod rewrite;
 mod tcp;
 mod transport;
 
 use core::fmt;
 
+use crate::key::FiveTuple;
 use crate::verdict::Reason;
 use crate::verdict::reasons::Truncated;
 use layers::{Layers, Version};
@@ -70,18 +72,40 @@ pub struct Packet<'a> {
     // setters write only fields that the parse does not go by.
     frame: &'a mut [u8],
     layers: Layers,
-    meta: Meta,
+    /// Read once, since all ask for it; the setters keep it right. Means nothing beside a fault of
+    /// the layers.
+    flow: FiveTuple,
+    time: u64,
+    now: u64,
+    port: Port,
 }
 
 impl<'a> Packet<'a> {
     /// Parses `frame`. Any bytes will do: what does not parse is told by the getters.
     #[inline(always)]
     pub fn new(frame: &'a mut [u8], meta: Meta) -> Self {
-        // Two places where it is made, so that the common one writes each field once, where it stays.
+        Self::plain(frame, meta).unwrap_or_else(|frame| Self::parsed(frame, meta))
+    }
+
+    /// The packet of a frame as most are, see [`Layers::plain`]; other frames are given back.
+    ///
+    /// By itself, so that who makes many writes each field once, where it stays.
+    #[inline(always)]
+    pub(crate) fn plain(frame: &'a mut [u8], meta: Meta) -> Result<Self, &'a mut [u8]> {
+        let Meta { time, now, port } = meta;
         match Layers::plain(frame) {
-            Some(layers) => Self { frame, layers, meta },
-            None => Self { layers: Layers::parse(frame), frame, meta },
+            Some((layers, flow)) => Ok(Self { frame, layers, flow, time, now, port }),
+            None => Err(frame),
         }
+    }
+
+    /// The packet of any frame.
+    #[inline(always)]
+    pub(crate) fn parsed(frame: &'a mut [u8], meta: Meta) -> Self {
+        let Meta { time, now, port } = meta;
+        let layers = Layers::parse(frame);
+        let flow = layers.flow(frame);
+        Self { frame, layers, flow, time, now, port }
     }
 }
 
@@ -108,25 +132,31 @@ impl Packet<'_> {
     /// The packet's own time stamp, in nanoseconds.
     #[inline]
     pub const fn time(&self) -> u64 {
-        self.meta.time
+        self.time
     }
 
     /// The run's time, in nanoseconds; never runs backwards.
     #[inline]
     pub const fn now(&self) -> u64 {
-        self.meta.now
+        self.now
     }
 
     /// Where the packet came in.
     #[inline]
     pub const fn port(&self) -> Port {
-        self.meta.port
+        self.port
+    }
+
+    /// All that is known of the packet beside its bytes.
+    #[inline(always)]
+    pub(crate) const fn meta(&self) -> Meta {
+        Meta { time: self.time, now: self.now, port: self.port }
     }
 
     /// Whether the packet came in at the inside port.
     #[inline]
     pub const fn from_inside(&self) -> bool {
-        self.meta.port.0 == Port::INSIDE.0
+        self.port.0 == Port::INSIDE.0
     }
 
     /// Whether the frame says it carries IP, well-formed or not.
@@ -152,7 +182,7 @@ impl Packet<'_> {
     /// and of a transport that Cora does not read. Empty when the headers don't parse.
     #[inline]
     pub fn payload(&self) -> &[u8] {
-        self.frame.get(self.layers.payload..self.layers.payload_end).unwrap_or_default()
+        self.frame.get(self.layers.payload()).unwrap_or_default()
     }
 
     /// The Ethernet address that the frame comes from.

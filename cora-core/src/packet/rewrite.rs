@@ -30,13 +30,13 @@ impl Packet<'_> {
     ///
     /// Refused when the headers don't parse, and then nothing has changed; possible for fragments
     /// and for transports without ports.
-    #[inline]
+    #[inline(always)]
     pub fn set_source(&mut self, address: Address) -> Result<(), Reason> {
         self.set_address(End::Source, address)
     }
 
     /// Makes the packet go to `address`; otherwise as [`Self::set_source`].
-    #[inline]
+    #[inline(always)]
     pub fn set_destination(&mut self, address: Address) -> Result<(), Reason> {
         self.set_address(End::Destination, address)
     }
@@ -46,13 +46,13 @@ impl Packet<'_> {
     ///
     /// Refused with the reason that [`Self::flow`] gives when the packet has no ports, and then
     /// nothing has changed.
-    #[inline]
+    #[inline(always)]
     pub fn set_source_port(&mut self, port: u16) -> Result<(), Reason> {
         self.set_port(End::Source, port)
     }
 
     /// Makes the flow's destination port `port`; otherwise as [`Self::set_source_port`].
-    #[inline]
+    #[inline(always)]
     pub fn set_destination_port(&mut self, port: u16) -> Result<(), Reason> {
         self.set_port(End::Destination, port)
     }
@@ -97,13 +97,26 @@ impl Packet<'_> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn set_address(&mut self, end: End, address: Address) -> Result<(), Reason> {
+        if self.layers.is_plain && address.is_v4() {
+            self.readdress_plain(end, address);
+            return Ok(());
+        }
+        self.set_any_address(end, address)
+    }
+
+    #[inline(never)]
+    fn set_any_address(&mut self, end: End, address: Address) -> Result<(), Reason> {
         self.rewritable()?;
         match (self.layers.version, address.as_v4()) {
             (Version::V4, Some(octets)) => self.readdress(end, &octets),
             (Version::V6, None) => self.readdress(end, &address.octets()),
             _ => return Err(Malformed),
+        }
+        match end {
+            End::Source => self.flow.source = address,
+            End::Destination => self.flow.destination = address,
         }
         Ok(())
     }
@@ -139,7 +152,7 @@ impl Packet<'_> {
         new: &[u8; N],
         within: Change,
     ) -> Change {
-        let address = self.replace(self.address_at(&header, end), new);
+        let address = self.replace(self.layers.address_at(&header, end), new);
         let mut all = address;
         if self.layers.version == Version::V4 {
             all = all.and(self.apply(usize::from(header.ip) + V4_CHECKSUM, address));
@@ -150,17 +163,31 @@ impl Packet<'_> {
         all.and(self.apply_transport(header, covered))
     }
 
-    #[inline]
+    #[inline(always)]
     fn set_port(&mut self, end: End, port: u16) -> Result<(), Reason> {
+        if self.layers.is_plain {
+            self.set_plain_port(end, port);
+            return Ok(());
+        }
+        self.set_any_port(end, port)
+    }
+
+    #[inline(never)]
+    fn set_any_port(&mut self, end: End, port: u16) -> Result<(), Reason> {
         self.layers.flow_fault.check()?;
         let Header { ip: inner, .. } = self.layers.inner;
         if inner == 0 {
-            let outer = self.layers.outer;
-            self.readdress_port(outer, end, port);
-            return Ok(());
+            self.readdress_port(self.layers.outer, end, port);
+        } else {
+            let within = self.readdress_port(self.layers.inner, end.opposite(), port);
+            self.apply_transport(self.layers.outer, within);
         }
-        let within = self.readdress_port(self.layers.inner, end.opposite(), port);
-        self.apply_transport(self.layers.outer, within);
+        if end == End::Source || self.layers.shares_ports() {
+            self.flow.source_port = port;
+        }
+        if end == End::Destination || self.layers.shares_ports() {
+            self.flow.destination_port = port;
+        }
         Ok(())
     }
 
@@ -181,7 +208,7 @@ impl Packet<'_> {
     /// the quote seldom holds all that it covers.
     fn apply_crc32c(&mut self, header: Header, place: usize, difference: u16) {
         let at = usize::from(header.transport);
-        let length = self.layers.end.saturating_sub(at + place);
+        let length = (self.layers.end as usize).saturating_sub(at + place);
         let sum = at + crc32c::PLACE;
         let old = u32::from_le_bytes(self.read(sum));
         let new = old ^ crc32c::change(&difference.to_be_bytes(), length);
@@ -215,7 +242,7 @@ impl Packet<'_> {
             // zero, which an update can't tell.
             protocol::ICMP
                 if bytes(transport, sum)
-                    .chain(bytes(sum + 2, self.layers.end))
+                    .chain(bytes(sum + 2, self.layers.end as usize))
                     .all(|byte| *byte == 0) =>
             {
                 0xffff

@@ -130,7 +130,7 @@ impl Packet<'_> {
             flags: TcpFlags(flags),
             window: u16::from_be_bytes([w0, w1]),
             header_len: (offset >> 4) * 4,
-            payload_len: (layers.payload_end - layers.payload) as u32,
+            payload_len: layers.payload_end - layers.payload,
         })
     }
 }

@@ -61,8 +61,7 @@ pub(super) fn parse(packet: &[u8], layers: &mut Layers) -> Result<(), Fault> {
         Part::Later => Some(Fault::Fragment),
     };
     if let Some(fault) = fault {
-        layers.payload = at;
-        layers.payload_end = packet.len();
+        layers.set_payload(at, packet.len());
         return Err(fault);
     }
     find_checksum(packet, layers)?;
@@ -72,14 +71,12 @@ pub(super) fn parse(packet: &[u8], layers: &mut Layers) -> Result<(), Fault> {
         (_, SCTP) => (at + sctp(packet, at)?, packet.len()),
         (Version::V4, ICMP) | (Version::V6, ICMPV6) => return icmp(packet, at, layers),
         _ => {
-            layers.payload = at;
-            layers.payload_end = packet.len();
+            layers.set_payload(at, packet.len());
             return Err(Fault::NoFlow);
         }
     };
     layers.outer.ports = at as u16;
-    layers.payload = payload;
-    layers.payload_end = end;
+    layers.set_payload(payload, end);
     Ok(())
 }
 
@@ -133,8 +130,7 @@ fn sctp(packet: &[u8], at: usize) -> Result<usize, Fault> {
 #[inline]
 fn icmp(packet: &[u8], at: usize, layers: &mut Layers) -> Result<(), Fault> {
     let fixed: &[u8; ICMP_HEADER] = chunk(packet, at).ok_or(Fault::Truncated)?;
-    layers.payload = at + ICMP_HEADER;
-    layers.payload_end = packet.len();
+    layers.set_payload(at + ICMP_HEADER, packet.len());
     match Message::of(layers.version, fixed[0]) {
         Message::Query => {
             layers.outer.ports = (at + ICMP_IDENTIFIER) as u16;

@@ -8,6 +8,8 @@ use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
+use crate::prefetch::{prefetch, prefetch_both};
+
 /// A cache line: the unit in which memory is supplied, so that every piece starts on its own line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
@@ -205,6 +207,17 @@ impl<T: 'static> Arena<T> {
         // values that are never dropped; while `self` is borrowed nobody writes one, but through cells of
         // its own, which the cells of `room` allow.
         Some(unsafe { &*place.cast::<T>() })
+    }
+
+    /// Asks for the value with this number: its line, or the first two.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, number: u32) {
+        let Some(value) = self.get(number) else { return };
+        if Self::STRIDE == Line::BYTES {
+            prefetch(value);
+        } else {
+            prefetch_both(value);
+        }
     }
 
     /// The value with this number.

@@ -148,9 +148,10 @@ pub trait Home {
         let _ = (number, packet);
     }
 
-    /// All packets of the burst are announced by [`Self::hint`]: the second step of looking up ahead.
-    fn guess(&mut self, number: u8) {
-        let _ = number;
+    /// All packets of the burst are announced by [`Self::hint`]: the second step of looking up ahead,
+    /// with the same packets.
+    fn guess(&mut self, number: u8, packet: &Packet<'_>) {
+        let _ = (number, packet);
     }
 
     /// Called once before the packet's handlers.

@@ -1,7 +1,7 @@
 //! Both halves in one process, and a scheduler that decides who goes next.
 
 use cora_core::message::{Message, Report};
-use cora_core::migration::{Arrival, Burst, HostHalf, NicHalf};
+use cora_core::migration::{Burst, HostHalf, NicHalf};
 
 use crate::apps::SimApp;
 use crate::link::{NicEnds, Ring, Sabotage};
@@ -120,8 +120,10 @@ impl<'a, A: SimApp> Sim<'a, A> {
         let packets = self.case.packets.iter().skip(self.fed).take(1 + self.fed % 5);
         let mut frames: Vec<_> = packets.cloned().collect();
         self.fed += frames.len();
-        let mut burst: Burst<'_> =
-            frames.iter_mut().map(|(stamp, frame)| Arrival::new(*stamp, frame)).collect();
+        let mut burst = Burst::new();
+        for (stamp, frame) in &mut frames {
+            burst.push(*stamp, frame);
+        }
         let mut ends = NicEnds { punt: &mut self.punt, wire: &mut self.results };
         self.nic.burst(&mut burst, &mut ends);
         Ok(())
@@ -133,11 +135,11 @@ impl<'a, A: SimApp> Sim<'a, A> {
             let (stamp, frame) = Message::decode_frame(kind, &mut bytes).ok_or("no packet")?;
             let mut next = self.punt.pop_if(Message::PUNT).map(|(_, bytes)| bytes);
             let mut burst = Burst::new();
-            let _ = burst.push(Arrival::new(stamp, frame));
+            burst.push(stamp, frame);
             if let Some((stamp, frame)) =
                 next.as_mut().and_then(|bytes| Message::decode_frame(Message::PUNT, bytes))
             {
-                let _ = burst.push(Arrival::new(stamp, frame));
+                burst.push(stamp, frame);
             }
             self.host.burst(&mut burst, &mut self.back)
         } else {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use cora_core::key::{FiveTuple, protocol};
 use cora_core::message::{Message, Stamp};
-use cora_core::migration::{HostHalf, Outbox};
+use cora_core::migration::{Burst, HostHalf, Outbox};
 use cora_core::packet::{Meta, Port};
 
 use crate::apps::{IDLE, SimApp};
@@ -61,7 +61,9 @@ pub fn make<A: SimApp>(seed: u64, count: u32) -> Case {
         let (stamp, frame) = source.next(number, &left);
         packets.push((stamp, frame.clone()));
         let mut out = Collect(&mut expected, &mut left);
-        host.packet(&stamp, &mut { frame }, &mut out).expect("no protocol without a NIC");
+        let (mut frame, mut burst) = (frame, Burst::new());
+        burst.push(stamp, &mut frame);
+        host.burst(&mut burst, &mut out).expect("no protocol without a NIC");
     }
     expected.count(&host.engine().outcomes);
     let now = host.now();

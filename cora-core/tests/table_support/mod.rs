@@ -26,6 +26,15 @@ impl Plain for Small {
 }
 
 impl Key for Small {
+    type Packed = Self;
+    #[inline]
+    fn pack(&self) -> Self {
+        *self
+    }
+    #[inline]
+    fn unpack(packed: &Self) -> Self {
+        *packed
+    }
     fn of(_: &Packet<'_>) -> Result<Self, Reason> {
         Err(reasons::NoFlow)
     }

@@ -10,7 +10,6 @@ use super::entry::NONE;
 use super::raw::RawTable;
 use crate::key::Key;
 use crate::plain::Plain;
-use crate::prefetch::prefetch_both;
 
 /// Most packets of a burst.
 pub const BURST: usize = 32;
@@ -20,42 +19,52 @@ pub const ALONE: u8 = u8::MAX;
 
 /// What is known ahead of one packet.
 #[derive(Clone, Copy, Debug)]
-struct Hint<K> {
-    key: Option<K>,
+struct Hint {
     hash: u64,
+    /// The line of the index where its look-up begins.
+    home: u32,
     /// The entry that it may find.
     entry: u32,
 }
 
+impl Hint {
+    /// No key is announced for the packet.
+    const NONE: Self = Self { hash: 0, home: 0, entry: NONE };
+}
+
+/// In place of an entry: the key's home line names none. Then the key itself is kept.
+const MISSED: u32 = NONE - 1;
+
 /// What is known ahead of each packet of the burst.
 #[derive(Debug)]
 pub(super) struct Ahead<K> {
-    hints: [Hint<K>; BURST],
+    hints: [Hint; BURST],
+    /// The keys of those that [`MISSED`]: what finds its entry need not be hashed again.
+    missed: [Option<K>; BURST],
     /// The packet whose turn it is.
     packet: u8,
-    /// The entry that it may find.
+    /// The entry that it may find; no entry at all, if there is none.
     pub(super) entry: u32,
 }
 
 impl<K: Key> Ahead<K> {
-    pub(super) const NOTHING: Self = Self {
-        hints: [Hint { key: None, hash: 0, entry: NONE }; BURST],
-        packet: ALONE,
-        entry: NONE,
-    };
+    pub(super) const NOTHING: Self =
+        Self { hints: [Hint::NONE; BURST], missed: [None; BURST], packet: ALONE, entry: NONE };
 
     /// This packet's turn has come.
-    #[inline]
+    #[inline(always)]
     pub(super) fn turn(&mut self, packet: u8) {
         self.packet = packet;
         self.entry = self.hints.get(usize::from(packet)).map_or(NONE, |hint| hint.entry);
     }
 
-    /// The hash of the key, if it is the one that was announced for this packet.
+    /// The hash of the key, if it was announced for this packet and missed. Asked between turns, too: then
+    /// for whichever packet has that number.
     #[inline]
     pub(super) fn hash_of(&self, key: &K) -> Option<u64> {
-        let hint = self.hints.get(usize::from(self.packet))?;
-        (hint.key.as_ref() == Some(key)).then_some(hint.hash)
+        let packet = usize::from(self.packet);
+        let hint = self.hints.get(packet).filter(|hint| hint.entry == MISSED)?;
+        (self.missed.get(packet)?.as_ref() == Some(key)).then_some(hint.hash)
     }
 }
 
@@ -64,23 +73,25 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline(always)]
     pub fn hint(&mut self, packet: u8, key: Option<&K>) {
         let Some(hint) = self.ahead.hints.get_mut(usize::from(packet)) else { return };
-        let hash = key.map_or(0, |key| self.hasher.hash(&key.words()));
-        *hint = Hint { key: key.copied(), hash, entry: NONE };
-        self.index.prefetch(hash);
+        let Some(key) = key else {
+            *hint = Hint::NONE;
+            return;
+        };
+        let hash = self.hasher.hash(&key.words());
+        *hint = Hint { hash, home: self.index.prefetch(hash), entry: NONE };
     }
 
-    /// Looks an announced key up, as far as one line of the index tells.
+    /// Looks the announced key up, as far as one line of the index tells.
     #[inline(always)]
-    pub fn guess(&mut self, packet: u8) {
+    pub fn guess(&mut self, packet: u8, key: Option<&K>) {
         let Some(hint) = self.ahead.hints.get_mut(usize::from(packet)) else { return };
-        if hint.key.is_none() {
-            return;
-        }
-        if let Some(number) = self.index.guess(hint.hash)
-            && let Some(entry) = self.entries.get(number)
-        {
-            prefetch_both(entry);
+        let Some(key) = key else { return };
+        if let Some(number) = self.index.guess(hint.home, hint.hash) {
+            self.entries.prefetch(number);
             hint.entry = number;
+        } else if let Some(missed) = self.ahead.missed.get_mut(usize::from(packet)) {
+            hint.entry = MISSED;
+            *missed = Some(*key);
         }
     }
 }

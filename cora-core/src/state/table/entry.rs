@@ -2,19 +2,20 @@
 
 use core::cell::Cell;
 
+use crate::key::Key;
+
 /// In place of an entry's number: none.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// An entry, as far as a hit reads it.
 #[derive(Debug)]
-pub struct Entry<K, V> {
+pub struct Entry<K: Key, V> {
     /// When a packet last found it (ns of packet time). A cell, for being read counts as use. In a free
     /// entry, the number of the next free one.
     pub used: Cell<u64>,
     /// What the program keeps.
     pub value: V,
-    /// The key it was inserted under.
-    pub key: K,
+    pub(super) key: K::Packed,
     pub(super) facts: Facts,
     /// The wheel slot that it hangs in, if it does.
     pub(super) wheel_slot: u8,
@@ -53,7 +54,13 @@ impl Facts {
     }
 }
 
-impl<K, V> Entry<K, V> {
+impl<K: Key, V> Entry<K, V> {
+    /// The key it was inserted under.
+    #[inline(always)]
+    pub fn key(&self) -> K {
+        K::unpack(&self.key)
+    }
+
     /// Whether keys find it.
     #[inline]
     pub(super) const fn is_alive(&self) -> bool {

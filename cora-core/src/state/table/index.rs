@@ -74,19 +74,21 @@ impl Index {
         if sum >= at { sum - at } else { sum + self.lines.len() - at }
     }
 
-    /// Asks for the line where a look-up of this hash begins.
-    #[inline]
-    pub(super) fn prefetch(&self, hash: u64) {
-        if let Some(line) = self.lines.get(self.home(hash)) {
+    /// Asks for the line where a look-up of this hash begins, and says which it is.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, hash: u64) -> u32 {
+        let home = self.home(hash);
+        if let Some(line) = self.lines.get(home) {
             prefetch(line);
         }
+        home as u32
     }
 
-    /// An entry that a look-up of this hash may find, from the home line alone. If it may have to go on
+    /// An entry that a look-up of this hash may find, from its home line alone. If it may have to go on
     /// to the second line, asks for that.
-    #[inline]
-    pub(super) fn guess(&self, hash: u64) -> Option<u32> {
-        let (home, mark) = (self.home(hash), mark(hash));
+    #[inline(always)]
+    pub(super) fn guess(&self, home: u32, hash: u64) -> Option<u32> {
+        let (home, mark) = (home as usize, mark(hash));
         let words = self.lines.get(home)?.words();
         let matches = matches(words, mark);
         if matches != 0 {

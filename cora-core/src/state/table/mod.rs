@@ -109,7 +109,7 @@ impl<S: Keyed> Table<S> {
     pub const ENTRY_BYTES: usize = RawTable::<S::Key, S>::bytes(Self::SHAPE) / S::CAPACITY as usize;
 
     /// The entry with this key (or reply key).
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, key: &S::Key) -> Option<&S> {
         self.raw.get(key)
     }
@@ -121,13 +121,13 @@ impl<S: Keyed> Table<S> {
     }
 
     /// The entry with this key (or reply key), to change.
-    #[inline]
+    #[inline(always)]
     pub fn get_mut(&mut self, key: &S::Key) -> Option<&mut S> {
         self.raw.find_mut(key).map(|(_, value)| value)
     }
 
     /// The entry with this key, to change, and which of its keys this is.
-    #[inline]
+    #[inline(always)]
     pub fn find_mut(&mut self, key: &S::Key) -> Option<(Direction, &mut S)> {
         self.raw.find_mut(key)
     }
@@ -197,8 +197,8 @@ impl<S: Keyed> Home for Table<S> {
     }
 
     #[inline(always)]
-    fn guess(&mut self, number: u8) {
-        self.raw.guess(number);
+    fn guess(&mut self, number: u8, packet: &Packet<'_>) {
+        self.raw.guess(number, <S::Key as Key>::of(packet).ok().as_ref());
     }
 
     #[inline(always)]

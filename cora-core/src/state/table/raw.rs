@@ -30,10 +30,7 @@ pub struct Shape {
 
 /// A table of fixed capacity in supplied memory.
 #[derive(Debug)]
-pub struct RawTable<K, V: 'static>
-where
-    K: 'static,
-{
+pub struct RawTable<K: Key, V: 'static> {
     pub(super) shape: Shape,
     pub(super) hasher: FlowHasher,
     pub(super) index: Index,
@@ -106,7 +103,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// The value with this key.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, key: &K) -> Option<&V> {
         let entry = self.entries.get(self.find(key)?.0)?;
         if self.expired(entry) {
@@ -117,11 +114,11 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// The value with this key, to change, and which of its entry's keys this is.
-    #[inline]
+    #[inline(always)]
     pub fn find_mut(&mut self, key: &K) -> Option<(Direction, &mut V)> {
         let (number, direction) = match self.guessed(key) {
             Some(direction) => (self.ahead.entry, direction),
-            None => self.find_unexpired(self.hash(key), key)?,
+            None => self.find_unguessed(key)?,
         };
         if self.visit.undo && !self.note_change(number) {
             return None;
@@ -133,6 +130,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     /// Puts an entry in; an entry with the same keys is overwritten, one with the same key but another
     /// reply key makes room. When it fails, nothing has changed.
+    #[inline(never)]
     pub fn insert(&mut self, key: K, reply: Option<K>, value: V) -> Result<(), InsertError> {
         let reply = reply.unwrap_or(key);
         let hash = self.hash(&key);
@@ -256,9 +254,16 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
+    /// The entry that the key finds, where the look-up ahead found none. By itself, so that the common way
+    /// keeps its registers.
+    #[inline(never)]
+    fn find_unguessed(&mut self, key: &K) -> Option<(u32, Direction)> {
+        self.find_unexpired(self.hash(key), key)
+    }
+
     /// Whether the entry that was looked up ahead is there, unexpired, and has the key; and which of its
     /// keys this is.
-    #[inline]
+    #[inline(always)]
     fn guessed(&self, key: &K) -> Option<Direction> {
         let guess = self.ahead.entry;
         let entry = self.entries.get(guess)?;
@@ -290,30 +295,35 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Whether the key is one of the entry's, and which.
-    #[inline]
+    #[inline(always)]
     fn is(&self, number: u32, entry: &Entry<K, V>, key: &K) -> Option<Direction> {
-        if entry.key == *key {
+        if entry.key() == *key {
             return Some(Direction::Original);
         }
-        let is_reply = if entry.facts.has(Facts::REVERSED) {
-            entry.key.reply().as_ref() == Some(key)
+        self.is_reply(number, entry, key).then_some(Direction::Reply)
+    }
+
+    /// Whether the key is the entry's reply key. By itself for the sake of registers.
+    #[inline(never)]
+    fn is_reply(&self, number: u32, entry: &Entry<K, V>, key: &K) -> bool {
+        if entry.facts.has(Facts::REVERSED) {
+            entry.key().reply().as_ref() == Some(key)
         } else {
             entry.facts.has(Facts::OWN_REPLY) && self.replies.get(number) == Some(key)
-        };
-        is_reply.then_some(Direction::Reply)
+        }
     }
 
     /// The entry's reply key; the key itself when it has none.
     #[inline]
     pub(super) fn reply_of(&self, number: u32, entry: &Entry<K, V>) -> K {
         let reply = if entry.facts.has(Facts::REVERSED) {
-            entry.key.reply()
+            entry.key().reply()
         } else if entry.facts.has(Facts::OWN_REPLY) {
             self.replies.get(number).copied()
         } else {
             None
         };
-        reply.unwrap_or(entry.key)
+        reply.unwrap_or(entry.key())
     }
 
     /// The entry that the key finds; one that has expired is freed instead.
@@ -324,7 +334,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     fn has_keys(&self, number: u32, key: &K, reply: &K) -> bool {
         self.entries.get(number).is_some_and(|entry| {
-            let its = (entry.key, self.reply_of(number, entry));
+            let its = (entry.key(), self.reply_of(number, entry));
             its == (*key, *reply) || its == (*reply, *key)
         })
     }
@@ -366,7 +376,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         if facts == Facts::OWN_REPLY {
             self.keep_reply(number, reply);
         }
-        let mut entry = Entry { key, used: Cell::new(used), value, facts, wheel_slot: 0 };
+        let mut entry =
+            Entry { key: key.pack(), used: Cell::new(used), value, facts, wheel_slot: 0 };
         if let Some(free) = self.entries.get_mut(number) {
             self.free = free.used.get() as u32;
             if free.facts.has(Facts::HUNG) {
@@ -412,7 +423,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// Lets keys find a hidden entry again.
     pub(super) fn show_again(&mut self, number: u32) {
         let Some(entry) = self.entries.get(number) else { return };
-        let (hash, used) = (self.hash(&entry.key), entry.used.get());
+        let (hash, used) = (self.hash(&entry.key()), entry.used.get());
         // The places that its keys had are free again, so there is room.
         let _ = self.show(number, hash);
         self.hang(number, used);
@@ -428,7 +439,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     /// Lets keys find the entry no more.
     fn hide(&mut self, number: u32) {
-        let Some(hash) = self.entry(number).map(|entry| self.hash(&entry.key)) else { return };
+        let Some(hash) = self.entry(number).map(|entry| self.hash(&entry.key())) else { return };
         self.index.remove(hash, number);
         if let Some(hash) = self.second_hash(number) {
             self.index.remove(hash, number);

@@ -105,8 +105,9 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
         self.each_of(flow, &mut |number| {
             let Some(entry) = self.entry(number) else { return };
             let reply = self.reply_of(number, entry);
-            visit(&entry.key.words());
-            if reply != entry.key {
+            let key = entry.key();
+            visit(&key.words());
+            if reply != key {
                 visit(&reply.words());
             }
         });

@@ -26,7 +26,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     pub(super) fn whole(&self, number: u32, entry: &Entry<K, V>) -> Whole<K, V> {
         let reply = self.reply_of(number, entry);
-        Whole { key: entry.key, reply, used: entry.used.get(), value: entry.value }
+        Whole { key: entry.key(), reply, used: entry.used.get(), value: entry.value }
     }
 
     /// Encodes an entry: keys, time of last use, value.
