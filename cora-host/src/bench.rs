@@ -61,7 +61,7 @@ impl Traffic {
         &self,
         from: usize,
         buffer: &mut [u8],
-        mut run: impl FnMut(&mut Burst<'_>) -> Result<(), RunError>,
+        half: &mut impl Runs,
     ) -> Result<(), RunError> {
         let (before, frames) = self.frames.split_at(from.min(self.frames.len()));
         let begin: usize = before.iter().map(|frame| frame.length as usize).sum();
@@ -79,9 +79,9 @@ impl Traffic {
                 let meta = Meta { time, now: time, port };
                 let stamp = Stamp { meta, number: 0, horizon: time, egress: port };
                 // There is room: the loop's condition.
-                burst.push(stamp, frames.keep(frame.len()));
+                half.receive(&mut burst, stamp, frames.keep(frame.len()));
             }
-            run(&mut burst)?;
+            half.run(&mut burst)?;
         }
         Ok(())
     }
@@ -101,38 +101,72 @@ pub(crate) fn bench<A: App>(
     let mut app = seeded.app::<A>()?;
     configure(&mut app, configurations)?;
     let mut out = 0_u64;
-    let mut direct = Direct { leave: |_: &Stamp, _: Port, _: &[u8]| out += 1 };
+    let out = Direct { leave: |_: &Stamp, _: Port, _: &[u8]| out += 1 };
     match half {
         Half::Host => {
             let mut memory = seeded.memory(HostHalf::bytes(&mut app))?;
-            let mut host = HostHalf::create(app, &mut memory, false).map_err(RunError::Memory)?;
-            passes(&traffic, warm, |burst| Ok(host.burst(burst, &mut direct)?))
+            let half = HostHalf::create(app, &mut memory, false).map_err(RunError::Memory)?;
+            passes(&traffic, warm, &mut Host { half, out })
         }
         Half::Nic => {
             let mut memory = seeded.memory(NicHalf::bytes(&mut app))?;
-            let mut nic = NicHalf::create(app, &mut memory).map_err(RunError::Memory)?;
-            passes(&traffic, warm, |burst| {
-                nic.burst(burst, &mut direct);
-                Ok(())
-            })
+            let half = NicHalf::create(app, &mut memory).map_err(RunError::Memory)?;
+            passes(&traffic, warm, &mut Nic { half, out })
         }
     }
 }
 
-fn passes(
-    traffic: &Traffic,
-    warm: usize,
-    mut run: impl FnMut(&mut Burst<'_>) -> Result<(), RunError>,
-) -> Result<(), RunError> {
+/// A half that takes bursts of packets in.
+trait Runs {
+    fn receive<'a>(&mut self, burst: &mut Burst<'a>, stamp: Stamp, frame: &'a mut [u8]) -> bool;
+    fn run(&mut self, burst: &mut Burst<'_>) -> Result<(), RunError>;
+}
+
+struct Host<A: App, F> {
+    half: HostHalf<A>,
+    out: Direct<F>,
+}
+
+impl<A: App, F: FnMut(&Stamp, Port, &[u8])> Runs for Host<A, F> {
+    #[inline(always)]
+    fn receive<'a>(&mut self, burst: &mut Burst<'a>, stamp: Stamp, frame: &'a mut [u8]) -> bool {
+        self.half.receive(burst, stamp, frame)
+    }
+
+    #[inline(always)]
+    fn run(&mut self, burst: &mut Burst<'_>) -> Result<(), RunError> {
+        Ok(self.half.burst(burst, &mut self.out)?)
+    }
+}
+
+struct Nic<A: App, F> {
+    half: NicHalf<A>,
+    out: Direct<F>,
+}
+
+impl<A: App, F: FnMut(&Stamp, Port, &[u8])> Runs for Nic<A, F> {
+    #[inline(always)]
+    fn receive<'a>(&mut self, burst: &mut Burst<'a>, stamp: Stamp, frame: &'a mut [u8]) -> bool {
+        self.half.receive(burst, stamp, frame)
+    }
+
+    #[inline(always)]
+    fn run(&mut self, burst: &mut Burst<'_>) -> Result<(), RunError> {
+        self.half.burst(burst, &mut self.out);
+        Ok(())
+    }
+}
+
+fn passes(traffic: &Traffic, warm: usize, half: &mut impl Runs) -> Result<(), RunError> {
     let mut buffer = vec![0; BURST_BYTES];
-    traffic.replay(0, &mut buffer, &mut run)?;
+    traffic.replay(0, &mut buffer, half)?;
     let failed = |cause| RunError::System { what: "standard input and output", cause };
     let mut output = std::io::stdout();
     writeln!(output, "ready").map_err(failed)?;
     for line in std::io::stdin().lock().lines() {
         line.map_err(failed)?;
         let start = ThreadTime::now();
-        traffic.replay(warm, &mut buffer, &mut run)?;
+        traffic.replay(warm, &mut buffer, half)?;
         let ns = start.elapsed().as_nanos();
         let packets = traffic.frames.len().saturating_sub(warm);
         writeln!(output, "{{\"packets\":{packets},\"ns\":{ns}}}").map_err(failed)?;

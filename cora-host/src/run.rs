@@ -127,7 +127,7 @@ fn without_nic<A: App>(
             let Some(room) = frames.room() else { break };
             let Some((stamp, length)) = source.next(room)? else { break };
             // There is room: the loop's condition.
-            burst.push(stamp, frames.keep(length));
+            half.receive(&mut burst, stamp, frames.keep(length));
         }
         if burst.is_empty() {
             break;

@@ -12,7 +12,6 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     pub fn begin(&mut self, visit: Visit) {
         self.visit = visit;
         self.ahead.turn(visit.ahead);
-        self.journal.clear();
         if self.wheel.is_due(visit.horizon) {
             self.expire(visit.horizon, false);
         }
