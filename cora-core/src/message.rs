@@ -39,7 +39,8 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    const BYTES: usize = 34;
+    /// Whole words, so that the frame behind it is moved by words, too.
+    const BYTES: usize = 40;
 
     fn encode(&self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];

@@ -7,6 +7,32 @@ pub(crate) fn prefetch<T>(place: &T) {
     at(core::ptr::from_ref(place).cast());
 }
 
+/// Asks for the line at the beginning of `place`, to write it: nobody else has it then. Changes nothing
+/// else.
+#[inline(always)]
+pub(crate) fn prefetch_to_write<T>(place: &T) {
+    own(core::ptr::from_ref(place).cast());
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+fn own(address: *const u8) {
+    // SAFETY: a prefetch does not fault, whatever the address; where it is not known, it does nothing.
+    unsafe {
+        core::arch::asm!("prefetchw [{0}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+}
+
+#[cfg(all(target_arch = "aarch64", not(miri)))]
+#[inline(always)]
+fn own(address: *const u8) {
+    at(address);
+}
+
+#[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+#[inline(always)]
+fn own(_: *const u8) {}
+
 /// Asks for the first two lines that `place` covers: all of it, when it is no longer than 65 bytes.
 #[inline(always)]
 pub(crate) fn prefetch_both<T>(place: &T) {

@@ -57,12 +57,7 @@ impl Traffic {
     }
 
     /// Hands the frames from number `from` on out in bursts, each copied once.
-    fn replay(
-        &self,
-        from: usize,
-        buffer: &mut [u8],
-        half: &mut impl Runs,
-    ) -> Result<(), RunError> {
+    fn replay(&self, from: usize, buffer: &mut [u8], half: &mut impl Runs) -> Result<(), RunError> {
         let (before, frames) = self.frames.split_at(from.min(self.frames.len()));
         let begin: usize = before.iter().map(|frame| frame.length as usize).sum();
         let mut bytes = self.bytes.get(begin..).unwrap_or_default();

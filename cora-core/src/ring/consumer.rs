@@ -51,17 +51,45 @@ impl<M: RingMemory> Consumer<M> {
     }
 
     /// Copies the next record's payload to the beginning of `buffer`; `None` when none is published.
-    /// Its room goes back to the producer with [`Self::release`].
-    #[inline]
+    /// Its room goes back to the producer with [`Self::release`]. What follows the payload in `buffer` is
+    /// anything then.
+    #[inline(always)]
     pub fn pop(&mut self, buffer: &mut [u8]) -> Result<Option<Popped>, RingError> {
         let word = self.next_header()?;
         if word == NO_RECORD {
             return Ok(None);
         }
-        match self.take(word, buffer) {
-            Ok(popped) => Ok(Some(popped)),
-            Err(error) => Err(self.fail(error)),
+        let short =
+            self.take_lines::<7>(word, buffer).or_else(|| self.take_lines::<15>(word, buffer));
+        match short {
+            Some(popped) => Ok(Some(popped)),
+            None => self.take_any(word, buffer).map(Some),
         }
+    }
+
+    /// Takes a record that is no longer than `WORDS`, one less than those of whole lines: all of them are
+    /// copied, whatever its length, so that there is nothing to count. `None` when that is not so here, or
+    /// anything is wrong.
+    #[inline(always)]
+    fn take_lines<const WORDS: usize>(&mut self, word: u64, buffer: &mut [u8]) -> Option<Popped> {
+        let Header { len, kind } = Header::decode(word, self.tail)?;
+        let span = WORDS as u64 + 1;
+        let (words, _) = buffer.as_chunks_mut::<8>();
+        let place: &mut [[u8; 8]; WORDS] = words.first_chunk_mut()?;
+        let has_lines = span <= self.room() && span <= self.shape.rest_of_lap(self.tail);
+        if len as usize > WORDS * 8 || !has_lines {
+            return None;
+        }
+        self.memory.read(self.shape.index(self.tail) + 1, place);
+        self.tail = self.tail.wrapping_add(span);
+        self.records += 1;
+        Some(Popped { kind, len: len as usize })
+    }
+
+    /// Takes any record.
+    #[inline(never)]
+    fn take_any(&mut self, word: u64, buffer: &mut [u8]) -> Result<Popped, RingError> {
+        self.take(word, buffer).map_err(|error| self.fail(error))
     }
 
     /// Gives the room of every record popped so far back to the producer. Do so after a batch, and

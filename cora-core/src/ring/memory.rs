@@ -10,6 +10,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::copy::{copy_out, store_pair};
 use super::record::{MAX_RING_BYTES, MIN_RING_BYTES};
+use crate::prefetch::prefetch_to_write;
 
 /// The words of one ring, with the accesses that its two ends need and no others.
 ///
@@ -48,6 +49,12 @@ pub trait RingMemory {
     fn store_pair(&self, index: usize, words: [u64; 2]) {
         self.store(index, words[0]);
         self.store(index + 1, words[1]);
+    }
+
+    /// Asks for the line at `index`, which will be written soon. Changes nothing else.
+    #[inline]
+    fn want(&self, index: usize) {
+        let _ = index;
     }
 }
 
@@ -134,6 +141,11 @@ impl RingMemory for SharedMemory {
     #[inline(always)]
     fn store_pair(&self, index: usize, words: [u64; 2]) {
         store_pair(self.pair(index), words);
+    }
+
+    #[inline(always)]
+    fn want(&self, index: usize) {
+        prefetch_to_write(self.word(index));
     }
 
     #[inline]

@@ -41,6 +41,11 @@ pub struct Producer<M> {
     failed: Option<RingError>,
 }
 
+/// How far ahead of the record that is written lines are asked for. Stores leave in order, and only as many
+/// as the processor's queue holds ask for their lines in parallel: a dozen lines' worth. More are under way
+/// when they were asked for before.
+const AHEAD: u64 = 24 * LINE_WORDS;
+
 impl<M: RingMemory> Producer<M> {
     /// The writing end of the ring in `memory`, going on where its indices stand. A consumer may
     /// look already, if the word where the next header goes is zero, as a new mapping's words are.
@@ -234,9 +239,25 @@ impl<M: RingMemory> Producer<M> {
         }
     }
 
+    /// Asks for lines that will be written soon, as many as are written now; not for any that the consumer
+    /// may still read.
+    #[inline(always)]
+    fn want_ahead(&mut self, span: u64) {
+        if AHEAD + span > self.free_words() {
+            return;
+        }
+        let mut at = self.head.wrapping_add(AHEAD);
+        for _ in 0..(span / LINE_WORDS).min(AHEAD / LINE_WORDS) {
+            self.memory.want(self.shape.index(at));
+            at = at.wrapping_add(LINE_WORDS);
+        }
+    }
+
     /// Writes a record at `head`.
     #[inline(always)]
     fn put_record(&mut self, header: Header, parts: &[&[u8]]) {
+        let len = parts.iter().fold(0, |sum, part| sum + part.len());
+        self.want_ahead(Shape::span(len));
         let header = self.header_for_now(header);
         let mut writer = Writer::new(&self.memory, self.shape.index(self.head), header);
         for part in parts {
