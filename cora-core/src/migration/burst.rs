@@ -126,13 +126,13 @@ impl<'a> Burst<'a> {
     }
 
     #[inline(always)]
-    pub(super) fn iter(&self) -> core::slice::Iter<'_, Arrival<'a>> {
-        self.0.iter()
+    pub(super) fn arrivals(&self) -> &[Arrival<'a>] {
+        &self.0
     }
 
     #[inline(always)]
-    pub(super) fn iter_mut(&mut self) -> core::slice::IterMut<'_, Arrival<'a>> {
-        self.0.iter_mut()
+    pub(super) fn arrivals_mut(&mut self) -> &mut [Arrival<'a>] {
+        &mut self.0
     }
 }
 
@@ -173,7 +173,7 @@ pub(super) fn guess<A: App>(
     engine: &mut Engine<A>,
     mut flows: Option<&mut Flows<A>>,
 ) {
-    for (number, Arrival { packet, .. }) in (0..).zip(burst.iter()) {
+    for (number, Arrival { packet, .. }) in (0..).zip(burst.arrivals()) {
         if let Some(flows) = &mut flows {
             flows.guess(number, A::Group::of(packet).ok().as_ref());
         }

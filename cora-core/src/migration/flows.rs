@@ -11,9 +11,9 @@ use crate::app::App;
 use crate::key::Key;
 use crate::message::MAX_KEYS;
 use crate::plain::{Describe, Plain};
-use crate::state::table::Travelling;
 use crate::state::table::raw::{RawTable, Shape};
 use crate::state::table::travelling::ImportError;
+use crate::state::table::{Entry, Travelling};
 use crate::state::{MAX_PIECE, Memory, NO_FLOW, OutOfMemory, Place, Visit};
 
 /// Flows without entries that a side can know, when no state travels.
@@ -253,7 +253,7 @@ impl<A: App> Flows<A> {
     /// The group key of the record with this number.
     #[inline]
     pub fn group(&self, number: u32) -> Option<A::Group> {
-        self.records.entry(number).map(|entry| entry.key())
+        self.records.entry(number).map(Entry::key)
     }
 
     /// Takes the flow out, its entries too.

@@ -141,8 +141,8 @@ impl<A: App> HostHalf<A> {
         self.moving || !self.flows.is_empty()
     }
 
-    /// Handles the packets received, one after the other. An error when the NIC let them arrive amid the entries of a
-    /// flow.
+    /// Handles the packets received, one after the other. An error when the NIC let them arrive amid the
+    /// entries of a flow.
     // A function by itself, and so is the loop that receives: each has the registers it needs.
     #[inline(never)]
     pub fn burst(
@@ -166,7 +166,7 @@ impl<A: App> HostHalf<A> {
     /// Runs the packets; `FLOWS` says whether it matters which flows they belong to.
     #[inline(always)]
     fn run_all<const FLOWS: bool>(&mut self, burst: &mut Burst<'_>, out: &mut impl Outbox) {
-        for (number, arrival) in (0..).zip(burst.iter_mut()) {
+        for (number, arrival) in (0..).zip(burst.arrivals_mut()) {
             self.run::<FLOWS>(&arrival.stamp(), &mut arrival.packet, number, out);
         }
         self.report.packets += burst.len() as u64;

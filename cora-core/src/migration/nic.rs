@@ -161,7 +161,7 @@ impl<A: App> NicHalf<A> {
             Sides::NicOnly => guess(burst, &mut self.engine, None),
             Sides::Split => guess(burst, &mut self.engine, Some(&mut self.flows)),
         }
-        for (number, arrival) in (0..).zip(burst.iter_mut()) {
+        for (number, arrival) in (0..).zip(burst.arrivals_mut()) {
             self.one(&arrival.stamp(), &mut arrival.packet, number, io);
         }
     }

@@ -34,7 +34,7 @@ pub mod travelling;
 mod wheel;
 mod whole;
 
-pub use entry::Whole;
+pub use entry::{Entry, Whole};
 pub use travelling::Travelling;
 
 use super::{DescribeItem, Home, Keyed, Kind, Malformed, Memory, OutOfMemory, Stored, Visit};
