@@ -26,6 +26,10 @@ const DONT_FRAGMENT: u16 = 0x4000;
 pub(super) const PLAIN_UDP: usize = 42;
 /// Likewise of a segment.
 const PLAIN_TCP: usize = 54;
+/// Where the transport of an untagged packet of IPv6 begins that has no extension headers.
+const PLAIN_V6: usize = 54;
+/// Where the payload of a datagram then begins.
+const PLAIN_UDP_V6: usize = PLAIN_V6 + 8;
 
 /// VLAN tags that are skipped; what has more is not looked into.
 const MAX_TAGS: usize = 4;
@@ -225,6 +229,41 @@ impl Layers {
         Some((layers, flow))
     }
 
+    /// Likewise of IPv6: without extension headers, carrying TCP or UDP, with no VLAN tag.
+    #[inline(always)]
+    pub(super) fn plain_v6(frame: &[u8]) -> Option<(Self, FiveTuple)> {
+        let head: &[u8; PLAIN_UDP_V6] = frame.first_chunk()?;
+        let number = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+        let (protocol, end) = (head[20], PLAIN_V6 + usize::from(number(18)));
+        if number(ETHERTYPE) != ETHERTYPE_IPV6 || head[14] >> 4 != 6 || end > frame.len() {
+            return None;
+        }
+        let (sum, payload, payload_end) = match protocol {
+            TCP => (16, PLAIN_V6 + usize::from(*frame.get(PLAIN_V6 + 12)? >> 4) * 4, end),
+            UDP => (6, PLAIN_UDP_V6, PLAIN_V6 + usize::from(number(PLAIN_V6 + 4))),
+            _ => return None,
+        };
+        let least = if protocol == TCP { PLAIN_V6 + 20 } else { PLAIN_UDP_V6 };
+        let source = Address::v6(*chunk(head, 22)?);
+        let destination = Address::v6(*chunk(head, 38)?);
+        let fits = least <= payload && payload <= payload_end && payload_end <= end;
+        if !fits || source.is_v4() || destination.is_v4() {
+            return None;
+        }
+        let at = PLAIN_V6 as u16;
+        let outer =
+            Header { ip: 14, transport: at, ports: at, sum: at + sum, protocol, ..Header::NONE };
+        let layers = Self {
+            outer,
+            payload: payload as u32,
+            payload_end: payload_end as u32,
+            end: end as u32,
+            ..Self::none(ETHERTYPE_IPV6, Version::V6, Fault::None)
+        };
+        let (source_port, destination_port) = (number(PLAIN_V6), number(PLAIN_V6 + 2));
+        Some((layers, FiveTuple { source, destination, source_port, destination_port, protocol }))
+    }
+
     /// Parses a frame of any bytes.
     #[inline(never)]
     pub(super) fn parse(frame: &[u8]) -> Self {
@@ -288,6 +327,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// A plain frame of TCP or UDP over IPv6, 80 bytes.
+    fn frame_v6(udp: bool) -> Vec<u8> {
+        let mut frame = std::vec![0; 80];
+        frame[12..20].copy_from_slice(&[0x86, 0xdd, 0x60, 0, 0, 0, 0, 26]);
+        frame[20] = if udp { UDP } else { TCP };
+        (frame[22], frame[38]) = (0x20, 0x20);
+        frame[58..60].copy_from_slice(&[0, 26]);
+        if !udp {
+            frame[66] = 0x50;
+        }
+        frame
+    }
+
     /// A plain frame of TCP or UDP, 64 bytes.
     fn frame(udp: bool) -> Vec<u8> {
         let mut frame = std::vec![0; 64];
@@ -305,10 +357,34 @@ mod tests {
     fn what_is_plain_is_found_to_be() {
         for udp in [false, true] {
             assert!(Layers::plain(&frame(udp)).is_some());
+            assert!(Layers::plain_v6(&frame_v6(udp)).is_some());
         }
     }
 
     proptest! {
+        #[test]
+        fn the_short_way_of_ipv6_finds_what_the_long_one_does(
+            udp in any::<bool>(),
+            changes in prop::collection::vec((12..70_usize, prop_oneof![any::<u8>(), 0..64_u8, Just(0xff)]), 0..4),
+            mapped in any::<bool>(),
+            length in 50..80_usize,
+        ) {
+            let mut frame = frame_v6(udp);
+            if mapped {
+                frame[22..38].copy_from_slice(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 1, 2, 3, 4]);
+            }
+            for (at, byte) in changes {
+                frame[at] = byte;
+            }
+            for frame in [&frame[..], &frame[..length]] {
+                if let Some((plain, flow)) = Layers::plain_v6(frame) {
+                    let parsed = Layers::parse(frame);
+                    prop_assert_eq!(flow, parsed.flow(frame));
+                    prop_assert_eq!(std::format!("{plain:?}"), std::format!("{parsed:?}"));
+                }
+            }
+        }
+
         /// Whatever is changed about it or cut off: the short way and the long one agree.
         #[test]
         fn the_short_way_finds_what_the_long_one_does(

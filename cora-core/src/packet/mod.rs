@@ -103,8 +103,10 @@ impl<'a> Packet<'a> {
     #[inline(always)]
     pub(crate) fn parsed(frame: &'a mut [u8], meta: Meta) -> Self {
         let Meta { time, now, port } = meta;
-        let layers = Layers::parse(frame);
-        let flow = layers.flow(frame);
+        let (layers, flow) = Layers::plain_v6(frame).unwrap_or_else(|| {
+            let layers = Layers::parse(frame);
+            (layers, layers.flow(frame))
+        });
         Self { frame, layers, flow, time, now, port }
     }
 }
