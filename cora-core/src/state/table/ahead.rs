@@ -7,6 +7,7 @@
 //!    entry counts only if it is alive and has the key.
 
 use super::entry::NONE;
+use super::index::Guess;
 use super::raw::RawTable;
 use crate::key::Key;
 use crate::plain::Plain;
@@ -32,15 +33,20 @@ impl Hint {
     const NONE: Self = Self { hash: 0, home: 0, entry: NONE };
 }
 
-/// In place of an entry: the key's home line names none. Then the key itself is kept.
+/// In place of an entry: the key's home line names none, but another place may. Then the key itself is
+/// kept.
 const MISSED: u32 = NONE - 1;
+
+/// Likewise: nothing has the key, until something is put in.
+const ABSENT: u32 = NONE - 2;
 
 /// What is known ahead of each packet of the burst.
 #[derive(Debug)]
 pub(super) struct Ahead<K> {
     hints: [Hint; BURST],
-    /// The keys of those that [`MISSED`]: what finds its entry need not be hashed again.
-    missed: [Option<K>; BURST],
+    /// The keys of those that [`MISSED`] or are [`ABSENT`], so that what finds its entry need not be hashed
+    /// again; and how many keys the index had ever taken in by then.
+    missed: [Option<(K, u64)>; BURST],
     /// The packet whose turn it is.
     packet: u8,
     /// The entry that it may find; no entry at all, if there is none.
@@ -62,9 +68,22 @@ impl<K: Key> Ahead<K> {
     /// for whichever packet has that number.
     #[inline]
     pub(super) fn hash_of(&self, key: &K) -> Option<u64> {
+        self.missed(key).map(|(hint, _)| hint.hash)
+    }
+
+    /// Whether it is known that nothing has the key, in an index that ever took in `taken` keys.
+    #[inline]
+    pub(super) fn is_absent(&self, key: &K, taken: u64) -> bool {
+        self.missed(key).is_some_and(|(hint, known)| hint.entry == ABSENT && known == taken)
+    }
+
+    /// What is known of this packet's key, if it is this one and was not found.
+    #[inline]
+    fn missed(&self, key: &K) -> Option<(&Hint, u64)> {
         let packet = usize::from(self.packet);
-        let hint = self.hints.get(packet).filter(|hint| hint.entry == MISSED)?;
-        (self.missed.get(packet)?.as_ref() == Some(key)).then_some(hint.hash)
+        let hint = self.hints.get(packet).filter(|hint| matches!(hint.entry, MISSED | ABSENT))?;
+        let (missed, known) = self.missed.get(packet)?.as_ref()?;
+        (missed == key).then_some((hint, *known))
     }
 }
 
@@ -86,12 +105,17 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     pub fn guess(&mut self, packet: u8, key: Option<&K>) {
         let Some(hint) = self.ahead.hints.get_mut(usize::from(packet)) else { return };
         let Some(key) = key else { return };
-        if let Some(number) = self.index.guess(hint.home, hint.hash) {
-            self.entries.prefetch(number);
-            hint.entry = number;
-        } else if let Some(missed) = self.ahead.missed.get_mut(usize::from(packet)) {
-            hint.entry = MISSED;
-            *missed = Some(*key);
+        match self.index.guess(hint.home, hint.hash) {
+            Guess::Entry(number) => {
+                self.entries.prefetch(number);
+                hint.entry = number;
+                return;
+            }
+            Guess::Elsewhere => hint.entry = MISSED,
+            Guess::Nowhere => hint.entry = ABSENT,
+        }
+        if let Some(missed) = self.ahead.missed.get_mut(usize::from(packet)) {
+            *missed = Some((*key, self.index.taken()));
         }
     }
 }

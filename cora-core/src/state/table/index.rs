@@ -41,6 +41,19 @@ const MANY: u64 = 15;
 pub(super) struct Index {
     lines: &'static mut [Line],
     stash: heapless::Vec<(u64, u32), STASH>,
+    /// Keys ever taken in.
+    taken: u64,
+}
+
+/// What a home line tells of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Guess {
+    /// This entry may have it.
+    Entry(u32),
+    /// Its second line, or the stash, may tell.
+    Elsewhere,
+    /// No entry has it.
+    Nowhere,
 }
 
 impl Index {
@@ -50,7 +63,11 @@ impl Index {
     }
 
     pub(super) fn create(memory: &mut Memory, keys: usize) -> Result<Self, OutOfMemory> {
-        Ok(Self { lines: memory.take_lines(Self::lines(keys))?, stash: heapless::Vec::new() })
+        Ok(Self {
+            lines: memory.take_lines(Self::lines(keys))?,
+            stash: heapless::Vec::new(),
+            taken: 0,
+        })
     }
 
     /// A fraction of the number of lines.
@@ -84,22 +101,29 @@ impl Index {
         home as u32
     }
 
-    /// An entry that a look-up of this hash may find, from its home line alone. If it may have to go on
-    /// to the second line, asks for that.
+    /// Keys ever taken in: while that stays the same, what was [`Guess::Nowhere`] still is.
     #[inline(always)]
-    pub(super) fn guess(&self, home: u32, hash: u64) -> Option<u32> {
+    pub(super) const fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// What the home line tells of a key with this hash. If a look-up has to go on to the second line,
+    /// asks for that.
+    #[inline(always)]
+    pub(super) fn guess(&self, home: u32, hash: u64) -> Guess {
         let (home, mark) = (home as usize, mark(hash));
-        let words = self.lines.get(home)?.words();
+        let Some(words) = self.lines.get(home).map(Line::words) else { return Guess::Elsewhere };
         let matches = matches(words, mark);
         if matches != 0 {
-            return Some(number(words, slot(matches)));
+            return Guess::Entry(number(words, slot(matches)));
         }
-        if away(words, mark) > 0
-            && let Some(line) = self.lines.get(self.other(home, mark))
-        {
+        if away(words, mark) == 0 {
+            return Guess::Nowhere;
+        }
+        if let Some(line) = self.lines.get(self.other(home, mark)) {
             prefetch(line);
         }
-        None
+        Guess::Elsewhere
     }
 
     /// The first entry whose slot has this hash's mark and that `is_it` accepts.
@@ -124,6 +148,7 @@ impl Index {
     /// Notes that `entry` is found by `hash`; `false` when there is no room, which does not happen while
     /// the caller keeps the number of keys within bounds.
     pub(super) fn insert(&mut self, hash: u64, entry: u32) -> bool {
+        self.taken += 1;
         let (home, mark) = (self.home(hash), mark(hash));
         let second = self.other(home, mark);
         if self.put_at(home, mark, entry) {
@@ -335,7 +360,7 @@ mod tests {
 
         #[test]
         fn the_other_line_of_the_other_line_is_the_first(lines in 1..100_usize, hash in any::<u64>()) {
-            let index = Index { lines: std::vec![Line::ZERO; lines].leak(), stash: heapless::Vec::new() };
+            let index = Index { lines: std::vec![Line::ZERO; lines].leak(), stash: heapless::Vec::new(), taken: 0 };
             let (home, mark) = (index.home(hash), mark(hash));
             let second = index.other(home, mark);
             prop_assert!(home < lines && second < lines);

@@ -250,6 +250,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     fn find(&self, key: &K) -> Option<(u32, Direction)> {
         match self.guessed(key) {
             Some(direction) => Some((self.ahead.entry, direction)),
+            None if self.ahead.is_absent(key, self.index.taken()) => None,
             None => self.find_by(self.hash(key), key),
         }
     }
@@ -258,6 +259,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// keeps its registers.
     #[inline(never)]
     fn find_unguessed(&mut self, key: &K) -> Option<(u32, Direction)> {
+        if self.ahead.is_absent(key, self.index.taken()) {
+            return None;
+        }
         self.find_unexpired(self.hash(key), key)
     }
 
