@@ -20,10 +20,16 @@
 //! | `nf` | the examples against those |
 //! | `ring` | the ring against crates, bare lines and `memcpy` |
 //! | `table` | the flow table against hashbrown |
+//! | `dpdk` | table and ring against DPDK, where it is installed |
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command's output")]
 #![expect(clippy::cast_precision_loss, reason = "counts and nanoseconds of a few seconds")]
 
 mod by_hand;
+#[cfg(dpdk)]
+mod dpdk;
+#[cfg(not(dpdk))]
+#[path = "no_dpdk.rs"]
+mod dpdk;
 mod figure;
 mod keys;
 mod nf;
@@ -74,6 +80,9 @@ fn main() -> std::io::Result<()> {
     }
     if wanted("table") {
         table::run(arguments.quick, &wanted, &mut tell);
+    }
+    if wanted("ring") || wanted("table") {
+        dpdk::run(arguments.quick, &wanted, &mut tell);
     }
     if let Some(programs) = arguments.programs.as_deref().filter(|_| wanted("nf")) {
         nf::run(programs, arguments.quick, &wanted, &mut tell)?;
