@@ -1,7 +1,5 @@
 //! The pages that the states are on: which were asked for, and what this kernel has.
 
-use std::fmt;
-
 /// Which pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Pages {
@@ -29,26 +27,17 @@ pub(crate) struct HugePages {
 }
 
 impl Pages {
+    /// What comes of asking for these.
+    pub(crate) fn in_force(self) -> Self {
+        if self == Self::Transparent && !has_transparent() { Self::Small } else { self }
+    }
+
     /// The word of the command line.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Small => "4k",
             Self::Transparent => "thp",
             Self::Huge => "hugetlb",
-        }
-    }
-}
-
-/// What the states are on.
-impl fmt::Display for Pages {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Small => f.write_str("small pages (4k)"),
-            Self::Transparent if has_transparent() => f.write_str("transparent huge pages (thp)"),
-            Self::Transparent => {
-                f.write_str("small pages: this kernel has transparent ones (thp) off")
-            }
-            Self::Huge => f.write_str("huge pages set aside (hugetlb)"),
         }
     }
 }
@@ -76,7 +65,9 @@ impl HugePages {
             line.split_whitespace().next()?.parse::<usize>().ok()
         };
         Some(Self {
-            page: number("Hugepagesize")?.checked_mul(1024).filter(|page| page.is_power_of_two())?,
+            page: number("Hugepagesize")?
+                .checked_mul(1024)
+                .filter(|page| page.is_power_of_two())?,
             total: number("HugePages_Total")?,
             free: number("HugePages_Free")?,
             reserved: number("HugePages_Rsvd")?,

@@ -1,4 +1,4 @@
-//! Memory for a program's states: on the pages that were asked for, and hashed with one seed.
+//! Memory for a program's states: on the pages that were asked for, hashed with one seed.
 
 use cora_core::app::App;
 use cora_core::state::{Line, Memory};
@@ -15,18 +15,51 @@ pub(crate) struct Supply {
     pub(crate) pages: Pages,
 }
 
-/// Bytes that a half takes beside its program's states.
-pub(crate) type Beside<A> = fn(&mut A) -> usize;
-
 impl Supply {
-    /// The program's states, empty, and memory for what a half takes beside them.
-    pub(crate) fn app<A: App>(self, beside: Beside<A>) -> Result<(A, Memory), RunError> {
-        let (mut app, bytes) = self.made::<A>(beside).map_err(|error| match error {
-            RunError::NoHugePages { .. } => self.all_that_lacks(beside),
+    /// The program's states, empty. `beside` says how many bytes a half will take beside them: somebody whom
+    /// huge pages lack is told at once how many the whole run needs.
+    pub(crate) fn app<A: App>(self, beside: fn(&mut A) -> usize) -> Result<A, RunError> {
+        let mut memory = self.memory(A::MEMORY).map_err(|error| match error {
+            RunError::NoHugePages { .. } => self.lacking(beside).unwrap_or(error),
             other => other,
         })?;
-        let memory = self.memory(bytes)?;
-        let _ = &mut app;
-        Ok((app, memory))
+        A::new(&mut memory).map_err(RunError::Memory)
+    }
+
+    /// Memory for so many bytes.
+    pub(crate) fn memory(self, bytes: usize) -> Result<Memory, RunError> {
+        let system = |errno: rustix::io::Errno| RunError::System {
+            what: "memory for the states",
+            cause: errno.into(),
+        };
+        let lines = state_memory(with_waste(bytes), self.pages).map_err(|error| match error {
+            MapError::Kernel(errno) => system(errno),
+            MapError::NoHugePages => no_huge_pages(&[bytes]),
+        })?;
+        Ok(Memory::new(lines).with_seed(self.seed))
+    }
+
+    /// What the states and the half beside them lack together. On small pages that nobody touches, the
+    /// states can always be made, to be asked.
+    fn lacking<A: App>(self, beside: fn(&mut A) -> usize) -> Option<RunError> {
+        let mut app = Self { pages: Pages::Small, ..self }.app::<A>(beside).ok()?;
+        Some(no_huge_pages(&[A::MEMORY, beside(&mut app)]))
+    }
+}
+
+/// Each piece may waste up to a line.
+const fn with_waste(bytes: usize) -> usize {
+    bytes + 16 * Line::BYTES
+}
+
+/// There are not enough for mappings of so many bytes each.
+fn no_huge_pages(mappings: &[usize]) -> RunError {
+    let Some(pages) = HugePages::now() else { return RunError::NoHugePagesAtAll };
+    let needed = mappings.iter().map(|bytes| pages.of(with_waste(*bytes))).sum();
+    RunError::NoHugePages {
+        needed,
+        page_kib: pages.page / 1024,
+        available: pages.available(),
+        setting: pages.setting(needed),
     }
 }
