@@ -80,11 +80,12 @@ pub(crate) fn filled(entries: u64) -> Table {
 
 impl Ring {
     fn of(entries: u64) -> Self {
+        let table = filled(entries);
         let mut map = Map::with_capacity_and_hasher(entries as usize, RandomState::default());
         for number in 0..entries {
             map.insert(Tuple4::of_number(number), Value::default());
         }
-        Self { entries, table: filled(entries), map }
+        Self { entries, table, map }
     }
 
     /// Finds and changes, in batches as a burst of packets does.

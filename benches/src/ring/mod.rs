@@ -10,7 +10,7 @@
 
 mod frames;
 mod idle;
-mod pair;
+pub(crate) mod pair;
 mod queue;
 #[cfg(dpdk)]
 pub(crate) mod rte_ring;
