@@ -7,7 +7,7 @@ use cora_core::verdict::{Reason, reasons};
 
 /// A five-tuple of IPv4, packed: 13 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Tuple4([u8; 13]);
+pub(crate) struct Tuple4(pub(crate) [u8; 13]);
 
 impl Tuple4 {
     /// The key with this number; another for each.

@@ -18,18 +18,30 @@
 //! | `program` | a built Cora program that takes turns |
 //! | `by_hand` | loops written by hand |
 //! | `nf` | the examples against those |
+//! | `callgrind` | the instructions that a program takes |
+//! | `handler` | what a chain of handlers costs that does nothing |
+//! | `punt` | how long a punt's round trip takes |
 //! | `ring` | the ring against crates, bare lines and `memcpy` |
 //! | `table` | the flow table against hashbrown |
+//! | `dpdk` | table and ring against DPDK, where it is installed |
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command's output")]
 #![expect(clippy::cast_precision_loss, reason = "counts and nanoseconds of a few seconds")]
 
 mod by_hand;
+mod callgrind;
+#[cfg(dpdk)]
+mod dpdk;
+#[cfg(not(dpdk))]
+#[path = "no_dpdk.rs"]
+mod dpdk;
 mod figure;
+mod handler;
 mod keys;
 mod nf;
 mod page;
 mod prefetch;
 mod program;
+mod punt;
 mod ring;
 mod table;
 mod traffic;
@@ -75,8 +87,19 @@ fn main() -> std::io::Result<()> {
     if wanted("table") {
         table::run(arguments.quick, &wanted, &mut tell);
     }
+    if wanted("ring") || wanted("table") {
+        dpdk::run(arguments.quick, &wanted, &mut tell);
+    }
     if let Some(programs) = arguments.programs.as_deref().filter(|_| wanted("nf")) {
         nf::run(programs, arguments.quick, &wanted, &mut tell)?;
+    }
+    if let Some(programs) = &arguments.programs {
+        if wanted("handler") {
+            handler::run(programs, arguments.quick, &mut tell)?;
+        }
+        if wanted("punt") {
+            punt::run(programs, arguments.quick, &mut tell)?;
+        }
     }
     if let Some(page) = &arguments.page {
         std::fs::write(page, page::draw(&figures))?;

@@ -28,8 +28,18 @@ impl Turn {
 impl Program {
     /// Starts it, and waits until it has filled its tables.
     pub(crate) fn start(program: &Path, capture: &Path, warm: usize) -> std::io::Result<Self> {
+        Self::start_half(program, "host", capture, warm)
+    }
+
+    /// Starts this half of it; with `none`, what receives and sends for either.
+    pub(crate) fn start_half(
+        program: &Path,
+        half: &str,
+        capture: &Path,
+        warm: usize,
+    ) -> std::io::Result<Self> {
         let mut child = Command::new(program)
-            .args(["bench", "--warm", &warm.to_string(), "--in"])
+            .args(["bench", "--half", half, "--warm", &warm.to_string(), "--in"])
             .arg(capture)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

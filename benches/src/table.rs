@@ -14,10 +14,10 @@ use crate::turns::take;
 
 const BASELINE: &str = "hashbrown+foldhash";
 /// Operations of a turn.
-const TURN: usize = 1 << 20;
+pub(crate) const TURN: usize = 1 << 20;
 const BATCH: usize = 32;
 
-type Table = RawTable<Tuple4, Value>;
+pub(crate) type Table = RawTable<Tuple4, Value>;
 type Map = HashMap<Tuple4, Value, RandomState>;
 
 /// The two contestants, with the same contents.
@@ -48,7 +48,8 @@ pub(crate) fn run(quick: bool, wanted: &dyn Fn(&str) -> bool, tell: &mut dyn FnM
         }
     }
     if wanted("table/bytes-per-entry") {
-        tell(bytes_per_entry());
+        let cora = bytes_per_entry(8_000_000);
+        tell(Figure::of_limit("table/bytes-per-entry".to_owned(), cora, 80.0, "bytes"));
     }
 }
 
@@ -62,20 +63,27 @@ fn shape(entries: u64) -> Shape {
 
 const VISIT: Visit = Visit { now: 1, horizon: 1, undo: false, flow: NO_FLOW, ahead: ALONE };
 
+/// A table of that capacity, full.
+pub(crate) fn filled(entries: u64) -> Table {
+    let shape = shape(entries);
+    let lines = vec![Line::ZERO; Table::bytes(shape).div_ceil(Line::BYTES) + 16].leak();
+    let mut memory = Memory::new(lines).with_seed(RandomState::default().hash_one(0));
+    #[expect(clippy::expect_used, reason = "the memory was made for it")]
+    let mut table = Table::create(&mut memory, shape).expect("there is memory");
+    table.begin(VISIT);
+    for number in 0..entries {
+        let inserted = table.insert(Tuple4::of_number(number), None, Value::default());
+        assert!(inserted.is_ok(), "there is room for {entries}");
+    }
+    table
+}
+
 impl Ring {
     fn of(entries: u64) -> Self {
-        let shape = shape(entries);
-        let lines = vec![Line::ZERO; Table::bytes(shape).div_ceil(Line::BYTES) + 16].leak();
-        let mut memory = Memory::new(lines).with_seed(RandomState::default().hash_one(0));
-        #[expect(clippy::expect_used, reason = "the memory was made for it")]
-        let mut table = Table::create(&mut memory, shape).expect("there is memory");
+        let table = filled(entries);
         let mut map = Map::with_capacity_and_hasher(entries as usize, RandomState::default());
-        table.begin(VISIT);
         for number in 0..entries {
-            let key = Tuple4::of_number(number);
-            let inserted = table.insert(key, None, Value::default());
-            assert!(inserted.is_ok(), "there is room for {entries}");
-            map.insert(key, Value::default());
+            map.insert(Tuple4::of_number(number), Value::default());
         }
         Self { entries, table, map }
     }
@@ -147,11 +155,7 @@ impl Ring {
             [
                 &mut || {
                     for number in of_table..of_table + count {
-                        table.begin(VISIT);
-                        let gone = table.remove(&Tuple4::of_number(number));
-                        let key = Tuple4::of_number(number + *entries);
-                        let put = table.insert(key, None, Value::default());
-                        assert!(gone.is_some() && put.is_ok());
+                        replace(table, number, number + *entries);
                     }
                     of_table += count;
                     count
@@ -171,8 +175,16 @@ impl Ring {
     }
 }
 
+/// Takes one key out and puts another in.
+pub(crate) fn replace(table: &mut Table, old: u64, new: u64) {
+    table.begin(VISIT);
+    let gone = table.remove(&Tuple4::of_number(old));
+    let put = table.insert(Tuple4::of_number(new), None, Value::default());
+    assert!(gone.is_some() && put.is_ok());
+}
+
 /// Finds a batch; how many were there.
-fn find(table: &mut Table, batch: &[Tuple4]) -> u64 {
+pub(crate) fn find(table: &mut Table, batch: &[Tuple4]) -> u64 {
     let mut found = 0;
     for (packet, key) in (0..).zip(batch) {
         table.hint(packet, Some(key));
@@ -190,9 +202,7 @@ fn find(table: &mut Table, batch: &[Tuple4]) -> u64 {
     found
 }
 
-/// At its stated capacity; the goal is 80 bytes.
-fn bytes_per_entry() -> Figure {
-    let entries = 8_000_000;
-    let cora = Table::bytes(shape(entries)) as f64 / entries as f64;
-    Figure::of_limit("table/bytes-per-entry".to_owned(), cora, 80.0, "bytes")
+/// Of a table with this capacity.
+pub(crate) fn bytes_per_entry(entries: u64) -> f64 {
+    Table::bytes(shape(entries)) as f64 / entries as f64
 }

@@ -54,6 +54,9 @@ pub(crate) struct Run {
     /// The prefixes of the inside network, separated by commas
     #[arg(long, value_name = "PREFIXES")]
     pub(crate) inside: Option<String>,
+    /// Which pages the host's states are on [default: thp]
+    #[arg(long, value_enum)]
+    pub(crate) pages: Option<Pages>,
     /// Cargo's profile: release, dev, or another of the workspace
     #[arg(long, default_value = "release")]
     pub(crate) profile: String,
@@ -75,6 +78,27 @@ impl Nic {
             Self::Emulated => "emulated",
             Self::Native => "native",
             Self::Off => "off",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Pages {
+    /// Small ones
+    #[value(name = "4k")]
+    Small,
+    /// Transparent huge pages
+    Thp,
+    /// Huge pages that were set aside before
+    Hugetlb,
+}
+
+impl Pages {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Small => "4k",
+            Self::Thp => "thp",
+            Self::Hugetlb => "hugetlb",
         }
     }
 }

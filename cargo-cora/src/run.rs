@@ -39,6 +39,9 @@ fn command(mut command: Command, run: &Run) -> Command {
     if let Some(inside) = &run.inside {
         command.args(["--inside", inside]);
     }
+    if let Some(pages) = &run.pages {
+        command.args(["--pages", pages.word()]);
+    }
     command
 }
 
@@ -52,7 +55,7 @@ mod tests {
     #[test]
     fn passes_on_what_the_program_understands() {
         let line = "cora run nat --nic native --in a.pcap --out b.pcap --plan split --json \
-                    --state-out s.json --config Backends=x --config Routes=y --inside 10.0.0.0/8";
+                    --state-out s.json --config Backends=x --config Routes=y --inside 10.0.0.0/8 --pages hugetlb";
         let arguments = Arguments::try_parse_from(line.split_whitespace()).unwrap();
         let arguments::Command::Run(run) = arguments.command else { panic!("not run") };
         let passed = command(Command::new("nat"), &run);
@@ -60,7 +63,7 @@ mod tests {
         assert_eq!(
             passed.join(" "),
             "run --nic native --in a.pcap --out b.pcap --json --state-out s.json \
-             --config Backends=x --config Routes=y --inside 10.0.0.0/8"
+             --config Backends=x --config Routes=y --inside 10.0.0.0/8 --pages hugetlb"
         );
         assert_eq!(run.profile, "release");
     }

@@ -2,23 +2,27 @@
 //!
 //! One pass over the whole capture fills the tables; then each line on standard input asks for another
 //! pass, over what follows the first `--warm` packets, and is answered by a line of JSON. So whoever asks
-//! can let several programs take turns.
+//! can let several programs take turns. (With both halves it is one pass, whose answer tells times of single
+//! packets: see `punts`.)
 
+use std::hint::black_box;
 use std::io::{BufRead as _, Write as _};
 use std::path::Path;
 
 use cora_core::app::App;
 use cora_core::message::Stamp;
-use cora_core::migration::burst::{BURST_BYTES, Frames};
-use cora_core::migration::{Burst, HostHalf, NicHalf};
+use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
+use cora_core::migration::{Burst, HostHalf, NicHalf, Outbox};
 use cora_core::packet::{Meta, Port};
 use cpu_time::ThreadTime;
 
-use crate::RunError;
 use crate::inside::Inside;
-use crate::run::{Seeded, configure};
+use crate::pages::Pages;
+use crate::run::configure;
+use crate::supply::Supply;
 use crate::wire::Source;
 use crate::worker::Direct;
+use crate::{RunError, punts};
 
 /// Which half runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -27,10 +31,14 @@ pub(crate) enum Half {
     Host,
     /// The NIC's, in a process of this machine; for plans that run all of it there.
     Nic,
+    /// Both, on a core each: how long a punt's round trip takes.
+    Both,
+    /// Neither: frames are received and sent, and that is all.
+    None,
 }
 
 /// Frames in memory, one behind the other.
-struct Traffic {
+pub(crate) struct Traffic {
     bytes: Vec<u8>,
     frames: Vec<Frame>,
 }
@@ -56,29 +64,81 @@ impl Traffic {
         Ok(traffic)
     }
 
-    /// Hands the frames from number `from` on out in bursts, each copied once.
-    fn replay(&self, from: usize, buffer: &mut [u8], half: &mut impl Runs) -> Result<(), RunError> {
+    /// A pass over the frames from number `from` on.
+    pub(crate) fn pass(&self, from: usize) -> Pass<'_> {
         let (before, frames) = self.frames.split_at(from.min(self.frames.len()));
         let begin: usize = before.iter().map(|frame| frame.length as usize).sum();
-        let mut bytes = self.bytes.get(begin..).unwrap_or_default();
-        let mut left = frames.iter();
-        while !left.as_slice().is_empty() {
+        Pass { left: frames.iter(), bytes: self.bytes.get(begin..).unwrap_or_default() }
+    }
+
+    /// Hands the frames from number `from` on out in bursts, each copied once.
+    fn replay(&self, from: usize, buffer: &mut [u8], half: &mut impl Runs) -> Result<(), RunError> {
+        let mut pass = self.pass(from);
+        while !pass.is_over() {
             let mut frames = Frames::new(buffer);
             let mut burst = Burst::new();
             while !burst.is_full() {
-                let Some(room) = frames.room() else { break };
-                let Some(Frame { time, length, port }) = left.next().copied() else { break };
-                let (frame, rest) = bytes.split_at(length as usize);
-                room[..frame.len()].copy_from_slice(frame);
-                bytes = rest;
-                let meta = Meta { time, now: time, port };
-                let stamp = Stamp { meta, number: 0, horizon: time, egress: port };
-                // There is room: the loop's condition.
-                half.receive(&mut burst, stamp, frames.keep(frame.len()));
+                let received = pass.receive(&mut frames, |stamp, frame| {
+                    // There is room: the loop's condition.
+                    half.receive(&mut burst, stamp, frame);
+                });
+                if !received {
+                    break;
+                }
             }
             half.run(&mut burst)?;
         }
         Ok(())
+    }
+
+    /// The same frames received and sent, with nothing between: what every other half takes above this is
+    /// the price of being handled.
+    fn carry(&self, from: usize, buffer: &mut [u8], out: &mut impl Outbox) {
+        let mut pass = self.pass(from);
+        while !pass.is_over() {
+            // What was received is there to be read: no copy of it may be left out.
+            let mut frames = Frames::new(black_box(&mut *buffer));
+            let mut burst = [const { None }; BURST];
+            for place in &mut burst {
+                if !pass.receive(&mut frames, |stamp, frame| *place = Some((stamp, frame))) {
+                    break;
+                }
+            }
+            for (stamp, frame) in burst.iter().map_while(Option::as_ref) {
+                out.leave(stamp, stamp.egress.opposite(), frame);
+            }
+        }
+    }
+}
+
+/// Where a pass over the frames is.
+pub(crate) struct Pass<'a> {
+    left: std::slice::Iter<'a, Frame>,
+    bytes: &'a [u8],
+}
+
+impl Pass<'_> {
+    pub(crate) fn is_over(&self) -> bool {
+        self.left.as_slice().is_empty()
+    }
+
+    /// Gives away the next frame, copied; `false` at the end, or when there is no room. (As a value that is
+    /// returned, it would be moved once more.)
+    #[inline(always)]
+    pub(crate) fn receive<'a>(
+        &mut self,
+        frames: &mut Frames<'a>,
+        to: impl FnOnce(Stamp, &'a mut [u8]),
+    ) -> bool {
+        let Some(room) = frames.room() else { return false };
+        let Some(Frame { time, length, port }) = self.left.next().copied() else { return false };
+        let (frame, rest) = self.bytes.split_at(length as usize);
+        room[..frame.len()].copy_from_slice(frame);
+        self.bytes = rest;
+        let meta = Meta { time, now: time, port };
+        let stamp = Stamp { meta, number: 0, horizon: time, egress: port };
+        to(stamp, frames.keep(frame.len()));
+        true
     }
 }
 
@@ -89,25 +149,36 @@ pub(crate) fn bench<A: App>(
     configurations: &[(String, std::path::PathBuf)],
     half: Half,
     warm: usize,
+    pages: Pages,
 ) -> Result<(), RunError> {
     let traffic = Traffic::load(input, inside)?;
     // Always the same seed: the same work in every run.
-    let seeded = Seeded(1);
-    let mut app = seeded.app::<A>()?;
-    configure(&mut app, configurations)?;
+    let supply = Supply { seed: 1, pages };
     let mut out = 0_u64;
-    let out = Direct { leave: |_: &Stamp, _: Port, _: &[u8]| out += 1 };
+    let mut out = Direct { leave: |_: &Stamp, _: Port, _: &[u8]| out += 1 };
+    let mut passes = Passes { traffic: &traffic, warm, pages, buffer: vec![0; BURST_BYTES] };
     match half {
         Half::Host => {
-            let mut memory = seeded.memory(HostHalf::bytes(&mut app))?;
+            let mut app = supply.app::<A>(HostHalf::bytes)?;
+            configure(&mut app, configurations)?;
+            let mut memory = supply.memory(HostHalf::bytes(&mut app))?;
             let half = HostHalf::create(app, &mut memory, false).map_err(RunError::Memory)?;
-            passes(&traffic, warm, &mut Host { half, out })
+            let mut host = Host { half, out };
+            passes.run(|traffic, from, buffer| traffic.replay(from, buffer, &mut host))
         }
         Half::Nic => {
-            let mut memory = seeded.memory(NicHalf::bytes(&mut app))?;
+            let mut app = supply.app::<A>(NicHalf::bytes)?;
+            configure(&mut app, configurations)?;
+            let mut memory = supply.memory(NicHalf::bytes(&mut app))?;
             let half = NicHalf::create(app, &mut memory).map_err(RunError::Memory)?;
-            passes(&traffic, warm, &mut Nic { half, out })
+            let mut nic = Nic { half, out };
+            passes.run(|traffic, from, buffer| traffic.replay(from, buffer, &mut nic))
         }
+        Half::Both => say(&punts::run::<A>(&traffic, supply, configurations, warm)?),
+        Half::None => passes.run(|traffic, from, buffer| {
+            traffic.carry(from, buffer, &mut out);
+            Ok(())
+        }),
     }
 }
 
@@ -152,19 +223,38 @@ impl<A: App, F: FnMut(&Stamp, Port, &[u8])> Runs for Nic<A, F> {
     }
 }
 
-fn passes(traffic: &Traffic, warm: usize, half: &mut impl Runs) -> Result<(), RunError> {
-    let mut buffer = vec![0; BURST_BYTES];
-    traffic.replay(0, &mut buffer, half)?;
-    let failed = |cause| RunError::System { what: "standard input and output", cause };
-    let mut output = std::io::stdout();
-    writeln!(output, "ready").map_err(failed)?;
-    for line in std::io::stdin().lock().lines() {
-        line.map_err(failed)?;
-        let start = ThreadTime::now();
-        traffic.replay(warm, &mut buffer, half)?;
-        let ns = start.elapsed().as_nanos();
-        let packets = traffic.frames.len().saturating_sub(warm);
-        writeln!(output, "{{\"packets\":{packets},\"ns\":{ns}}}").map_err(failed)?;
+/// Passes over the frames, as they are asked for.
+struct Passes<'a> {
+    traffic: &'a Traffic,
+    warm: usize,
+    pages: Pages,
+    buffer: Vec<u8>,
+}
+
+impl Passes<'_> {
+    fn run(
+        &mut self,
+        mut pass: impl FnMut(&Traffic, usize, &mut [u8]) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        let Self { traffic, warm, pages, buffer } = self;
+        pass(traffic, 0, buffer)?;
+        say(&format!("ready, states on {}", pages.in_force().word()))?;
+        for line in std::io::stdin().lock().lines() {
+            line.map_err(not_said)?;
+            let start = ThreadTime::now();
+            pass(traffic, *warm, buffer)?;
+            let ns = start.elapsed().as_nanos();
+            let packets = traffic.frames.len().saturating_sub(*warm);
+            say(&format!("{{\"packets\":{packets},\"ns\":{ns}}}"))?;
+        }
+        Ok(())
     }
-    Ok(())
+}
+
+fn say(line: &str) -> Result<(), RunError> {
+    writeln!(std::io::stdout(), "{line}").map_err(not_said)
+}
+
+fn not_said(cause: std::io::Error) -> RunError {
+    RunError::System { what: "standard input and output", cause }
 }

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::bench::{Half, bench};
 use crate::inside::{DEFAULT, Inside};
 use crate::nic_process::{NIC_COMMAND, NicMode, PATIENCE};
+use crate::pages::Pages;
 use crate::report::RunReport;
 use crate::run::{Request, run};
 use crate::{Program, RunError};
@@ -45,6 +46,9 @@ enum Command {
         /// Source prefixes that come in at the inside port, unless the capture has several interfaces.
         #[arg(long, value_name = "PREFIX,…", default_value = DEFAULT)]
         inside: Inside,
+        /// Which pages the host's states are on.
+        #[arg(long, value_enum, default_value_t)]
+        pages: Pages,
     },
     /// Print the state-flow graph it was built with, as JSON.
     Graph,
@@ -83,6 +87,9 @@ struct RunArguments {
     /// Source prefixes that come in at the inside port, unless the capture has several interfaces.
     #[arg(long, value_name = "PREFIX,…", default_value = DEFAULT)]
     inside: Inside,
+    /// Which pages the host's states are on.
+    #[arg(long, value_enum, default_value_t)]
+    pages: Pages,
     /// How many seconds the NIC may stand still before it is given up: for tests.
     #[arg(long, value_name = "SECONDS", default_value_t = PATIENCE, hide = true)]
     patience: u16,
@@ -104,8 +111,8 @@ pub fn main<A: App>(program: Program) -> ExitCode {
     };
     match cli.command {
         Command::Run(arguments) => run_command::<A>(&program, arguments),
-        Command::Bench { input, warm, half, configurations, inside } => {
-            let done = bench::<A>(&input, inside, &configurations, half, warm);
+        Command::Bench { input, warm, half, configurations, inside, pages } => {
+            let done = bench::<A>(&input, inside, &configurations, half, warm, pages);
             done.map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS)
         }
         Command::Graph => print(program.graph_json),
@@ -118,10 +125,19 @@ pub fn main<A: App>(program: Program) -> ExitCode {
 }
 
 fn run_command<A: App>(program: &Program, arguments: RunArguments) -> ExitCode {
-    let RunArguments { nic, input, output, json, state_out, configurations, inside, patience } =
-        arguments;
+    let RunArguments {
+        nic,
+        input,
+        output,
+        json,
+        state_out,
+        configurations,
+        inside,
+        pages,
+        patience,
+    } = arguments;
     let patience = Duration::from_secs(patience.into());
-    let request = Request { nic, patience, input, output, configurations, inside };
+    let request = Request { nic, patience, input, output, configurations, inside, pages };
     let finished = run::<A>(program, &request).and_then(|(report, state)| {
         if let Some(path) = &state_out {
             write_state(path, &state)?;

@@ -37,6 +37,24 @@ pub enum RunError {
     /// The states don't fit.
     #[error("{0}: lower a `capacity`, or give the machine more memory")]
     Memory(OutOfMemory),
+    /// Too few huge pages are set aside.
+    #[error(
+        "--pages hugetlb: the states of the host need {needed} huge pages of {page_kib} KiB, and \
+         {available} are free. Type `sysctl vm.nr_hugepages={setting}` as root, or run with `--pages thp`"
+    )]
+    NoHugePages {
+        /// Pages that are needed.
+        needed: usize,
+        /// The size of one.
+        page_kib: usize,
+        /// Pages that there are.
+        available: usize,
+        /// As many in all, with those of others, as would do.
+        setting: usize,
+    },
+    /// None can be set aside.
+    #[error("--pages hugetlb: this kernel has no such pages; run with `--pages thp`")]
+    NoHugePagesAtAll,
     /// The kernel won't.
     #[error("{what}: {cause}")]
     System {

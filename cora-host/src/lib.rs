@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! <program> run --nic off|emulated|native --in a.pcap [--out b.pcap] [--json] [--state-out f.json]
-//!               [--config State=file]… [--inside prefix,…]
+//!               [--config State=file]… [--inside prefix,…] [--pages 4k|thp|hugetlb]
 //! <program> bench --in a.pcap    how fast it is in memory, a pass per line of standard input
 //! <program> graph | plan         the state-flow graph and the plan that it was built with, as JSON
 //! ```
@@ -15,6 +15,7 @@
 //! | [`capture`] | pcap and pcapng files: read, written, compared flow by flow |
 //! | `command` | the command line |
 //! | `bench` | the program in memory |
+//! | `punts` | how long a punt's round trip takes |
 //! | `run` | one run, from the first frame to the report |
 //! | `nic_process` | starting the NIC half, emulated or native, and noticing when it dies |
 //! | `progress` | how far a run is, for somebody who watches |
@@ -22,6 +23,8 @@
 //! | `worker` | the host's half of the protocol, on its rings |
 //! | `state_out` | the final state, in canonical order |
 //! | `report` | what a run tells: table and JSON |
+//! | `supply` | memory for the states |
+//! | `pages` | which pages that is on |
 //! | `map` | memory from the kernel |
 //! | `futex` | waiting for the NIC, asleep |
 
@@ -33,10 +36,13 @@ mod futex;
 mod inside;
 mod map;
 mod nic_process;
+mod pages;
 mod progress;
+mod punts;
 mod report;
 mod run;
 mod state_out;
+mod supply;
 mod wire;
 mod worker;
 

@@ -8,18 +8,46 @@ use cora_core::state::Line;
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous};
 
-/// Zeroed memory for states; pages that are never touched cost nothing. It is never given back: states
-/// live as long as the process.
-pub(crate) fn state_memory(bytes: usize) -> Result<&'static mut [Line], Errno> {
-    let length = bytes.next_multiple_of(4096).max(4096);
-    let access = ProtFlags::READ | ProtFlags::WRITE;
-    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+use crate::pages::{HugePages, Pages};
+
+/// A mapping is a multiple of this.
+const SMALL: usize = 4096;
+
+/// Why there is no memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MapError {
+    /// What the kernel says.
+    Kernel(Errno),
+    /// Too few huge pages are set aside, or none can be.
+    NoHugePages,
+}
+
+/// Zeroed memory for states. It is never given back: states live as long as the process. Tables are read all
+/// over: with small pages most reads miss the translation cache as well.
+pub(crate) fn state_memory(bytes: usize, pages: Pages) -> Result<&'static mut [Line], MapError> {
+    // Of the latter two, pages that are never touched cost nothing. Huge ones are taken from what is set aside
+    // now: later, their absence would be a signal.
+    let (page, flags, advice) = match pages {
+        Pages::Huge => {
+            let page = HugePages::now().ok_or(MapError::NoHugePages)?.page;
+            (page, MapFlags::HUGETLB, None)
+        }
+        Pages::Transparent => (SMALL, MapFlags::NORESERVE, Some(Advice::LinuxHugepage)),
+        Pages::Small => (SMALL, MapFlags::NORESERVE, Some(Advice::LinuxNoHugepage)),
+    };
+    let length = bytes.next_multiple_of(page).max(page);
+    let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | flags);
     // SAFETY: an anonymous mapping at an address of the kernel's choice touches no memory of ours.
-    let address = unsafe { mmap_anonymous(std::ptr::null_mut(), length, access, flags)? };
-    // Tables are read all over: with small pages most reads would miss the translation cache as well. A
-    // kernel without huge pages refuses, which costs speed alone.
-    // SAFETY: the advice changes no content, and the mapping is ours.
-    let _refused = unsafe { madvise(address, length, Advice::LinuxHugepage) };
+    let address = unsafe { mmap_anonymous(std::ptr::null_mut(), length, access, flags) };
+    let address = address.map_err(|errno| match errno {
+        Errno::NOMEM | Errno::INVAL if pages == Pages::Huge => MapError::NoHugePages,
+        errno => MapError::Kernel(errno),
+    })?;
+    if let Some(advice) = advice {
+        // A kernel without transparent huge pages refuses, which costs speed alone.
+        // SAFETY: the advice changes no content, and the mapping is ours.
+        let _refused = unsafe { madvise(address, length, advice) };
+    }
     // SAFETY: `length` zero bytes at a page boundary, for nobody else, never unmapped.
     Ok(unsafe { std::slice::from_raw_parts_mut(address.cast(), length / Line::BYTES) })
 }
@@ -38,4 +66,59 @@ pub(crate) fn shared_memory(bytes: usize) -> Result<(OwnedFd, &'static [AtomicU6
     // atomics are for. The file is not made shorter.
     let words = unsafe { std::slice::from_raw_parts(address.cast::<AtomicU64>(), bytes / 8) };
     Ok((file, words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The flags that the kernel keeps of the mapping in which this memory is.
+    fn flags(memory: &[Line]) -> String {
+        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let place = memory.as_ptr().addr();
+        let mut inside = false;
+        for line in maps.lines() {
+            let range = line.split_once(' ').and_then(|(range, _)| range.split_once('-'));
+            let number = |text: &str| usize::from_str_radix(text, 16).ok();
+            if let Some((from, to)) = range.and_then(|(a, b)| Some((number(a)?, number(b)?))) {
+                inside = (from..to).contains(&place);
+            } else if let Some(flags) = line.strip_prefix("VmFlags:").filter(|_| inside) {
+                return flags.to_owned();
+            }
+        }
+        panic!("no mapping holds the memory");
+    }
+
+    #[test]
+    fn memory_is_on_the_pages_that_were_asked_for() {
+        let has = |flags: &str, flag: &str| flags.split_whitespace().any(|it| it == flag);
+        for (pages, flag, other) in [(Pages::Small, "nh", "hg"), (Pages::Transparent, "hg", "nh")] {
+            let memory = state_memory(5 << 20, pages).unwrap();
+            assert_eq!(memory.len() * Line::BYTES, 5 << 20);
+            memory.fill(Line::ZERO);
+            let flags = flags(memory);
+            // A kernel that was built without transparent huge pages knows neither flag.
+            let knows = std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists();
+            assert_eq!(has(&flags, flag), knows, "{pages:?}: {flags}");
+            assert!(!has(&flags, other), "{pages:?}: {flags}");
+        }
+    }
+
+    #[test]
+    fn huge_pages_are_there_or_lack() {
+        let before = HugePages::now();
+        match state_memory(5 << 20, Pages::Huge) {
+            Ok(memory) => {
+                memory.fill(Line::ZERO);
+                let page = before.map_or(0, |pages| pages.page);
+                assert_eq!(memory.len() * Line::BYTES, (5_usize << 20).next_multiple_of(page));
+                assert!(flags(memory).split_whitespace().any(|flag| flag == "ht"));
+            }
+            Err(error) => {
+                assert_eq!(error, MapError::NoHugePages);
+                let enough = before.is_some_and(|pages| pages.available() >= pages.of(5 << 20));
+                assert!(!enough, "{before:?}");
+            }
+        }
+    }
 }

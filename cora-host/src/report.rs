@@ -68,6 +68,8 @@ pub struct RunReport {
     pub plan_name: &'static str,
     /// How the NIC ran: `off`, `emulated`, `native`.
     pub nic: &'static str,
+    /// Which pages the host's states are on: `4k`, `thp`, `hugetlb`.
+    pub pages: &'static str,
     /// Packets that came in at the wire.
     pub packets_in: u64,
     /// Packets that left at the wire.
@@ -111,7 +113,13 @@ impl fmt::Display for RunReport {
             "native" => "native (a process of its own on this machine)",
             _ => "off",
         };
+        let pages = match self.pages {
+            "hugetlb" => "huge pages set aside (hugetlb)",
+            "thp" => "transparent huge pages (thp)",
+            _ => "small pages (4k)",
+        };
         writeln!(f, "{} · plan {} {} · NIC {nic}", self.program, self.plan_name, self.plan)?;
+        writeln!(f, "states of the host on {pages}")?;
         writeln!(f)?;
         writeln!(f, "{:<26}{:>14}{:>14}", "", "nic", "host")?;
         let row = |f: &mut fmt::Formatter<'_>, name: &str, nic: u64, host: Option<u64>| {
@@ -178,6 +186,7 @@ mod tests {
             plan: "0".into(),
             plan_name: "split",
             nic: "off",
+            pages: "thp",
             packets_in: 3,
             packets_out: 2,
             outcomes: [("transmit".to_owned(), 2), ("not-ip".to_owned(), 1)].into(),

@@ -12,23 +12,25 @@ use cora_core::migration::{Burst, HostHalf};
 use cora_core::packet::Port;
 use cora_core::region::{self, HashSeed, Identity, Idle, NicStatus, Region, RegionLayout};
 use cora_core::ring::{Consumer, Producer, PushError, SharedMemory};
-use cora_core::state::{Kind, Line, Memory, Place};
+use cora_core::state::{Kind, Place};
 use rustix::io::Errno;
 use serde_json::Value;
 
 use crate::futex::SharedFutex;
 use crate::inside::Inside;
 use crate::nic_process::{NicMode, NicProcess};
+use crate::pages::Pages;
 use crate::progress::Progress;
 use crate::report::{RunReport, Side, Sides};
 use crate::state_out::Contents;
+use crate::supply::Supply;
 use crate::wire::{Sink, Source};
 use crate::worker::{Direct, NicAccount, Worker};
 use crate::{Program, RunError, map};
 
 /// Bytes of the rings wire-in, wire-out, punt and back. The last two are no larger than the longest
 /// message asks for: what is on its way there delays every flow that moves.
-const RING_BYTES: [usize; 4] = [1 << 20, 1 << 20, 1 << 19, 1 << 19];
+pub(crate) const RING_BYTES: [usize; 4] = [1 << 20, 1 << 20, 1 << 19, 1 << 19];
 /// Frames moved over a wire ring between two looks at the others.
 const BURST: usize = 64;
 /// Rounds without work between two looks at the NIC process.
@@ -44,6 +46,7 @@ pub(crate) struct Request {
     pub(crate) output: Option<PathBuf>,
     pub(crate) configurations: Vec<(String, PathBuf)>,
     pub(crate) inside: Inside,
+    pub(crate) pages: Pages,
 }
 
 /// What came of it: the report, and the final state.
@@ -53,42 +56,23 @@ pub(crate) type Finished = (RunReport, Value);
 pub(crate) fn run<A: App>(program: &Program, request: &Request) -> Result<Finished, RunError> {
     let source = Source::open(&request.input, request.inside.clone())?;
     let seed = random_seed();
-    let seeded = Seeded(seed);
-    let mut app = seeded.app::<A>()?;
+    let supply = Supply { seed, pages: request.pages };
+    let mut app = supply.app::<A>(HostHalf::bytes)?;
     let configured = configure(&mut app, &request.configurations)?;
     let nic = request.nic != NicMode::Off;
-    let mut memory = seeded.memory(HostHalf::bytes(&mut app))?;
+    let mut memory = supply.memory(HostHalf::bytes(&mut app))?;
     let half = HostHalf::create(app, &mut memory, nic).map_err(RunError::Memory)?;
     let sink = Sink::create(request.output.as_deref(), &request.input)?;
     if nic {
         WithNic::start(program, request, seed, half, source, sink)?.run(&configured)
     } else {
-        without_nic(half, source, sink)
+        without_nic(request, half, source, sink)
     }
 }
 
 fn random_seed() -> u64 {
     // A fresh hasher state is random; std has no other source of randomness.
     std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0_u64)
-}
-
-/// Memory whose tables hash with this seed.
-#[derive(Clone, Copy)]
-pub(crate) struct Seeded(pub(crate) u64);
-
-impl Seeded {
-    /// The program's states, empty.
-    pub(crate) fn app<A: App>(self) -> Result<A, RunError> {
-        A::new(&mut self.memory(A::MEMORY)?).map_err(RunError::Memory)
-    }
-
-    pub(crate) fn memory(self, bytes: usize) -> Result<Memory, RunError> {
-        // Each piece may waste up to a line.
-        let lines = map::state_memory(bytes + 16 * Line::BYTES).map_err(|errno: Errno| {
-            RunError::System { what: "memory for the states", cause: errno.into() }
-        })?;
-        Ok(Memory::new(lines).with_seed(self.0))
-    }
 }
 
 /// Puts configurations in force; gives the numbers of the read-mostly states.
@@ -113,6 +97,7 @@ pub(crate) fn configure<A: App>(
 }
 
 fn without_nic<A: App>(
+    request: &Request,
     mut half: HostHalf<A>,
     mut source: Source,
     mut sink: Sink,
@@ -155,14 +140,14 @@ fn without_nic<A: App>(
         now,
         &source,
         &sink,
-        NicMode::Off,
+        request,
         elapsed,
     ))
 }
 
 /// A run with a NIC.
-struct WithNic<A: App> {
-    mode: NicMode,
+struct WithNic<'a, A: App> {
+    request: &'a Request,
     region: Region,
     process: NicProcess,
     worker: Worker<A>,
@@ -176,10 +161,10 @@ struct WithNic<A: App> {
     fed_all: bool,
 }
 
-impl<A: App> WithNic<A> {
+impl<'a, A: App> WithNic<'a, A> {
     fn start(
         program: &Program,
-        request: &Request,
+        request: &'a Request,
         seed: u64,
         half: HostHalf<A>,
         source: Source,
@@ -196,7 +181,7 @@ impl<A: App> WithNic<A> {
             NicProcess::start(program, request.nic, request.patience, &file, layout.bytes())?;
         let rings = region.rings();
         Ok(Self {
-            mode: request.nic,
+            request,
             process,
             worker: Worker::new(half, &rings),
             source,
@@ -250,7 +235,7 @@ impl<A: App> WithNic<A> {
         if !status.success() {
             return Err(RunError::NicDied { status: status.to_string(), packets: 0 });
         }
-        Ok(finish(half, account, contents, now, &self.source, &self.sink, self.mode, elapsed))
+        Ok(finish(half, account, contents, now, &self.source, &self.sink, self.request, elapsed))
     }
 
     /// Waits a little, in the end asleep when only the NIC can give this side something to do; whether
@@ -352,7 +337,7 @@ fn finish<A: App>(
     now: u64,
     source: &Source,
     sink: &Sink,
-    mode: NicMode,
+    request: &Request,
     elapsed: Duration,
 ) -> Finished {
     let mut outcomes: BTreeMap<String, u64> = nic.outcomes;
@@ -367,17 +352,18 @@ fn finish<A: App>(
     let app = half.engine().app();
     contents.add_own(app, now);
     let entries = contents.entries(app);
-    host.flows = if mode == NicMode::Off { entries } else { host_flows };
+    host.flows = if request.nic == NicMode::Off { entries } else { host_flows };
     let report = RunReport {
         schema: "cora-run/1",
         program: A::NAME,
         plan: format!("{:016x}", A::PLAN.hash),
         plan_name: A::PLAN.name,
-        nic: match mode {
+        nic: match request.nic {
             NicMode::Off => "off",
             NicMode::Emulated => "emulated",
             NicMode::Native => "native",
         },
+        pages: request.pages.in_force().word(),
         packets_in: source.packets,
         packets_out: sink.packets,
         outcomes,

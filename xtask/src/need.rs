@@ -1,4 +1,4 @@
-//! What demo and tests need besides Rust's own tools, and how it comes onto the machine.
+//! What demo, tests and benchmark need besides Rust's own tools, and how it comes onto the machine.
 
 use std::path::Path;
 
@@ -46,9 +46,8 @@ pub(crate) fn programs(counts: bool) -> Result<(), String> {
     if packages.is_empty() {
         return Ok(());
     }
-    let wanted = packages.join(" ");
-    if !is_root() || !in_path("apt-get") {
-        let sentence = format!("not installed: {wanted}. Type: sudo apt-get install {wanted}");
+    if !can_install() {
+        let sentence = to_type(&packages);
         // Without `ip` there is generated traffic, without valgrind a test less; without qemu there is no
         // emulated NIC.
         return if has_qemu {
@@ -58,15 +57,49 @@ pub(crate) fn programs(counts: bool) -> Result<(), String> {
             Err(sentence)
         };
     }
-    eprintln!("not installed: {wanted}; installing");
+    install(&packages)
+}
+
+/// What the benchmark can do without, but with rows less: DPDK, a peer, and what counts instructions. Gives
+/// the version of DPDK.
+pub(crate) fn peers() -> Option<String> {
+    let version = || output(command("pkg-config", &["--modversion", "libdpdk"]));
+    let needs = [
+        ("pkg-config", in_path("pkg-config")),
+        ("libdpdk-dev", version().is_some()),
+        ("valgrind", in_path("valgrind")),
+    ];
+    let packages: Vec<&str> =
+        needs.iter().filter(|(_, is_there)| !is_there).map(|(package, _)| *package).collect();
+    if !packages.is_empty() {
+        let installed = if can_install() { install(&packages) } else { Err(to_type(&packages)) };
+        if let Err(why) = installed {
+            eprintln!("{why} (their rows lack)");
+        }
+    }
+    version().map(|version| version.trim().to_owned())
+}
+
+fn can_install() -> bool {
+    is_root() && in_path("apt-get")
+}
+
+fn to_type(packages: &[&str]) -> String {
+    let wanted = packages.join(" ");
+    format!("not installed: {wanted}. Type: sudo apt-get install {wanted}")
+}
+
+fn install(packages: &[&str]) -> Result<(), String> {
+    eprintln!("not installed: {}; installing", packages.join(" "));
     let patient = ["-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=3"];
     let apt = |words: &[&str]| {
-        run(command("apt-get", &patient).args(words).env("DEBIAN_FRONTEND", "noninteractive"))
+        let mut apt = command("apt-get", &patient);
+        // Standard output may be for figures.
+        apt.args(words).env("DEBIAN_FRONTEND", "noninteractive").stdout(std::io::stderr());
+        run(&mut apt)
     };
     apt(&["update"]).or_else(|_| apt(&["update"]))?;
-    let mut install = vec!["install", "--yes", "--no-install-recommends"];
-    install.extend(packages);
-    apt(&install)
+    apt(&[&["install", "--yes", "--no-install-recommends"], packages].concat())
 }
 
 /// Whether there is a nightly toolchain with Miri; it is fetched where rustup can.

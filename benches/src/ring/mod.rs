@@ -6,13 +6,14 @@
 //! it reads. The crates write records in place, with their fastest batched interfaces, while Cora
 //! copies in and out: its peer is not trusted, so it hands out no references into the ring.
 //!
-//! DPDK's `rte_ring` is absent: it carries pointers between threads of one process, and bringing it
-//! in would ask for DPDK on every machine that builds this.
+//! DPDK's `rte_ring` takes part where DPDK is installed.
 
 mod frames;
 mod idle;
-mod pair;
+pub(crate) mod pair;
 mod queue;
+#[cfg(dpdk)]
+pub(crate) mod rte_ring;
 
 use std::time::Duration;
 

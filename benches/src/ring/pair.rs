@@ -130,6 +130,33 @@ pub(super) fn round_trip<S: Send, R: Receive>(
     together(here, there) / count as f64
 }
 
+/// Sends one record there and one back over Cora's ring, `count` times; gives the ns of each round.
+pub(crate) fn each_round_trip(count: u64) -> Vec<f64> {
+    let (mut sender, mut receiver) = super::queue::cora::<7>();
+    let (mut answering, mut hearing) = super::queue::cora::<7>();
+    let mut rounds = Vec::with_capacity(count as usize);
+    let here = || {
+        let mut sum = 0;
+        for number in 0..count {
+            let start = Instant::now();
+            send(&mut sender, number, 1, 1);
+            receive(&mut hearing, &mut sum);
+            rounds.push(start.elapsed().as_nanos() as f64);
+        }
+        assert_eq!(sum, hearing.expected(count), "what was answered");
+    };
+    let there = || {
+        let mut sum = 0;
+        for number in 0..count {
+            receive(&mut receiver, &mut sum);
+            send(&mut answering, number, 1, 1);
+        }
+        assert_eq!(sum, receiver.expected(count), "what was asked");
+    };
+    together(here, there);
+    rounds
+}
+
 /// A word on a line pair of its own.
 #[derive(Debug, Default)]
 #[repr(align(128))]

@@ -7,7 +7,7 @@ use ringbuf::traits::{Consumer as _, Producer as _, Split as _};
 use rtrb::chunks::ChunkError;
 
 /// Records that every queue holds.
-const RECORDS: usize = 1024;
+pub(super) const RECORDS: usize = 1024;
 
 /// Words in a record of the crates: a cache line.
 const WORDS: usize = 8;
@@ -18,11 +18,11 @@ const WORDS: usize = 8;
 pub(super) struct Line([u64; WORDS]);
 
 /// What a record with this number holds.
-fn content<const N: usize>(number: u64) -> [u64; N] {
+pub(super) fn content<const N: usize>(number: u64) -> [u64; N] {
     std::array::from_fn(|at| number.wrapping_add(at as u64))
 }
 
-fn sum(words: &[u64]) -> u64 {
+pub(super) fn sum(words: &[u64]) -> u64 {
     words.iter().fold(0, |sum, word| sum.wrapping_add(*word))
 }
 
@@ -42,7 +42,7 @@ pub(super) trait Receive: std::marker::Send {
 }
 
 /// What the words of `count` records of `words` words add up to.
-fn expected(count: u64, words: u64) -> u64 {
+pub(super) fn expected(count: u64, words: u64) -> u64 {
     let numbers = (0..count).fold(0, u64::wrapping_add);
     numbers.wrapping_mul(words).wrapping_add(count * (words * (words - 1) / 2))
 }

@@ -1,0 +1,94 @@
+//! `--pages`: each choice runs and says what it is, or ends with a sentence that says what to type.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use cora_tests::process::{Ended, run};
+use cora_tests::workshop::{programs, room};
+use cora_tests::{captures, tell};
+use cora_traffic::Profile;
+
+const LIMIT: Duration = Duration::from_mins(1);
+const PACKETS: u64 = 3_000;
+
+static CAPTURE: LazyLock<PathBuf> = LazyLock::new(|| {
+    let path = room("pages").join("mix.pcap");
+    captures::generate(Profile::Mix, 9, PACKETS, 300, &path);
+    path
+});
+
+static NAT: LazyLock<PathBuf> = LazyLock::new(|| {
+    programs(&["--package", "nat"], Some(Path::new("split")), "pages")["nat"].clone()
+});
+
+/// `nat run` on these pages.
+fn on(pages: &str, words: &[&str]) -> Ended {
+    let mut command = Command::new(&*NAT);
+    command.args(["run", "--pages", pages, "--in"]).arg(&*CAPTURE).args(words);
+    run(&mut command, LIMIT)
+}
+
+/// Whether a choice fails as it should where no huge pages are set aside; says how many would do.
+fn lacks(ended: &Ended) -> Option<usize> {
+    let wanted = ended.stderr.split_once("sysctl vm.nr_hugepages=")?.1;
+    let number = wanted.split('`').next()?.parse().ok()?;
+    let says = ["--pages hugetlb: ", " huge pages of ", " are free", "run with `--pages thp`"];
+    let says_all = says.iter().all(|words| ended.stderr.contains(words));
+    (ended.code == Some(1) && ended.stdout.is_empty() && says_all).then_some(number)
+}
+
+#[test]
+fn small_and_transparent_pages_give_the_same_results() {
+    for nic in ["off", "native"] {
+        let reports = ["4k", "thp"].map(|pages| {
+            let report = on(pages, &["--nic", nic, "--json"]).well(pages).json();
+            // A kernel that has no transparent pages gives small ones, and the report says so.
+            let in_force = report["pages"].as_str().unwrap().to_owned();
+            assert!(in_force == pages || (pages, in_force.as_str()) == ("thp", "4k"), "{report}");
+            report
+        });
+        assert_eq!(reports[0]["outcomes"], reports[1]["outcomes"], "{nic}");
+        assert_eq!(reports[0]["entries"], reports[1]["entries"], "{nic}");
+    }
+}
+
+#[test]
+fn the_table_says_it_in_one_line() {
+    let told = on("4k", &["--nic", "off"]).well("4k").stdout;
+    assert_eq!(told.lines().nth(1), Some("states of the host on small pages (4k)"), "{told}");
+}
+
+#[test]
+fn huge_pages_serve_where_they_are_set_aside() {
+    let ended = on("hugetlb", &["--nic", "off", "--json"]);
+    if let Some(number) = lacks(&ended) {
+        // The states of the example alone are some MiB.
+        assert!((2..1 << 20).contains(&number), "{}", ended.stderr);
+        return tell(&format!("no huge pages are set aside here; {number} would do"));
+    }
+    if ended.stderr.contains("this kernel has no such pages") {
+        assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+        return tell("this kernel has no hugetlb");
+    }
+    let report = ended.well("hugetlb").json();
+    assert_eq!(report["pages"], "hugetlb");
+    let small = on("4k", &["--nic", "off", "--json"]).well("4k").json();
+    assert_eq!(report["outcomes"], small["outcomes"]);
+}
+
+#[test]
+fn bench_takes_the_choice_too() {
+    for pages in ["4k", "thp", "hugetlb"] {
+        let mut command = Command::new(&*NAT);
+        command.args(["bench", "--pages", pages, "--in"]).arg(&*CAPTURE);
+        let ended = run(&mut command, LIMIT);
+        if pages == "hugetlb" && ended.code == Some(1) {
+            assert!(ended.stderr.contains("--pages hugetlb: "), "{}", ended.stderr);
+            continue;
+        }
+        let told = ended.well(pages).stdout;
+        assert!(told.starts_with("ready, states on "), "{told}");
+    }
+}
