@@ -18,6 +18,7 @@
 //! | `program` | a built Cora program that takes turns |
 //! | `by_hand` | loops written by hand |
 //! | `nf` | the examples against those |
+//! | `instructions` | the same counted, at both sides |
 //! | `ring` | the ring against crates, bare lines and `memcpy` |
 //! | `table` | the flow table against hashbrown |
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command's output")]
@@ -25,6 +26,7 @@
 
 mod by_hand;
 mod figure;
+mod instructions;
 mod keys;
 mod nf;
 mod page;
@@ -35,8 +37,11 @@ mod table;
 mod traffic;
 mod turns;
 
+use std::path::PathBuf;
+
 use clap::Parser;
 use figure::Figure;
+use instructions::Side;
 
 /// Measures Cora against hand-written code and named peers.
 #[derive(Clone, Debug, Parser)]
@@ -52,14 +57,35 @@ struct Arguments {
     only: String,
     /// Where to draw the figures, as HTML.
     #[arg(long, value_name = "FILE")]
-    page: Option<std::path::PathBuf>,
+    page: Option<PathBuf>,
     /// Where the examples' programs stand, built for the host alone.
     #[arg(long, value_name = "DIRECTORY")]
-    programs: Option<std::path::PathBuf>,
+    programs: Option<PathBuf>,
+    /// Where they and this program stand built for aarch64, under a plan that runs all at the NIC.
+    #[arg(long, value_name = "DIRECTORY", requires = "counter")]
+    nic_programs: Option<PathBuf>,
+    /// The plugin that counts instructions under QEMU.
+    #[arg(long, value_name = "FILE", requires = "nic_programs")]
+    counter: Option<PathBuf>,
+    /// Be the loop by hand of this example, for whoever counts instructions: a pass per line of standard
+    /// input.
+    #[arg(long, value_name = "EXAMPLE", hide = true)]
+    by_hand: Option<String>,
+}
+
+impl Arguments {
+    fn sides(&self) -> Vec<Side> {
+        let nic = self.nic_programs.as_deref().zip(self.counter.as_deref());
+        let nic = nic.map(|(programs, counter)| Side::nic(programs, counter));
+        self.programs.as_deref().map(Side::host).into_iter().chain(nic).collect()
+    }
 }
 
 fn main() -> std::io::Result<()> {
     let arguments = Arguments::parse();
+    if let Some(example) = &arguments.by_hand {
+        return instructions::replay(example);
+    }
     if !arguments.json {
         eprintln!("{}", figure::machine());
     }
@@ -77,6 +103,9 @@ fn main() -> std::io::Result<()> {
     }
     if let Some(programs) = arguments.programs.as_deref().filter(|_| wanted("nf")) {
         nf::run(programs, arguments.quick, &wanted, &mut tell)?;
+    }
+    if wanted("instructions") {
+        instructions::run(&arguments.sides(), &wanted, &mut tell)?;
     }
     if let Some(page) = &arguments.page {
         std::fs::write(page, page::draw(&figures))?;

@@ -6,22 +6,38 @@ use crate::{cargo, command, output, run};
 
 const TARGET: &str = "aarch64-unknown-none";
 
+/// Linux on the NIC's machine, where the NIC half's instructions are counted.
+pub(crate) const LINUX_ON_NIC: &str = "aarch64-unknown-linux-musl";
+
 /// Rust's half of the NIC side: the target's core library.
 pub(crate) fn nic_target() -> Result<(), String> {
+    rust_target(TARGET)
+}
+
+/// What runs a Linux program on the NIC's machine, and what builds one.
+pub(crate) fn emulated_linux() -> Result<(), String> {
+    if !in_path("qemu-aarch64") {
+        install(&["qemu-user"])?;
+    }
+    rust_target(LINUX_ON_NIC)
+}
+
+fn rust_target(name: &str) -> Result<(), String> {
     let Some(installed) = output(command("rustup", &["target", "list", "--installed"])) else {
-        eprintln!("rustup is not here; taking it that the target {TARGET} is");
+        eprintln!("rustup is not here; taking it that the target {name} is");
         return Ok(());
     };
-    if installed.lines().any(|line| line.trim() == TARGET) {
+    if installed.lines().any(|line| line.trim() == name) {
         return Ok(());
     }
-    eprintln!("the Rust target {TARGET} is missing; adding it");
-    run(&mut command("rustup", &["target", "add", TARGET]))
+    eprintln!("the Rust target {name} is missing; adding it");
+    run(&mut command("rustup", &["target", "add", name]))
 }
 
 /// All that rust-toolchain.toml names: the toolchain may have been there before the file was.
 pub(crate) fn toolchain() -> Result<(), String> {
     nic_target()?;
+    rust_target(LINUX_ON_NIC)?;
     let Some(installed) = output(command("rustup", &["component", "list", "--installed"])) else {
         return Ok(());
     };
@@ -43,20 +59,29 @@ pub(crate) fn programs(counts: bool) -> Result<(), String> {
     let needs = [("qemu-user", has_qemu), ("iproute2", in_path("ip")), ("valgrind", has_counter)];
     let packages: Vec<&str> =
         needs.iter().filter(|(_, is_there)| !is_there).map(|(package, _)| *package).collect();
+    match install(&packages) {
+        // Without `ip` there is generated traffic, without valgrind a test less; without qemu there is no
+        // emulated NIC.
+        Err(sentence) if has_qemu && !can_install() => {
+            eprintln!("{sentence}");
+            Ok(())
+        }
+        outcome => outcome,
+    }
+}
+
+fn can_install() -> bool {
+    is_root() && in_path("apt-get")
+}
+
+/// Installs packages of the distribution, or says what to type.
+fn install(packages: &[&str]) -> Result<(), String> {
     if packages.is_empty() {
         return Ok(());
     }
     let wanted = packages.join(" ");
-    if !is_root() || !in_path("apt-get") {
-        let sentence = format!("not installed: {wanted}. Type: sudo apt-get install {wanted}");
-        // Without `ip` there is generated traffic, without valgrind a test less; without qemu there is no
-        // emulated NIC.
-        return if has_qemu {
-            eprintln!("{sentence}");
-            Ok(())
-        } else {
-            Err(sentence)
-        };
+    if !can_install() {
+        return Err(format!("not installed: {wanted}. Type: sudo apt-get install {wanted}"));
     }
     eprintln!("not installed: {wanted}; installing");
     let patient = ["-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=3"];
