@@ -44,11 +44,10 @@ impl Packet<'_> {
     #[inline(never)]
     fn parsed_flow(&self) -> Result<FiveTuple, Reason> {
         self.layers.flow_fault.check()?;
-        if self.layers.inner.ip == 0 {
-            Ok(self.tuple(&self.layers.outer))
-        } else {
-            Ok(self.tuple(&self.layers.inner).reversed())
-        }
+        let quotes = self.layers.inner.ip != 0;
+        let header = if quotes { &self.layers.inner } else { &self.layers.outer };
+        let flow = self.tuple(header);
+        Ok(if quotes { flow.reversed() } else { flow })
     }
 
     /// The packet's flow: another name for [`Self::flow`].

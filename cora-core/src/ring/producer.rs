@@ -44,6 +44,7 @@ pub struct Producer<M> {
 impl<M: RingMemory> Producer<M> {
     /// The writing end of the ring in `memory`, going on where its indices stand. A consumer may
     /// look already, if the word where the next header goes is zero, as a new mapping's words are.
+    #[inline(never)]
     pub fn new(memory: M) -> Self {
         let shape = Shape::new(memory.words());
         let (head, tail) = (memory.head(), memory.tail());
@@ -87,8 +88,7 @@ impl<M: RingMemory> Producer<M> {
         }
         let padding = self.find_room(len)?;
         if padding > 0 {
-            self.put_record(Header { len: PADDING, kind: 0 }, &[]);
-            self.head = self.head.wrapping_add(padding);
+            self.pad(padding);
         }
         let end = self.head.wrapping_add(Shape::span(len));
         self.put_record(Header { len: len as u32, kind }, parts);
@@ -205,6 +205,7 @@ impl<M: RingMemory> Producer<M> {
     }
 
     /// Reads the consumer's index. It may go forward, up to what is published.
+    #[inline(never)]
     fn refresh(&mut self) -> Result<(), RingError> {
         let tail = self.memory.tail();
         let taken = tail.wrapping_sub(self.tail);
@@ -235,6 +236,14 @@ impl<M: RingMemory> Producer<M> {
     }
 
     /// Writes a record at `head`.
+    /// Skips the rest of a lap, once in a lap.
+    #[cold]
+    #[inline(never)]
+    fn pad(&mut self, padding: u64) {
+        self.put_record(Header { len: PADDING, kind: 0 }, &[]);
+        self.head = self.head.wrapping_add(padding);
+    }
+
     #[inline(always)]
     fn put_record(&mut self, header: Header, parts: &[&[u8]]) {
         let header = self.header_for_now(header);
