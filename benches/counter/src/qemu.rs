@@ -1,8 +1,13 @@
 //! What is used of QEMU's plugin interface, declared by hand: distributions ship QEMU without
-//! `qemu-plugin.h` (version 1 of the interface, QEMU 4.2 to 8.2).
+//! `qemu-plugin.h`.
+//!
+//! QEMU reads which version of the interface a plugin speaks when it has loaded it, and refuses what it
+//! does not speak too: version 1 alone up to QEMU 8.2, 2 and later ones from 9.0 on. What is used here is
+//! the same in all of them, so the plugin says what the QEMU around it wants to hear.
 #![expect(unsafe_code, reason = "QEMU's plugin interface is a C interface")]
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::install;
 
@@ -18,11 +23,27 @@ pub(crate) struct Block {
 /// `enum qemu_plugin_cb_flags`: a callback does not read the program's registers.
 const CB_NO_REGS: c_int = 0;
 
-/// The version of the interface that this plugin speaks: QEMU refuses to load what it does not speak too.
+/// The version of the interface that this plugin speaks: to QEMU, an `int`.
 #[unsafe(no_mangle)]
-static qemu_plugin_version: c_int = 1;
+static qemu_plugin_version: AtomicI32 = AtomicI32::new(1);
+
+/// What the loader calls before it hands the plugin to QEMU.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static ON_LOAD: extern "C" fn() = choose_version;
+
+/// Says version 2 to a QEMU that has a function of that version.
+extern "C" fn choose_version() {
+    // SAFETY: a C string, searched for among the symbols of the process (a null handle: in the order of
+    // loading). The address is looked at, not called.
+    let of_version_2 = unsafe { dlsym(std::ptr::null_mut(), c"qemu_plugin_num_vcpus".as_ptr()) };
+    if !of_version_2.is_null() {
+        qemu_plugin_version.store(2, Ordering::Relaxed);
+    }
+}
 
 unsafe extern "C" {
+    fn dlsym(handle: *mut c_void, symbol: *const c_char) -> *mut c_void;
     fn qemu_plugin_register_vcpu_tb_trans_cb(id: Id, callback: extern "C" fn(Id, &Block));
     fn qemu_plugin_tb_n_insns(block: &Block) -> usize;
     fn qemu_plugin_register_vcpu_tb_exec_cb(
