@@ -112,7 +112,7 @@ impl Counter {
     /// Whether it can count; the error says why not.
     fn works(&self, programs: &Path) -> std::result::Result<(), String> {
         let why = |error: Error| match self {
-            Self::Callgrind => format!("no instructions are counted without valgrind ({error})"),
+            Self::Callgrind => format!("valgrind does not count ({error})"),
             Self::Qemu(_) => format!("qemu-aarch64 does not count with the plugin ({error})"),
         };
         // The loops by hand, of which it makes no pass, are a program that surely ends.
