@@ -40,6 +40,19 @@ impl Figure {
         Self { cora: rate(self.cora), baseline: rate(self.baseline), unit: "M/s", ..self }
     }
 
+    /// Counts per operation, which are the same in every turn: less is better.
+    pub(crate) fn of_counts(
+        name: String,
+        cora: f64,
+        baseline: f64,
+        baseline_name: &'static str,
+        unit: &'static str,
+        goal: f64,
+    ) -> Self {
+        let ratio = baseline / cora;
+        Self { name, cora, baseline, baseline_name, ratio, goal, unit, spread: 0.0 }
+    }
+
     /// Something measured once that may be so much at most.
     pub(crate) fn of_limit(name: String, cora: f64, limit: f64, unit: &'static str) -> Self {
         let ratio = limit / cora;

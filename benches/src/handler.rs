@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::callgrind;
+use crate::count::Counter;
 use crate::figure::Figure;
 use crate::keys::Skew;
 use crate::program::Program;
@@ -38,13 +38,19 @@ pub(crate) fn run(
     let above = Turns::new(above);
     let figure = Figure::of_limit("handler/empty chain".into(), above.median(), NS, "ns");
     tell(Figure { spread: above.spread(), ..figure });
-    if !callgrind::is_here() {
-        eprintln!("no valgrind, no instructions are counted. Type: apt-get install valgrind");
+    if let Err(why) = Counter::Callgrind.works(programs) {
+        eprintln!(
+            "handler/empty chain, instructions left out: {why}. Type: apt-get install valgrind"
+        );
         return Ok(());
     }
     let traffic = Traffic::from_inside(COUNTED as u64, Skew::Uniform, 0);
     let capture = traffic.save(&programs.join("counted.pcap"))?;
-    let count = |half| callgrind::per_packet(&program, half, &capture, COUNTED);
+    let capture = capture.display().to_string();
+    let count = |half| {
+        let words = ["bench", "--half", half, "--in", &capture];
+        Counter::Callgrind.per_packet(programs, PROGRAM, &words, COUNTED)
+    };
     let above = count("host")? - count("none")?;
     let name = "handler/empty chain, instructions".into();
     tell(Figure::of_limit(name, above, INSTRUCTIONS, "instr"));

@@ -18,9 +18,10 @@
 //! | `program` | a built Cora program that takes turns |
 //! | `by_hand` | loops written by hand |
 //! | `nf` | the examples against those |
-//! | `callgrind` | the instructions that a program takes |
+//! | `count` | the instructions that a program takes |
 //! | `handler` | what a chain of handlers costs that does nothing |
 //! | `punt` | how long a punt's round trip takes |
+//! | `instructions` | the same counted, at both sides |
 //! | `ring` | the ring against crates, bare lines and `memcpy` |
 //! | `table` | the flow table against hashbrown |
 //! | `dpdk` | table and ring against DPDK, where it is installed |
@@ -28,7 +29,7 @@
 #![expect(clippy::cast_precision_loss, reason = "counts and nanoseconds of a few seconds")]
 
 mod by_hand;
-mod callgrind;
+mod count;
 #[cfg(dpdk)]
 mod dpdk;
 #[cfg(not(dpdk))]
@@ -36,6 +37,7 @@ mod dpdk;
 mod dpdk;
 mod figure;
 mod handler;
+mod instructions;
 mod keys;
 mod nf;
 mod page;
@@ -47,8 +49,11 @@ mod table;
 mod traffic;
 mod turns;
 
+use std::path::PathBuf;
+
 use clap::Parser;
 use figure::Figure;
+use instructions::Side;
 
 /// Measures Cora against hand-written code and named peers.
 #[derive(Clone, Debug, Parser)]
@@ -64,14 +69,35 @@ struct Arguments {
     only: String,
     /// Where to draw the figures, as HTML.
     #[arg(long, value_name = "FILE")]
-    page: Option<std::path::PathBuf>,
+    page: Option<PathBuf>,
     /// Where the examples' programs stand, built for the host alone.
     #[arg(long, value_name = "DIRECTORY")]
-    programs: Option<std::path::PathBuf>,
+    programs: Option<PathBuf>,
+    /// Where they and this program stand built for aarch64, under a plan that runs all at the NIC.
+    #[arg(long, value_name = "DIRECTORY", requires = "counter")]
+    nic_programs: Option<PathBuf>,
+    /// The plugin that counts instructions under QEMU.
+    #[arg(long, value_name = "FILE", requires = "nic_programs")]
+    counter: Option<PathBuf>,
+    /// Be the loop by hand of this example, for whoever counts instructions: a pass per line of standard
+    /// input.
+    #[arg(long, value_name = "EXAMPLE", hide = true)]
+    by_hand: Option<String>,
+}
+
+impl Arguments {
+    fn sides(&self) -> Vec<Side> {
+        let nic = self.nic_programs.as_deref().zip(self.counter.as_deref());
+        let nic = nic.map(|(programs, counter)| Side::nic(programs, counter));
+        self.programs.as_deref().map(Side::host).into_iter().chain(nic).collect()
+    }
 }
 
 fn main() -> std::io::Result<()> {
     let arguments = Arguments::parse();
+    if let Some(example) = &arguments.by_hand {
+        return instructions::replay(example);
+    }
     if !arguments.json {
         eprintln!("{}", figure::machine());
     }
@@ -100,6 +126,9 @@ fn main() -> std::io::Result<()> {
         if wanted("punt") {
             punt::run(programs, arguments.quick, &mut tell)?;
         }
+    }
+    if wanted("instructions") {
+        instructions::run(&arguments.sides(), &wanted, &mut tell)?;
     }
     if let Some(page) = &arguments.page {
         std::fs::write(page, page::draw(&figures))?;

@@ -12,19 +12,19 @@ use crate::turns::{Turns, time};
 
 /// Packets of a turn.
 const TURN: usize = 1 << 20;
-const GOAL: f64 = 0.95;
+pub(crate) const GOAL: f64 = 0.95;
 
 /// An example: its program, its traffic and its rival.
-struct Example {
+pub(crate) struct Example {
     /// Also the name of the program's file.
-    name: &'static str,
+    pub(crate) name: &'static str,
     /// How many flows, from few to as many as it can hold.
     flows: &'static [u64],
-    traffic: fn(u64, Skew, usize) -> Traffic,
-    by_hand: fn() -> Box<dyn ByHand>,
+    pub(crate) traffic: fn(u64, Skew, usize) -> Traffic,
+    pub(crate) by_hand: fn() -> Box<dyn ByHand>,
 }
 
-const EXAMPLES: [Example; 4] = [
+pub(crate) const EXAMPLES: [Example; 4] = [
     Example {
         name: "firewall",
         flows: &[1_000, 100_000, 1_000_000],

@@ -5,7 +5,7 @@
 
 use crate::key::Key;
 use crate::packet::Packet;
-use crate::state::{Home, Memory, OutOfMemory, Place, Reach, Visit};
+use crate::state::{Described, Home, Memory, OutOfMemory, Place, Reach, Visit};
 use crate::verdict::Verdict;
 
 /// One handler, as `#[flow_handler]` leaves it behind.
@@ -107,6 +107,9 @@ pub trait App: Sized + 'static {
 
     /// The state with this number, counted as in [`Self::PLACES`].
     fn state(&mut self, number: usize) -> &mut dyn Home;
+
+    /// The same, to report. Only the host calls it.
+    fn described(&mut self, number: usize) -> &mut dyn Described;
 
     /// Calls [`Home::hint`] of every state.
     #[inline]

@@ -169,6 +169,8 @@ pub enum Message<'a> {
 impl Message<'_> {
     /// The kind of [`Self::Frame`].
     pub const FRAME: u16 = 1;
+    /// The kind of [`Self::WireEnd`].
+    pub const WIRE_END: u16 = 2;
     /// The kind of [`Self::Punt`].
     pub const PUNT: u16 = 3;
 
@@ -278,8 +280,10 @@ impl<'a> Message<'a> {
             }
             15 => {
                 let mut words = [0; Report::WORDS];
-                for (number, place) in words.iter_mut().enumerate() {
-                    *place = word(bytes, number * 8)?;
+                let (encoded, _) = bytes.as_chunks::<8>();
+                let encoded = encoded.get(..Report::WORDS)?;
+                for (place, bytes) in words.iter_mut().zip(encoded) {
+                    *place = u64::from_le_bytes(*bytes);
                 }
                 Self::Report(Report::from_words(words))
             }
@@ -300,10 +304,13 @@ pub fn offered_keys(keys: &[u8]) -> impl Iterator<Item = [u64; 5]> + '_ {
     })
 }
 
+#[inline]
 fn word(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
+/// Only messages without a frame have such: one copy of it will do.
+#[inline(never)]
 fn half(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
 }

@@ -34,7 +34,7 @@ impl Contents {
         }
         let states = &mut self.states;
         let doubled = &mut self.doubled;
-        app.state(number)
+        app.described(number)
             .import(piece, now, &mut |key, describe| {
                 let value = to_json(describe);
                 let before = states.entry(number).or_default().insert(key.to_vec(), value);
@@ -48,7 +48,7 @@ impl Contents {
         for number in 0..A::STATES {
             let entries = self.states.entry(number).or_default();
             let doubled = &mut self.doubled;
-            app.state(number).describe(now, &mut |key, describe| {
+            app.described(number).describe(now, &mut |key, describe| {
                 let before = entries.insert(key.to_vec(), to_json(describe));
                 *doubled += u64::from(before.is_some());
             });

@@ -33,7 +33,8 @@ const BACK_BURST: usize = 64;
 #[must_use]
 pub fn serve<A: App>(fd: i32, length: usize) -> i32 {
     let Some(words) = sys::map_shared(fd, length) else {
-        say(format_args!("can't map the shared region ({length} bytes of file {fd})"));
+        let file = fd.cast_unsigned() as usize;
+        say(format_args!("can't map the shared region ({length} bytes of file {file})"));
         return EXIT_REFUSED;
     };
     let region = match Region::attach(words, A::PLAN.hash) {
@@ -44,7 +45,9 @@ pub fn serve<A: App>(fd: i32, length: usize) -> i32 {
             return EXIT_REFUSED;
         }
     };
-    let half = match make_half::<A>(region.identity().seed.0) {
+    // Borrowed where it was made: the half is large, and moved about field by field.
+    let mut made = make_half::<A>(region.identity().seed.0);
+    let half = match &mut made {
         Ok(half) => half,
         Err(error) => {
             say(format_args!("{error}"));
@@ -72,6 +75,8 @@ fn say(what: fmt::Arguments<'_>) {
     let _ = writeln!(Stderr, "cora nic: {what}");
 }
 
+#[cold]
+#[inline(never)]
 fn make_half<A: App>(seed: u64) -> Result<NicHalf<A>, OutOfMemory> {
     let supply = |bytes: usize| {
         let lines = sys::map_private(bytes).ok_or(OutOfMemory { asked: bytes, left: 0 })?;
@@ -113,8 +118,8 @@ impl fmt::Display for LinkError {
     }
 }
 
-struct Server<A: App> {
-    half: NicHalf<A>,
+struct Server<'a, A: App> {
+    half: &'a mut NicHalf<A>,
     outgoing: Outgoing,
     /// The host said that the wire may be read.
     begun: bool,
@@ -123,7 +128,7 @@ struct Server<A: App> {
     released: bool,
 }
 
-impl<A: App> Server<A> {
+impl<A: App> Server<'_, A> {
     fn run(&mut self, mut incoming: Incoming, region: &Region) -> Result<(), LinkError> {
         #[expect(clippy::large_stack_arrays, reason = "the frames of a burst, once per run")]
         let mut buffer = [0; BURST_BYTES];
@@ -175,6 +180,8 @@ impl<A: App> Server<A> {
         self.begun && !self.wire_ended && self.half.takes_packets()
     }
 
+    /// Apart from the way of packets, which it would crowd.
+    #[inline(never)]
     fn read_back(
         &mut self,
         back: &mut Consumer<SharedMemory>,
@@ -210,7 +217,7 @@ impl<A: App> Server<A> {
             let Some(room) = frames.room() else { break };
             let Some(popped) = wire.pop(room)? else { break };
             let bytes = frames.keep(popped.len);
-            if bytes.is_empty() && Message::decode(popped.kind, bytes) == Some(Message::WireEnd) {
+            if popped.kind == Message::WIRE_END && bytes.is_empty() {
                 self.wire_ended = true;
                 break;
             }
@@ -225,6 +232,8 @@ impl<A: App> Server<A> {
     }
 
     /// States, outcomes and counters, for the host to merge.
+    #[cold]
+    #[inline(never)]
     fn tell_all(&mut self) {
         let now = self.half.now();
         let mut flows = 0;

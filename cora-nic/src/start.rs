@@ -42,12 +42,11 @@ unsafe extern "C" fn enter(stack: *const usize) -> ! {
         // SAFETY: as above.
         let text = unsafe { *place } as *const core::ffi::c_char;
         // SAFETY: each points to a C string that lives as long as the process.
-        let text = unsafe { core::ffi::CStr::from_ptr(text) };
-        text.to_str().ok()
+        Some(unsafe { core::ffi::CStr::from_ptr(text) }.to_bytes())
     };
-    let fd = argument(1).and_then(|text| text.parse().ok());
-    let length = argument(2).and_then(|text| text.parse().ok());
-    let (Some(fd), Some(length)) = (fd, length) else {
+    let number = |place: usize| argument(place).and_then(decimal);
+    let fd = number(1).and_then(|fd| i32::try_from(fd).ok());
+    let (Some(fd), Some(length)) = (fd, number(2)) else {
         let _ = Stderr.write_str(
             "cora nic: started by hand? `cargo cora run` starts it, with the shared region\n",
         );
@@ -56,8 +55,24 @@ unsafe extern "C" fn enter(stack: *const usize) -> ! {
     exit(__cora_main(fd, length))
 }
 
+/// A decimal number. What core has for this takes all bases, signs and texts, and many times the room.
+#[inline(never)]
+fn decimal(digits: &[u8]) -> Option<usize> {
+    let digit = |digit: u8| digit.checked_sub(b'0').filter(|digit| *digit < 10).map(usize::from);
+    let add = |number: usize, next: &u8| number.checked_mul(10)?.checked_add(digit(*next)?);
+    let number = digits.iter().try_fold(0, add);
+    number.filter(|_| !digits.is_empty())
+}
+
+/// Says where and why, and ends the process. The file's name is written as it is: to format it as a text
+/// would link all that core does with widths and fillings.
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
-    let _ = writeln!(Stderr, "cora nic: {info}");
+    let _ = Stderr.write_str("cora nic: panicked at ");
+    if let Some(place) = info.location() {
+        let _ = Stderr.write_str(place.file());
+        let _ = write!(Stderr, ":{}: ", u64::from(place.line()));
+    }
+    let _ = writeln!(Stderr, "{}", info.message());
     exit(101)
 }

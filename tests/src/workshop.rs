@@ -84,6 +84,12 @@ pub fn programs(words: &[&str], plan: Option<&Path>, shelf: &str) -> BTreeMap<St
     copied
 }
 
+/// A library that programs in other languages load: the file that comes of a package of that kind.
+pub fn library(package: &str) -> PathBuf {
+    let _built = build(&["--release", "--package", package], None).well(package);
+    target().join("release").join(format!("lib{}.so", package.replace('-', "_")))
+}
+
 fn building(words: &[&str], plan: Option<&Path>) -> Command {
     let mut command = cargo();
     command.arg("build").args(words);
@@ -169,6 +175,11 @@ pub fn examples(plan: &str) -> BTreeMap<String, PathBuf> {
     built
 }
 
+/// Whether tests of the emulated NIC must not be left out.
+pub fn required() -> bool {
+    std::env::var_os("CORA_REQUIRE_EMULATED").is_some_and(|value| value == "1")
+}
+
 /// Where qemu-aarch64 is; the error says why tests of the emulated NIC are left out.
 ///
 /// # Panics
@@ -181,8 +192,7 @@ pub fn emulator() -> Result<PathBuf, String> {
     let found = std::env::split_paths(&path)
         .flat_map(|directory| names.map(|name| directory.join(name)))
         .find(|candidate| candidate.is_file());
-    let required = std::env::var_os("CORA_REQUIRE_EMULATED").is_some_and(|value| value == "1");
-    assert!(found.is_some() || !required, "no qemu-aarch64 in PATH, and CORA_REQUIRE_EMULATED=1");
+    assert!(found.is_some() || !required(), "no qemu-aarch64 in PATH, and CORA_REQUIRE_EMULATED=1");
     found.ok_or_else(|| {
         "SKIPPED emulated: no qemu-aarch64 in PATH (cargo xtask test installs it)".into()
     })

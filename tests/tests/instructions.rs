@@ -1,17 +1,23 @@
-//! What a packet costs: instructions per packet of each example's host half, kept in
-//! `tests/golden/instructions.txt`. A count does not depend on what else the machine does, so a rise is
-//! a rise.
+//! What a packet costs, in instructions, of each example. A count does not depend on what else the machine
+//! does, so a rise is a rise.
+//!
+//! | kept in `tests/golden` | traffic | counted |
+//! | --- | --- | --- |
+//! | `instructions.txt` | IPv4 and IPv6, frames of all lengths | the host half, on this machine |
+//! | `instructions-by-hand.txt` | IPv4, short frames of 1,000 flows | both halves, the NIC's on an emulated aarch64, each beside the same loop by hand |
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use cora_tests::golden::{blessing, check};
-use cora_tests::workshop::{EXAMPLES, examples, room, root};
+use cora_tests::workshop::{EXAMPLES, examples, library, programs, required, room, root};
 use cora_tests::{captures, tell};
 use cora_traffic::Profile;
+use serde_json::Value;
 
 /// How far a count may rise before somebody has to look.
 const TOLERANCE_PERCENT: u64 = 2;
@@ -19,7 +25,7 @@ const TOLERANCE_PERCENT: u64 = 2;
 const PACKETS: u64 = 20_000;
 
 /// Long flows, some with most of the packets, over IPv4 and IPv6.
-fn traffic(directory: &Path) -> std::path::PathBuf {
+fn traffic(directory: &Path) -> PathBuf {
     let path = directory.join("zipf.pcap");
     captures::generate(Profile::Zipf, 7, PACKETS, 500, &path);
     path
@@ -51,6 +57,12 @@ fn per_packet(program: &Path, capture: &Path) -> u64 {
     (three - one) / (2 * PACKETS)
 }
 
+/// The complaint about a count that rose too far.
+fn rise(what: &str, before: u64, now: u64) -> Option<String> {
+    let far = now * 100 > before * (100 + TOLERANCE_PERCENT);
+    far.then(|| format!("{what}: {before} instructions per packet, now {now}"))
+}
+
 #[test]
 fn a_packet_costs_no_more_than_it_did() {
     if Command::new("valgrind").arg("--version").output().is_err() {
@@ -66,14 +78,86 @@ fn a_packet_costs_no_more_than_it_did() {
         let now = per_packet(&programs[example], &capture);
         writeln!(text, "{example:<14}{now:>6}").unwrap();
         let before = kept.lines().find_map(|line| line.strip_prefix(example)?.trim().parse().ok());
-        let before: u64 = before.unwrap_or(0);
-        if now * 100 > before * (100 + TOLERANCE_PERCENT) {
-            risen.push(format!("{example}: {before} instructions per packet, now {now}"));
-        }
+        risen.extend(rise(example, before.unwrap_or(0), now));
     }
     tell(&format!("instructions per packet, host half\n{text}"));
     if blessing() {
         check("instructions.txt", &text).unwrap();
+    } else {
+        assert!(risen.is_empty(), "{}\n(CORA_BLESS=1 keeps the new counts)", risen.join("\n"));
+    }
+}
+
+/// Linux on the NIC's machine.
+const LINUX_ON_NIC: &str = "aarch64-unknown-linux-musl";
+
+/// The directory where the measuring program and the examples stand, built for one side alone.
+fn one_sided(plan: &str, target: &[&str]) -> PathBuf {
+    let packages = EXAMPLES.into_iter().chain(["cora-bench"]).flat_map(|name| ["--package", name]);
+    let words: Vec<&str> =
+        ["--release"].into_iter().chain(packages).chain(target.iter().copied()).collect();
+    let built = programs(&words, Some(Path::new(plan)), &format!("counted-{plan}"));
+    built["cora-bench"].parent().unwrap().to_owned()
+}
+
+/// Whether Rust can build for a target.
+fn is_installed(target: &str) -> bool {
+    let asked =
+        Command::new("rustc").args(["--print", "target-libdir", "--target", target]).output();
+    asked.is_ok_and(|told| Path::new(String::from_utf8_lossy(&told.stdout).trim()).is_dir())
+}
+
+/// Cora's count and that of the loop by hand, by `<example>/<side>`; and why a side has none.
+fn beside_loops() -> (BTreeMap<String, [u64; 2]>, String) {
+    let host = one_sided("host-only", &[]);
+    let mut bench = Command::new(host.join("cora-bench"));
+    bench.args(["--json", "--only", "instructions", "--programs"]).arg(&host);
+    let mut why = String::new();
+    if is_installed(LINUX_ON_NIC) {
+        let nic = one_sided("nic-only", &["--target", LINUX_ON_NIC]);
+        bench.arg("--nic-programs").arg(nic).arg("--counter").arg(library("cora-counter"));
+    } else {
+        why = format!("no Rust target {LINUX_ON_NIC} (cargo xtask test adds it)\n");
+    }
+    let told = bench.output().unwrap();
+    why.push_str(&String::from_utf8_lossy(&told.stderr));
+    assert!(told.status.success(), "{why}");
+    let figures = String::from_utf8_lossy(&told.stdout);
+    let counts = figures.lines().map(|line| {
+        let figure: Value = serde_json::from_str(line).unwrap();
+        let name = figure["name"].as_str().unwrap().strip_prefix("instructions/").unwrap();
+        let count = |of: &str| format!("{:.0}", figure[of].as_f64().unwrap()).parse().unwrap();
+        (name.to_owned(), [count("cora"), count("baseline")])
+    });
+    (counts.collect(), why)
+}
+
+#[test]
+fn a_packet_costs_no_more_than_it_did_beside_loops_by_hand() {
+    let (counts, why) = beside_loops();
+    let expected = |side: &str| EXAMPLES.map(|example| format!("{example}/{side}"));
+    let lacks = |side| expected(side).iter().any(|name| !counts.contains_key(name));
+    assert!(!(lacks("nic") && required()), "CORA_REQUIRE_EMULATED=1, but {why}");
+    if lacks("nic") || lacks("host") {
+        tell(&format!("SKIPPED counts of a side: {why}"));
+    }
+    let kept = root().join("tests/golden/instructions-by-hand.txt");
+    let kept = std::fs::read_to_string(kept).unwrap_or_default();
+    let mut text = format!("{:<20}{:>6}{:>10}\n", "", "cora", "by hand");
+    let mut risen = Vec::new();
+    for (name, now) in &counts {
+        writeln!(text, "{name:<20}{:>6}{:>10}", now[0], now[1]).unwrap();
+        let before = kept.lines().find_map(|line| line.strip_prefix(name));
+        let mut before = before.unwrap_or_default().split_whitespace();
+        for (whose, now) in ["Cora", "by hand"].into_iter().zip(now) {
+            let before = before.next().map_or(0, |count| count.parse().unwrap());
+            risen.extend(rise(&format!("{name}, {whose}"), before, *now));
+        }
+    }
+    tell(&format!("instructions per packet\n{text}"));
+    if blessing() {
+        assert!(!lacks("nic") && !lacks("host"), "not all can be kept: {why}");
+        check("instructions-by-hand.txt", &text).unwrap();
     } else {
         assert!(risen.is_empty(), "{}\n(CORA_BLESS=1 keeps the new counts)", risen.join("\n"));
     }

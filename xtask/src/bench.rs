@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: builds the examples for the host alone, and what is measured of both halves; measures
-//! them and their parts against named peers, and draws the figures.
+//! them and their parts against named peers, and draws the figures. To count the NIC half's instructions, it
+//! builds the examples for aarch64, too.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,6 +11,8 @@ use crate::{cargo, command, need, run as run_command, target};
 const HOST_ALONE: [&str; 6] =
     ["cora-bench", "firewall", "nat", "balancer", "heavy-hitter", "empty-chain"];
 const BOTH_HALVES: &str = "punt-each";
+/// Whose NIC half is counted, beside loops by hand.
+const COUNTED: [&str; 5] = ["cora-bench", "firewall", "nat", "balancer", "heavy-hitter"];
 
 /// Measures; `words` go to the measuring program.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
@@ -20,12 +23,33 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
         host_alone.args(["--package", package]);
     }
     run_command(host_alone.env("CORA_BENCH_DPDK", dpdk))?;
-    run_command(build("split", &room).args(["--package", BOTH_HALVES]))?;
+    let mut split = build("split", &room);
+    run_command(split.args(["--package", BOTH_HALVES]))?;
     let programs = room.join("release");
     let mut bench = command(&programs.join("cora-bench").display().to_string(), &[]);
     bench.args(words).arg("--programs").arg(&programs).arg("--page").arg(room.join("bench.html"));
+    match nic_programs(&room) {
+        Ok(()) => {
+            let (nic, plugin) = (room.join(need::LINUX_ON_NIC), "libcora_counter.so");
+            bench.arg("--nic-programs").arg(nic.join("release"));
+            bench.arg("--counter").arg(programs.join(plugin));
+        }
+        Err(why) => eprintln!("instructions/*/nic left out: {why}"),
+    }
     // Tables of all contestants on pages of the same size: Cora asks for huge ones by itself.
     run_command(bench.env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"))
+}
+
+/// What counts the NIC half's instructions, and what it counts: programs for the NIC's machine.
+fn nic_programs(room: &Path) -> Result<(), String> {
+    need::emulated_linux()?;
+    let mut counter = cargo(&["build", "--release", "--package", "cora-counter"]);
+    run_command(counter.env("CARGO_TARGET_DIR", room))?;
+    let mut examples = build("nic-only", room);
+    for package in COUNTED {
+        examples.args(["--package", package]);
+    }
+    run_command(examples.args(["--target", need::LINUX_ON_NIC]))
 }
 
 /// A build without an image for the emulator: the halves are code for this machine.

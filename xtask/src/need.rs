@@ -6,22 +6,38 @@ use crate::{cargo, command, output, run};
 
 const TARGET: &str = "aarch64-unknown-none";
 
+/// Linux on the NIC's machine, where the NIC half's instructions are counted.
+pub(crate) const LINUX_ON_NIC: &str = "aarch64-unknown-linux-musl";
+
 /// Rust's half of the NIC side: the target's core library.
 pub(crate) fn nic_target() -> Result<(), String> {
+    rust_target(TARGET)
+}
+
+/// What runs a Linux program on the NIC's machine, and what builds one.
+pub(crate) fn emulated_linux() -> Result<(), String> {
+    if !in_path("qemu-aarch64") {
+        install(&["qemu-user"])?;
+    }
+    rust_target(LINUX_ON_NIC)
+}
+
+fn rust_target(name: &str) -> Result<(), String> {
     let Some(installed) = output(command("rustup", &["target", "list", "--installed"])) else {
-        eprintln!("rustup is not here; taking it that the target {TARGET} is");
+        eprintln!("rustup is not here; taking it that the target {name} is");
         return Ok(());
     };
-    if installed.lines().any(|line| line.trim() == TARGET) {
+    if installed.lines().any(|line| line.trim() == name) {
         return Ok(());
     }
-    eprintln!("the Rust target {TARGET} is missing; adding it");
-    run(&mut command("rustup", &["target", "add", TARGET]))
+    eprintln!("the Rust target {name} is missing; adding it");
+    run(&mut command("rustup", &["target", "add", name]))
 }
 
 /// All that rust-toolchain.toml names: the toolchain may have been there before the file was.
 pub(crate) fn toolchain() -> Result<(), String> {
     nic_target()?;
+    rust_target(LINUX_ON_NIC)?;
     let Some(installed) = output(command("rustup", &["component", "list", "--installed"])) else {
         return Ok(());
     };
@@ -43,21 +59,40 @@ pub(crate) fn programs(counts: bool) -> Result<(), String> {
     let needs = [("qemu-user", has_qemu), ("iproute2", in_path("ip")), ("valgrind", has_counter)];
     let packages: Vec<&str> =
         needs.iter().filter(|(_, is_there)| !is_there).map(|(package, _)| *package).collect();
+    match install(&packages) {
+        // Without `ip` there is generated traffic, without valgrind a test less; without qemu there is no
+        // emulated NIC.
+        Err(sentence) if has_qemu && !can_install() => {
+            eprintln!("{sentence}");
+            Ok(())
+        }
+        outcome => outcome,
+    }
+}
+
+fn can_install() -> bool {
+    is_root() && in_path("apt-get")
+}
+
+/// Installs packages of the distribution, or says what to type.
+fn install(packages: &[&str]) -> Result<(), String> {
     if packages.is_empty() {
         return Ok(());
     }
     if !can_install() {
-        let sentence = to_type(&packages);
-        // Without `ip` there is generated traffic, without valgrind a test less; without qemu there is no
-        // emulated NIC.
-        return if has_qemu {
-            eprintln!("{sentence}");
-            Ok(())
-        } else {
-            Err(sentence)
-        };
+        let wanted = packages.join(" ");
+        return Err(format!("not installed: {wanted}. Type: sudo apt-get install {wanted}"));
     }
-    install(&packages)
+    eprintln!("not installed: {}; installing", packages.join(" "));
+    let patient = ["-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=3"];
+    let apt = |words: &[&str]| {
+        let mut apt = command("apt-get", &patient);
+        // Standard output may be for figures.
+        apt.args(words).env("DEBIAN_FRONTEND", "noninteractive").stdout(std::io::stderr());
+        run(&mut apt)
+    };
+    apt(&["update"]).or_else(|_| apt(&["update"]))?;
+    apt(&[&["install", "--yes", "--no-install-recommends"], packages].concat())
 }
 
 /// What the benchmark can do without, but with rows less: DPDK, a peer, and what counts instructions. Gives
@@ -71,35 +106,10 @@ pub(crate) fn peers() -> Option<String> {
     ];
     let packages: Vec<&str> =
         needs.iter().filter(|(_, is_there)| !is_there).map(|(package, _)| *package).collect();
-    if !packages.is_empty() {
-        let installed = if can_install() { install(&packages) } else { Err(to_type(&packages)) };
-        if let Err(why) = installed {
-            eprintln!("{why} (their rows lack)");
-        }
+    if let Err(why) = install(&packages) {
+        eprintln!("{why} (their rows lack)");
     }
     version().map(|version| version.trim().to_owned())
-}
-
-fn can_install() -> bool {
-    is_root() && in_path("apt-get")
-}
-
-fn to_type(packages: &[&str]) -> String {
-    let wanted = packages.join(" ");
-    format!("not installed: {wanted}. Type: sudo apt-get install {wanted}")
-}
-
-fn install(packages: &[&str]) -> Result<(), String> {
-    eprintln!("not installed: {}; installing", packages.join(" "));
-    let patient = ["-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=3"];
-    let apt = |words: &[&str]| {
-        let mut apt = command("apt-get", &patient);
-        // Standard output may be for figures.
-        apt.args(words).env("DEBIAN_FRONTEND", "noninteractive").stdout(std::io::stderr());
-        run(&mut apt)
-    };
-    apt(&["update"]).or_else(|_| apt(&["update"]))?;
-    apt(&[&["install", "--yes", "--no-install-recommends"], packages].concat())
 }
 
 /// Whether there is a nightly toolchain with Miri; it is fetched where rustup can.

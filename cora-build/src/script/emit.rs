@@ -57,7 +57,7 @@ const ALLOWED: &str = "#[allow(\n    clippy::all,\n    clippy::pedantic,\n    de
 const USES: [&str; 4] = [
     "app::{App, ConfigureError, Handler, Nth, PlanFacts, Sides}",
     "packet::Packet",
-    "state::{Home, Memory, OutOfMemory, Place, Reach, Stored, Visit}",
+    "state::{Described, Home, Memory, OutOfMemory, Place, Reach, Stored, Visit}",
     "verdict::{Forward, Verdict}",
 ];
 
@@ -139,7 +139,8 @@ fn app(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     out.line(format_args!("type Group = {group};\n"))?;
     new(out, graph)?;
     chain(out, graph)?;
-    state(out, graph)?;
+    state(out, graph, "state", "Home")?;
+    state(out, graph, "described", "Described")?;
     each_state(out, graph)?;
     configure(out, graph)
 }
@@ -258,19 +259,19 @@ fn in_order(out: &mut Lines, handlers: &[usize]) -> fmt::Result {
     out.line(format_args!("self.h{last}::<R>(packet)"))
 }
 
-fn state(out: &mut Lines, graph: &Graph) -> fmt::Result {
+/// The states by number, as one of the traits that they have.
+fn state(out: &mut Lines, graph: &Graph, method: &str, home: &str) -> fmt::Result {
     let number = if graph.states.len() < 2 { "_number" } else { "number" };
-    out.block(format_args!("fn state(&mut self, {number}: usize) -> &mut dyn Home"), |out| {
-        match graph.states.len() {
-            0 => out.line("unreachable!(\"the program has no state\")"),
-            1 => out.line("&mut self.s0"),
-            count => out.block("match number", |out| {
-                for number in 0..count - 1 {
-                    out.line(format_args!("{number} => &mut self.s{number},"))?;
-                }
-                out.line(format_args!("_ => &mut self.s{},", count - 1))
-            }),
-        }
+    let head = format!("fn {method}(&mut self, {number}: usize) -> &mut dyn {home}");
+    out.block(head, |out| match graph.states.len() {
+        0 => out.line("unreachable!(\"the program has no state\")"),
+        1 => out.line("&mut self.s0"),
+        count => out.block("match number", |out| {
+            for number in 0..count - 1 {
+                out.line(format_args!("{number} => &mut self.s{number},"))?;
+            }
+            out.line(format_args!("_ => &mut self.s{},", count - 1))
+        }),
     })?;
     out.text.push('\n');
     Ok(())

@@ -13,6 +13,7 @@
 //! | [`choice`] | the stated plan |
 //! | [`emit`] | the program as the runtimes want it |
 //! | [`nested`] | the NIC half, by a second cargo |
+//! | [`link`] | how the NIC half is linked |
 //!
 //! Only `OUT_DIR` is written to. The same source and plan give the same bytes, on every machine and
 //! for both halves.
@@ -22,6 +23,7 @@ pub mod choice;
 pub mod emit;
 pub mod findings;
 pub mod graph;
+pub mod link;
 pub mod nested;
 mod package;
 pub mod program;
@@ -166,6 +168,13 @@ impl Unit {
                 self.watch_file(file);
             }
         }
+        if link::is_for_the_nic() {
+            let path = self.out.join("nic.ld");
+            let said = link::script(&path).map_err(|error| unwritable(&path, &error))?;
+            for instruction in said {
+                say(&instruction);
+            }
+        }
         self.put("cora_app.rs", &emit::run(graph, plan, nic))
     }
 
@@ -179,9 +188,12 @@ impl Unit {
 
     fn put(&self, name: &str, text: &str) -> Result<(), String> {
         let path = self.out.join(name);
-        std::fs::write(&path, text)
-            .map_err(|error| format!("`{}` can't be written: {error}\n", path.display()))
+        std::fs::write(&path, text).map_err(|error| unwritable(&path, &error))
     }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> String {
+    format!("`{}` can't be written: {error}\n", path.display())
 }
 
 /// A word to Cargo.

@@ -195,6 +195,7 @@ impl<A: App> Flows<A> {
     }
 
     /// The number that a new flow with this group key gets next, with nothing linked to it.
+    #[inline(never)]
     pub fn reserve(&mut self, app: &mut A, group: &A::Group) -> Option<u32> {
         // Frees a forgotten record of the same flow, whose number may then be the next.
         for key in [Some(*group), group.reply()].into_iter().flatten() {
@@ -216,10 +217,11 @@ impl<A: App> Flows<A> {
     }
 
     /// Makes a record; it gets the number that [`Self::reserve`] told.
+    #[inline(never)]
     pub fn add(&mut self, app: &mut A, group: A::Group, record: Record) -> Option<u32> {
         let number = self.records.next_number()?;
         let record = Record { scattered: Self::strays(app) > 0, ..record };
-        self.records.insert(group, None, record).ok()?;
+        self.records.add(group, record).ok()?;
         Some(number)
     }
 
@@ -257,6 +259,7 @@ impl<A: App> Flows<A> {
     }
 
     /// Takes the flow out, its entries too.
+    #[inline(never)]
     pub fn remove(&mut self, app: &mut A, number: u32) {
         each_travelling(app, &mut |_, table| table.remove_flow(number));
         self.records.release_number(number);
@@ -278,6 +281,7 @@ impl<A: App> Flows<A> {
 
     /// Installs an entry of the flow; one that comes back finds room beyond the table's capacity.
     /// `Ok(false)`: there is no room for it here.
+    #[inline(never)]
     pub fn import(
         &mut self,
         app: &mut A,

@@ -31,6 +31,7 @@
 //! | --- | --- |
 //! | [`flows`] | records of flows, and which of them a packet belongs to |
 //! | `hold` | packets that wait |
+//! | `announced` | keys of flows on their way |
 //! | [`burst`] | packets that are handled together |
 //! | [`engine`] | one packet through all handlers, atomically |
 //! | [`nic`] | the NIC's half |
@@ -39,6 +40,7 @@
 //!
 //! [`PlanFacts::host_ordered`]: crate::app::PlanFacts::host_ordered
 
+mod announced;
 pub mod burst;
 pub mod engine;
 pub mod flows;
@@ -89,15 +91,22 @@ pub enum ProtocolError {
 
 impl core::fmt::Display for ProtocolError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Unexpected(kind) => write!(f, "a message of kind {kind} has no place here"),
-            Self::Undecodable(kind) => write!(f, "the bytes of a message of kind {kind} are none"),
-            Self::UnknownTicket(ticket) => write!(f, "nothing was offered under ticket {ticket}"),
-            Self::BadPiece(state) => write!(f, "bytes for state {state} are no contents of it"),
-            Self::NoRoom(state) => {
-                write!(f, "state {state} has no room for a flow that comes back")
+        // Numbers of one width, and the text around them apart: one way to format for all.
+        let (before, number, after) = match *self {
+            Self::Unexpected(kind) => ("a message of kind ", kind.into(), " has no place here"),
+            Self::Undecodable(kind) => {
+                ("the bytes of a message of kind ", kind.into(), " are none")
             }
-        }
+            Self::UnknownTicket(ticket) => ("nothing was offered under ticket ", ticket.into(), ""),
+            Self::BadPiece(state) => ("bytes for state ", state.into(), " are no contents of it"),
+            Self::NoRoom(state) => {
+                ("state ", state.into(), " has no room for a flow that comes back")
+            }
+        };
+        let number: u64 = number;
+        f.write_str(before)?;
+        write!(f, "{number}")?;
+        f.write_str(after)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use core::marker::PhantomData;
 
+use super::announced::Announced;
 use super::burst::{ALONE, Burst, guess};
 use super::engine::{Engine, Ran, copy_words, keep_words};
 use super::flows::{Flows, Stage};
@@ -67,7 +68,7 @@ pub struct NicHalf<A: App> {
     /// The flow offered under each ticket.
     pub(super) tickets: [Option<u32>; TICKETS],
     /// Keys that find offered flows, whose entries are not here yet.
-    pub(super) announced: heapless::index_map::FnvIndexMap<[u64; 5], u32, ANNOUNCED>,
+    pub(super) announced: Announced,
     pub(super) incoming: Option<Incoming>,
     /// No further offer is taken.
     pub(super) closed: bool,
@@ -96,7 +97,7 @@ impl<A: App> NicHalf<A> {
             waiting: memory.take_u64(MAX_FRAME.div_ceil(8))?,
             engine: Engine::new(app),
             tickets: [None; TICKETS],
-            announced: heapless::index_map::FnvIndexMap::new(),
+            announced: Announced::new(),
             incoming: None,
             closed: false,
             now: 0,
@@ -213,7 +214,7 @@ impl<A: App> NicHalf<A> {
                     return Err(bad);
                 }
                 let home = self.engine.app().state(usize::from(state));
-                home.import(piece, 0, &mut |_, _| {}).map_err(|_| bad)?;
+                home.merge(piece).map_err(|_| bad)?;
             }
             Message::Begin => return Ok(Event::Begin),
             Message::Drained(_) => return Ok(Event::Drained),
@@ -275,7 +276,7 @@ impl<A: App> NicHalf<A> {
         if self.announced.is_empty() {
             return Dispatch::Host;
         }
-        self.announced.get(&group.words()).map_or(Dispatch::Host, |flow| Dispatch::Wait(*flow))
+        self.announced.find(&group.words()).map_or(Dispatch::Host, Dispatch::Wait)
     }
 
     /// Packets of this flow that came earlier are still waiting.
@@ -297,6 +298,7 @@ impl<A: App> NicHalf<A> {
         some || (A::PLAN.host_ordered && !self.hold.is_empty())
     }
 
+    #[inline(never)]
     fn queue(&mut self, flow: Option<u32>, stamp: &Stamp, frame: &[u8]) {
         self.hold.push(stamp, frame);
         self.report.held += 1;
@@ -308,6 +310,7 @@ impl<A: App> NicHalf<A> {
     }
 
     /// Runs the packets that waited, as far as their flows have arrived.
+    #[inline(never)]
     pub(super) fn drain(&mut self, io: &mut (impl Outbox + Wire)) {
         let buffer = core::mem::take(&mut self.waiting);
         while let Some((stamp, frame)) = self.hold.peek(zerocopy::IntoBytes::as_mut_bytes(buffer)) {
@@ -336,6 +339,7 @@ impl<A: App> NicHalf<A> {
 
     /// From now on the flow's packets go to the host. If some wait here, whatever goes there stays
     /// behind them: without a record of the flow, nobody can tell its packets from others.
+    #[inline(never)]
     fn forget(&mut self, flow: u32) {
         if self.must_queue(flow) {
             self.host_waits_until = self.hold.joined();
@@ -386,6 +390,7 @@ impl<A: App> NicHalf<A> {
     }
 
     /// The flow goes to the host: its entries, then the packet.
+    #[inline(never)]
     fn release(&mut self, flow: u32, stamp: &Stamp, frame: &[u8], io: &mut impl Outbox) {
         let punts = self.flows.record(flow).map_or(0, |record| record.punts).saturating_add(1);
         self.give_back(flow, punts, stamp.meta.now, 0, io);

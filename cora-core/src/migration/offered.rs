@@ -1,7 +1,7 @@
 //! Flows on their way to the NIC: from the host's offer to the last of their entries.
 
 use super::flows::{Record, Stage};
-use super::nic::{ANNOUNCED, Incoming, NicHalf, Wire};
+use super::nic::{Incoming, NicHalf, Wire};
 use super::{Outbox, ProtocolError, TICKETS};
 use crate::app::App;
 use crate::message::{Message, offered_keys};
@@ -34,7 +34,7 @@ impl<A: App> NicHalf<A> {
 
     /// Begins to hold the packets of a flow; `None` when there is no room for it.
     fn expect_flow(&mut self, group: A::Group, punts: u32, keys: &[u8]) -> Option<u32> {
-        let room = ANNOUNCED - self.announced.len() >= keys.len() / 40;
+        let room = self.announced.has_room(keys.len() / 40);
         let left = self.hold.left();
         if self.closed
             || !room
@@ -50,8 +50,7 @@ impl<A: App> NicHalf<A> {
         // However long the host takes.
         self.flows.pin(flow);
         for words in offered_keys(keys) {
-            // Room was checked above.
-            let _known = self.announced.insert(words, flow);
+            self.announced.add(words, flow);
         }
         Some(flow)
     }
@@ -64,10 +63,7 @@ impl<A: App> NicHalf<A> {
 
     /// The flow is no longer on its way: its keys need no announcement.
     pub(super) fn arrived(&mut self, flow: u32) {
-        let of_flow = |(_, of): &(&[u64; 5], &u32)| **of == flow;
-        while let Some(words) = self.announced.iter().find(of_flow).map(|(words, _)| *words) {
-            self.announced.remove(&words);
-        }
+        self.announced.forget(flow);
     }
 
     pub(super) fn transfer(

@@ -173,18 +173,28 @@ pub(super) fn find_rings(
     length: usize,
 ) -> Result<Rings, AttachError> {
     let mut free = HEADER_BYTES;
-    let mut next = |ring: usize| {
-        let read = |at: usize| header[at].load(Ordering::Relaxed);
-        let (offset, bytes) = (read(at::RINGS + 2 * ring), read(at::RINGS + 2 * ring + 1));
-        let bad = AttachError::BadRing { ring, offset, bytes, region: length };
-        let place = Place { offset: offset as usize, bytes: bytes as usize };
-        let end = place.end().filter(|end| *end <= length).ok_or(bad)?;
-        let fits = place.offset >= free && place.offset.is_multiple_of(RING_ALIGN);
-        if !fits || !ring_size_is_possible(place.bytes) {
-            return Err(bad);
-        }
-        free = end;
-        words.get(place.words()).and_then(SharedMemory::new).ok_or(bad)
-    };
+    let mut next = |ring| find_ring(header, words, length, ring, &mut free);
     Ok(Rings { wire_in: next(0)?, wire_out: next(1)?, punt: next(2)?, back: next(3)? })
+}
+
+/// One of them, which begins at `free` at the earliest and moves that to its end.
+#[inline(never)]
+fn find_ring(
+    header: &HeaderWords,
+    words: &'static [AtomicU64],
+    length: usize,
+    ring: usize,
+    free: &mut usize,
+) -> Result<SharedMemory, AttachError> {
+    let read = |at: usize| header[at].load(Ordering::Relaxed);
+    let (offset, bytes) = (read(at::RINGS + 2 * ring), read(at::RINGS + 2 * ring + 1));
+    let bad = AttachError::BadRing { ring, offset, bytes, region: length };
+    let place = Place { offset: offset as usize, bytes: bytes as usize };
+    let end = place.end().filter(|end| *end <= length).ok_or(bad)?;
+    let fits = place.offset >= *free && place.offset.is_multiple_of(RING_ALIGN);
+    if !fits || !ring_size_is_possible(place.bytes) {
+        return Err(bad);
+    }
+    *free = end;
+    words.get(place.words()).and_then(SharedMemory::new).ok_or(bad)
 }

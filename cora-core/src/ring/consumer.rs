@@ -37,6 +37,7 @@ pub struct Popped {
 
 impl<M: RingMemory> Consumer<M> {
     /// The reading end of the ring in `memory`, going on where its indices stand.
+    #[inline(never)]
     pub fn new(memory: M) -> Self {
         let shape = Shape::new(memory.words());
         let tail = memory.tail();
@@ -110,6 +111,7 @@ impl<M: RingMemory> Consumer<M> {
 
     /// Whether no record is published and none should be: a look at the producer's index too. Every
     /// so many looks in vain end here by themselves; who waits without looking asks first.
+    #[inline(never)]
     pub fn is_empty_indeed(&mut self) -> Result<bool, RingError> {
         if let Some(error) = self.failed {
             return Err(error);

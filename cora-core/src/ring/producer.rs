@@ -49,6 +49,7 @@ const AHEAD: u64 = 24 * LINE_WORDS;
 impl<M: RingMemory> Producer<M> {
     /// The writing end of the ring in `memory`, going on where its indices stand. A consumer may
     /// look already, if the word where the next header goes is zero, as a new mapping's words are.
+    #[inline(never)]
     pub fn new(memory: M) -> Self {
         let shape = Shape::new(memory.words());
         let (head, tail) = (memory.head(), memory.tail());
@@ -92,8 +93,7 @@ impl<M: RingMemory> Producer<M> {
         }
         let padding = self.find_room(len)?;
         if padding > 0 {
-            self.put_record(Header { len: PADDING, kind: 0 }, &[]);
-            self.head = self.head.wrapping_add(padding);
+            self.pad(padding);
         }
         let end = self.head.wrapping_add(Shape::span(len));
         self.put_record(Header { len: len as u32, kind }, parts);
@@ -210,6 +210,7 @@ impl<M: RingMemory> Producer<M> {
     }
 
     /// Reads the consumer's index. It may go forward, up to what is published.
+    #[inline(never)]
     fn refresh(&mut self) -> Result<(), RingError> {
         let tail = self.memory.tail();
         let taken = tail.wrapping_sub(self.tail);
@@ -254,6 +255,14 @@ impl<M: RingMemory> Producer<M> {
     }
 
     /// Writes a record at `head`.
+    /// Skips the rest of a lap, once in a lap.
+    #[cold]
+    #[inline(never)]
+    fn pad(&mut self, padding: u64) {
+        self.put_record(Header { len: PADDING, kind: 0 }, &[]);
+        self.head = self.head.wrapping_add(padding);
+    }
+
     #[inline(always)]
     fn put_record(&mut self, header: Header, parts: &[&[u8]]) {
         let len = parts.iter().fold(0, |sum, part| sum + part.len());

@@ -183,12 +183,14 @@ impl fmt::Display for RingError {
             }
             Self::BadLength { position, len, room } => write!(
                 f,
-                "the record at ring position {position} claims {len} bytes where at most {room} can be"
+                "the record at ring position {position} claims {} bytes where at most {room} can be",
+                u64::from(len)
             ),
             Self::BadPadding { position } => {
                 write!(f, "the padding at ring position {position} has no place there")
             }
             Self::BufferTooShort { len, buffer } => {
+                let len = u64::from(len);
                 write!(f, "a record of {len} bytes does not fit the buffer of {buffer} bytes")
             }
         }

@@ -108,6 +108,7 @@ impl Memory {
         self.cut(count * Line::BYTES)
     }
 
+    #[inline(never)]
     fn cut(&mut self, bytes: usize) -> Result<&'static mut [Line], OutOfMemory> {
         let count = bytes / Line::BYTES;
         if count > self.lines.len() {

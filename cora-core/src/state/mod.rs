@@ -168,18 +168,8 @@ pub trait Home {
     fn export(&mut self, now: u64, piece: &mut dyn FnMut(&[u8]));
 
     /// Takes in a piece that the same state exported at the other side: a replica's units are merged,
-    /// chunks of a whole value replace it, and an entry is described to `item`, not kept (entries
-    /// move only with their flows).
-    fn import(
-        &mut self,
-        piece: &[u8],
-        now: u64,
-        item: &mut DescribeItem<'_>,
-    ) -> Result<(), Malformed>;
-
-    /// Describes what is alive at `now`: one call of `item` per entry, with the encoded key to sort
-    /// by and a closure that describes the entry; one call with an empty key for the other kinds.
-    fn describe(&self, now: u64, item: &mut DescribeItem<'_>);
+    /// chunks of a whole value replace it. An entry is refused: entries move only with their flows.
+    fn merge(&mut self, piece: &[u8]) -> Result<(), Malformed>;
 
     /// The table behind a keyed state that travels with its flow.
     fn as_travelling(&mut self) -> Option<&mut dyn table::Travelling> {
@@ -195,7 +185,27 @@ pub trait Home {
     fn entries(&self, now: u64) -> u64;
 }
 
-/// What [`Home::describe`] calls per entry: its encoded key, and a closure that describes it.
+/// A stored state, as a report reads it. Apart from [`Home`], since only the host reports: what formats
+/// values is not linked into the NIC half.
+pub trait Described: Home {
+    /// Describes what is alive at `now`: one call of `item` per entry, with the encoded key to sort
+    /// by and a closure that describes the entry; one call with an empty key for the other kinds.
+    fn describe(&self, now: u64, item: &mut DescribeItem<'_>);
+
+    /// Takes in a piece that the same state exported at the other side, as [`Home::merge`] does; an
+    /// entry is described to `item`, not kept.
+    fn import(
+        &mut self,
+        piece: &[u8],
+        now: u64,
+        item: &mut DescribeItem<'_>,
+    ) -> Result<(), Malformed> {
+        let _ = (now, item);
+        self.merge(piece)
+    }
+}
+
+/// What [`Described::describe`] calls per entry: its encoded key, and a closure that describes it.
 pub type DescribeItem<'a> = dyn FnMut(&[u8], &mut dyn FnMut(&mut dyn Describe)) + 'a;
 
 /// Most bytes of a piece in [`Home::export`].

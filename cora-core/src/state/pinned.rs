@@ -7,7 +7,8 @@ use core::mem::MaybeUninit;
 
 use super::memory::bytes_for;
 use super::{
-    DescribeItem, Home, Kind, Malformed, Memory, OutOfMemory, ReadMostly, Singleton, Visit,
+    DescribeItem, Described, Home, Kind, Malformed, Memory, OutOfMemory, ReadMostly, Singleton,
+    Visit,
 };
 use crate::plain::Plain;
 
@@ -99,21 +100,18 @@ macro_rules! home_of_one_value {
                 self.whole.export(piece);
             }
 
-            fn import(
-                &mut self,
-                piece: &[u8],
-                _: u64,
-                _: &mut DescribeItem<'_>,
-            ) -> Result<(), Malformed> {
+            fn merge(&mut self, piece: &[u8]) -> Result<(), Malformed> {
                 self.whole.import(piece)
-            }
-
-            fn describe(&self, _: u64, item: &mut DescribeItem<'_>) {
-                item(&[], &mut |to| self.whole.value.describe(to));
             }
 
             fn entries(&self, _: u64) -> u64 {
                 1
+            }
+        }
+
+        impl<S: $kind> Described for $home<S> {
+            fn describe(&self, _: u64, item: &mut DescribeItem<'_>) {
+                item(&[], &mut |to| self.whole.value.describe(to));
             }
         }
     };
@@ -178,17 +176,17 @@ mod tests {
         here.export(0, &mut |piece| pieces.push(piece.to_vec()));
         assert_eq!(pieces.len(), 6);
         for piece in &pieces[..5] {
-            there.import(piece, 0, &mut |_, _| {}).unwrap();
+            there.merge(piece).unwrap();
         }
         assert_eq!(there.value(), &Pool::default(), "not whole yet");
-        there.import(&pieces[5], 0, &mut |_, _| {}).unwrap();
+        there.merge(&pieces[5]).unwrap();
         assert_eq!(there.value(), here.value());
     }
 
     #[test]
     fn refuses_a_chunk_out_of_bounds() {
         let mut home = Pinned::<Pool>::create(&mut leak(Pinned::<Pool>::BYTES)).unwrap();
-        assert_eq!(home.import(&[0xff, 0xff, 0xff, 0xff, 1], 0, &mut |_, _| {}), Err(Malformed));
-        assert_eq!(home.import(&[1, 0], 0, &mut |_, _| {}), Err(Malformed));
+        assert_eq!(home.merge(&[0xff, 0xff, 0xff, 0xff, 1]), Err(Malformed));
+        assert_eq!(home.merge(&[1, 0]), Err(Malformed));
     }
 }

@@ -40,7 +40,7 @@ impl Results {
     /// Adds what `app` holds at `now`.
     pub fn hold<A: App>(&mut self, app: &mut A, now: u64) {
         for number in 0..A::STATES {
-            app.state(number).describe(now, &mut |key, describe| {
+            app.described(number).describe(now, &mut |key, describe| {
                 self.note(number, key, text_of(describe));
             });
         }
@@ -58,7 +58,7 @@ impl Results {
                 let mut item = |key: &[u8], describe: &mut dyn FnMut(&mut dyn Describe)| {
                     self.note(number, key, text_of(describe));
                 };
-                let taken = host.state(number).import(&piece, now, &mut item);
+                let taken = host.described(number).import(&piece, now, &mut item);
                 taken.map_err(|_| format!("a piece of {name} is refused"))?;
             }
         }

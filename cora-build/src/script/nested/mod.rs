@@ -3,14 +3,15 @@
 //! With feature `nic` on, and this build not for the NIC itself:
 //!
 //! 1. Is the NIC's target installed? If not, the one command that mends it is told.
-//! 2. `cargo build` of the same package with the same features and profile, in a target directory of
-//!    its own (`<target>/nic`): the outer cargo holds the lock of the other one.
+//! 2. `cargo build` of the same package with the same features and profile, but for what [`flags`] says, in a
+//!    target directory of its own (`<target>/nic`): the outer cargo holds the lock of the other one.
 //! 3. The executable is checked to be a static one for aarch64, and copied to `OUT_DIR/nic-image`.
 //! 4. Every file it was built from is told to the outer cargo, so that a change builds it anew.
 //!
 //! `CORA_SKIP_NIC=1` leaves all this out: for editors.
 
 mod environment;
+mod flags;
 mod image;
 
 use std::collections::BTreeSet;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::choice::render;
+use super::link::is_for_the_nic;
 use crate::diag::codes;
 
 /// The NIC's target.
@@ -28,8 +30,7 @@ pub const TARGET: &str = "aarch64-unknown-none";
 pub fn wanted() -> bool {
     let skipped = env::var("CORA_SKIP_NIC").is_ok_and(|value| !value.is_empty() && value != "0");
     let feature = env::var_os("CARGO_FEATURE_NIC").is_some();
-    let for_the_nic = env::var("TARGET").is_ok_and(|target| target == TARGET);
-    feature && !for_the_nic && !skipped
+    feature && !is_for_the_nic() && !skipped
 }
 
 /// Makes the NIC half of the package in `directory`, whose root is `root`, and copies it to
@@ -85,6 +86,7 @@ fn cargo(directory: &Path, layout: &environment::Layout) -> Result<String, Strin
         .args(["--features", &environment::features(env::vars())])
         .env_clear()
         .envs(environment::cleaned(env::vars_os()))
+        .envs(flags::variables(TARGET))
         .current_dir(directory)
         .stdin(Stdio::null())
         .stderr(Stdio::inherit());

@@ -17,7 +17,7 @@ pub use top_k::TopK;
 use core::mem::MaybeUninit;
 
 use super::memory::bytes_for;
-use super::{DescribeItem, Home, Kind, Malformed, Memory, OutOfMemory, Visit};
+use super::{DescribeItem, Described, Home, Kind, Malformed, Memory, OutOfMemory, Visit};
 use crate::plain::Describe;
 
 /// A replica of a commutative state: an array of units that are exported and merged one by one.
@@ -121,7 +121,7 @@ impl<S: Commutative> Home for Replicated<S> {
         }
     }
 
-    fn import(&mut self, piece: &[u8], _: u64, _: &mut DescribeItem<'_>) -> Result<(), Malformed> {
+    fn merge(&mut self, piece: &[u8]) -> Result<(), Malformed> {
         let (first, mut rest) = piece.split_first_chunk().ok_or(Malformed)?;
         let mut unit = u32::from_le_bytes(*first);
         while let Some((&length, behind)) = rest.split_first() {
@@ -136,12 +136,14 @@ impl<S: Commutative> Home for Replicated<S> {
         Ok(())
     }
 
-    fn describe(&self, _: u64, item: &mut DescribeItem<'_>) {
-        item(&[], &mut |to| self.replica.describe(to));
-    }
-
     fn entries(&self, _: u64) -> u64 {
         1
+    }
+}
+
+impl<S: Commutative> Described for Replicated<S> {
+    fn describe(&self, _: u64, item: &mut DescribeItem<'_>) {
+        item(&[], &mut |to| self.replica.describe(to));
     }
 }
 
@@ -241,7 +243,7 @@ mod tests {
                 side.commit();
             }
             for piece in contents(&mut nic) {
-                host.import(&piece, 0, &mut |_, _| {}).unwrap();
+                host.merge(&piece).unwrap();
             }
             assert_eq!(contents(&mut host), expected, "modulus {modulus}");
         }
@@ -265,16 +267,8 @@ mod tests {
     #[test]
     fn refuses_units_that_are_not_there() {
         let mut home = home();
-        assert_eq!(home.import(&[0xff; 20], 0, &mut |_, _| {}), Err(Malformed));
-        assert_eq!(
-            home.import(&[0, 0, 0, 0, 8, 1], 0, &mut |_, _| {}),
-            Err(Malformed),
-            "shorter than it says"
-        );
-        assert_eq!(
-            home.import(&[0, 0, 0, 0, 3, 1, 1, 1], 0, &mut |_, _| {}),
-            Err(Malformed),
-            "not a number"
-        );
+        assert_eq!(home.merge(&[0xff; 20]), Err(Malformed));
+        assert_eq!(home.merge(&[0, 0, 0, 0, 8, 1]), Err(Malformed), "shorter than it says");
+        assert_eq!(home.merge(&[0, 0, 0, 0, 3, 1, 1, 1]), Err(Malformed), "not a number");
     }
 }

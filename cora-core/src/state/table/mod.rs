@@ -37,7 +37,9 @@ mod whole;
 pub use entry::{Entry, Whole};
 pub use travelling::Travelling;
 
-use super::{DescribeItem, Home, Keyed, Kind, Malformed, Memory, OutOfMemory, Stored, Visit};
+use super::{
+    DescribeItem, Described, Home, Keyed, Kind, Malformed, Memory, OutOfMemory, Stored, Visit,
+};
 use crate::key::Key;
 use crate::packet::Packet;
 use crate::plain::Plain;
@@ -220,21 +222,8 @@ impl<S: Keyed> Home for Table<S> {
         self.raw.export(now, piece);
     }
 
-    fn import(
-        &mut self,
-        piece: &[u8],
-        now: u64,
-        item: &mut DescribeItem<'_>,
-    ) -> Result<(), Malformed> {
-        let entry = RawTable::<S::Key, S>::decode(piece).ok_or(Malformed)?;
-        if now.saturating_sub(entry.used) < S::IDLE {
-            describe_entry(&entry, item);
-        }
-        Ok(())
-    }
-
-    fn describe(&self, now: u64, item: &mut DescribeItem<'_>) {
-        self.raw.each_alive(now, &mut |entry| describe_entry(entry, item));
+    fn merge(&mut self, _: &[u8]) -> Result<(), Malformed> {
+        Err(Malformed)
     }
 
     fn overflowed(&self) -> bool {
@@ -249,6 +238,25 @@ impl<S: Keyed> Home for Table<S> {
         let mut count = 0;
         self.raw.each_alive(now, &mut |_| count += 1);
         count
+    }
+}
+
+impl<S: Keyed> Described for Table<S> {
+    fn describe(&self, now: u64, item: &mut DescribeItem<'_>) {
+        self.raw.each_alive(now, &mut |entry| describe_entry(entry, item));
+    }
+
+    fn import(
+        &mut self,
+        piece: &[u8],
+        now: u64,
+        item: &mut DescribeItem<'_>,
+    ) -> Result<(), Malformed> {
+        let entry = RawTable::<S::Key, S>::decode(piece).ok_or(Malformed)?;
+        if now.saturating_sub(entry.used) < S::IDLE {
+            describe_entry(&entry, item);
+        }
+        Ok(())
     }
 }
 

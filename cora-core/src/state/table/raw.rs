@@ -133,7 +133,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline(never)]
     pub fn insert(&mut self, key: K, reply: Option<K>, value: V) -> Result<(), InsertError> {
         let reply = reply.unwrap_or(key);
-        let hash = self.hash(&key);
+        let hash = self.hash_apart(&key);
         let old = self.find_unexpired(hash, &key).map(|(number, _)| number);
         if let Some(number) = old.filter(|number| self.has_keys(*number, &key, &reply)) {
             return self.overwrite(number, value);
@@ -173,6 +173,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Likewise, if there are fewer entries than `most`.
+    #[inline(never)]
     pub(super) fn next_below(&mut self, most: u32) -> Option<u32> {
         let all_made =
             |table: &Self| table.free == NONE && table.entries.len() == table.entries.capacity();
@@ -219,6 +220,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Takes an entry out and frees it, without a record.
+    #[inline(never)]
     pub(super) fn release(&mut self, number: u32) {
         self.hide(number);
         self.free(number);
@@ -227,6 +229,11 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline]
     fn expired(&self, entry: &Entry<K, V>) -> bool {
         self.expired_at(entry, self.visit.now)
+    }
+
+    /// The packet's time.
+    pub(super) const fn now(&self) -> u64 {
+        self.visit.now
     }
 
     /// No later packet is older than this.
@@ -243,6 +250,12 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline]
     pub(super) fn hash(&self, key: &K) -> u64 {
         self.ahead.hash_of(key).unwrap_or_else(|| self.hasher.hash(&key.words()))
+    }
+
+    /// The same, out of the way of hits: one copy for all that comes and goes.
+    #[inline(never)]
+    pub(super) fn hash_apart(&self, key: &K) -> u64 {
+        self.hash(key)
     }
 
     /// The entry that the key finds, expired or not, and which of its keys this is.
@@ -331,11 +344,12 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// The entry that the key finds; one that has expired is freed instead.
-    #[inline]
+    #[inline(never)]
     pub(super) fn find_alive(&mut self, key: &K) -> Option<u32> {
-        self.find_unexpired(self.hash(key), key).map(|(number, _)| number)
+        self.find_unexpired(self.hash_apart(key), key).map(|(number, _)| number)
     }
 
+    #[inline(never)]
     fn has_keys(&self, number: u32, key: &K, reply: &K) -> bool {
         self.entries.get(number).is_some_and(|entry| {
             let its = (entry.key(), self.reply_of(number, entry));
@@ -343,6 +357,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         })
     }
 
+    #[inline(never)]
     fn overwrite(&mut self, number: u32, value: V) -> Result<(), InsertError> {
         if !self.note_change(number) {
             return Err(InsertError::Full);
@@ -368,6 +383,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Gives an entry the place that is next.
+    #[inline(never)]
     pub(super) fn place(&mut self, number: u32, whole: &Whole<K, V>) {
         let Whole { key, reply, used, value } = *whole;
         let facts = if reply == key {
@@ -399,6 +415,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
+    #[inline(never)]
     fn keep_reply(&mut self, number: u32, reply: K) {
         while self.replies.len() <= number as usize && self.replies.push(reply).is_ok() {}
         if let Some(place) = self.replies.get_mut(number) {
@@ -407,6 +424,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Makes a placed entry, whose key has this hash, part of everything it hangs in; `false` when the index has no room for it.
+    #[inline(never)]
     pub(super) fn settle(&mut self, number: u32, hash: u64, flow: u32) -> bool {
         let shown = self.show(number, hash);
         let used = self.entries.get(number).map_or(0, |entry| entry.used.get());
@@ -427,23 +445,25 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// Lets keys find a hidden entry again.
     pub(super) fn show_again(&mut self, number: u32) {
         let Some(entry) = self.entries.get(number) else { return };
-        let (hash, used) = (self.hash(&entry.key()), entry.used.get());
+        let (hash, used) = (self.hash_apart(&entry.key()), entry.used.get());
         // The places that its keys had are free again, so there is room.
         let _ = self.show(number, hash);
         self.hang(number, used);
     }
 
     /// The hash of an entry's second key, if it has one.
-    #[inline]
+    #[inline(never)]
     fn second_hash(&self, number: u32) -> Option<u64> {
         let entry = self.entries.get(number)?;
         let has = entry.facts.has(Facts::REVERSED.with(Facts::OWN_REPLY));
-        has.then(|| self.hash(&self.reply_of(number, entry)))
+        has.then(|| self.hash_apart(&self.reply_of(number, entry)))
     }
 
     /// Lets keys find the entry no more.
     fn hide(&mut self, number: u32) {
-        let Some(hash) = self.entry(number).map(|entry| self.hash(&entry.key())) else { return };
+        let Some(hash) = self.entry(number).map(|entry| self.hash_apart(&entry.key())) else {
+            return;
+        };
         self.index.remove(hash, number);
         if let Some(hash) = self.second_hash(number) {
             self.index.remove(hash, number);

@@ -163,6 +163,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Puts an entry into its flow's list; a flow that nobody knows has none.
+    #[inline(never)]
     pub(super) fn join_flow(&mut self, number: u32, flow: u32) {
         if self.flow_heads.is_empty() {
             return;
@@ -180,6 +181,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Takes an entry out of its flow's list.
+    #[inline(never)]
     pub(super) fn leave_flow(&mut self, number: u32) {
         let Some(place) = self.in_flows.get_mut(number) else { return };
         let loose = InFlow { flow: NO_FLOW, links: Links::LOOSE };

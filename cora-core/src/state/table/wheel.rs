@@ -44,7 +44,8 @@ pub(super) struct Wheel {
 impl Wheel {
     pub(super) fn create(memory: &mut Memory, idle: u64) -> Result<Self, OutOfMemory> {
         let tick = (idle / TICKS_PER_IDLE).max(1);
-        let ticks_per_ns = (1_u128 << 64).div_ceil(u128::from(tick));
+        // Without a division of 128 bits, which the NIC's processor has not.
+        let ticks_per_ns = u128::from(u64::MAX / tick) + 1;
         Ok(Self { heads: memory.take_u32(SLOTS)?, tick, ticks_per_ns, due: 0, due_at: 0 })
     }
 
@@ -133,6 +134,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Hangs an entry into the wheel, unless it hangs where it is looked at in time.
+    #[inline(never)]
     pub(super) fn hang(&mut self, number: u32, used: u64) {
         let Some(entry) = self.entries.get_mut(number) else { return };
         let tick = self.wheel.tick_of(used, self.shape.idle);
@@ -158,6 +160,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Takes an entry out of the wheel.
+    #[inline(never)]
     fn unhang(&mut self, number: u32) {
         let Some(entry) = self.entries.get_mut(number) else { return };
         entry.facts = entry.facts.without(Facts::HUNG);

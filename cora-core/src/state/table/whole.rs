@@ -1,6 +1,6 @@
 //! Entries outside of the table: encoded, decoded, visited, installed.
 
-use super::super::MAX_PIECE;
+use super::super::{MAX_PIECE, NO_FLOW};
 use super::InsertError;
 use super::entry::{Entry, Whole};
 use super::raw::RawTable;
@@ -24,12 +24,14 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.each_alive(now, &mut |whole| Self::encode(whole, piece));
     }
 
+    #[inline(never)]
     pub(super) fn whole(&self, number: u32, entry: &Entry<K, V>) -> Whole<K, V> {
         let reply = self.reply_of(number, entry);
         Whole { key: entry.key(), reply, used: entry.used.get(), value: entry.value }
     }
 
     /// Encodes an entry: keys, time of last use, value.
+    #[inline(never)]
     pub(super) fn encode(whole: &Whole<K, V>, piece: &mut dyn FnMut(&[u8])) {
         const { assert!(2 * K::SIZE + 8 + V::SIZE <= MAX_PIECE, "the state's entry is too large") };
         let mut bytes = [0; MAX_PIECE];
@@ -41,6 +43,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Reads what [`Self::export`] wrote; the bytes come from the other side and are checked.
+    #[inline(never)]
     pub fn decode(bytes: &[u8]) -> Option<Whole<K, V>> {
         if bytes.len() != 2 * K::SIZE + 8 + V::SIZE {
             return None;
@@ -53,7 +56,15 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         })
     }
 
+    /// Puts an entry with one key in, which must not be there: less than an insertion takes, of which
+    /// there is no record either.
+    pub fn add(&mut self, key: K, value: V) -> Result<(), InsertError> {
+        let whole = Whole { key, reply: key, used: self.now(), value };
+        self.install(&whole, NO_FLOW, self.shape.capacity)
+    }
+
     /// Puts an entry from the other side in, with the flow it belongs to, unless there are `most`.
+    #[inline(never)]
     pub fn install(
         &mut self,
         whole: &Whole<K, V>,
@@ -67,7 +78,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
         let number = self.next_below(most).ok_or(InsertError::Full)?;
         self.place(number, whole);
-        if !self.settle(number, self.hash(&whole.key), flow) {
+        if !self.settle(number, self.hash_apart(&whole.key), flow) {
             self.release(number);
             return Err(InsertError::Full);
         }

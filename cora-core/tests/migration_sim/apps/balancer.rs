@@ -8,7 +8,8 @@ use cora_core::key::{Address, FiveTuple};
 use cora_core::packet::Packet;
 use cora_core::state::table::Direction;
 use cora_core::state::{
-    Configure, Home, Memory, OutOfMemory, Place, Reach, ReadMostly, Stored, Table, Versioned,
+    Configure, Described, Home, Memory, OutOfMemory, Place, Reach, ReadMostly, Stored, Table,
+    Versioned,
 };
 use cora_core::verdict::{Drop, Reason, Transmit, Verdict, reasons};
 
@@ -153,6 +154,13 @@ impl<V: Variant> App for Balancer<V> {
     const STATES: usize = 2;
 
     fn state(&mut self, number: usize) -> &mut dyn Home {
+        match number {
+            0 => &mut self.assigned,
+            _ => &mut self.rules,
+        }
+    }
+
+    fn described(&mut self, number: usize) -> &mut dyn Described {
         match number {
             0 => &mut self.assigned,
             _ => &mut self.rules,

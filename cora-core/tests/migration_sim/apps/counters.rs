@@ -8,8 +8,8 @@ use cora_core::packet::{Packet, Port};
 use cora_core::plain::Describe;
 use cora_core::state::commutative::{CountMin, Max, Sum, TopK};
 use cora_core::state::{
-    Commutative, Configure, Home, Malformed, Memory, OutOfMemory, Place, Reach, ReadMostly,
-    Replica, Replicated, Stored, Versioned,
+    Commutative, Configure, Described, Home, Malformed, Memory, OutOfMemory, Place, Reach,
+    ReadMostly, Replica, Replicated, Stored, Versioned,
 };
 use cora_core::verdict::{Redirect, Transmit, Verdict};
 
@@ -153,6 +153,13 @@ impl<V: Variant> App for Counting<V> {
     const STATES: usize = 2;
 
     fn state(&mut self, number: usize) -> &mut dyn Home {
+        match number {
+            0 => &mut self.counters,
+            _ => &mut self.routes,
+        }
+    }
+
+    fn described(&mut self, number: usize) -> &mut dyn Described {
         match number {
             0 => &mut self.counters,
             _ => &mut self.routes,

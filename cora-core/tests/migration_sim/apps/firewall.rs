@@ -7,7 +7,7 @@ use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
 use cora_core::key::FiveTuple;
 use cora_core::packet::Packet;
 use cora_core::state::Stored as _;
-use cora_core::state::{Home, Memory, OutOfMemory, Place, Reach, Table};
+use cora_core::state::{Described, Home, Memory, OutOfMemory, Place, Reach, Table};
 use cora_core::tcp::TcpState;
 use cora_core::verdict::{Drop, Transmit, Verdict, reasons};
 
@@ -112,6 +112,13 @@ impl<V: Variant> App for Firewall<V> {
     const STATES: usize = 2;
 
     fn state(&mut self, number: usize) -> &mut dyn Home {
+        match number {
+            0 => &mut self.connections,
+            _ => &mut self.meters,
+        }
+    }
+
+    fn described(&mut self, number: usize) -> &mut dyn Described {
         match number {
             0 => &mut self.connections,
             _ => &mut self.meters,

@@ -5,7 +5,9 @@ use std::marker::PhantomData;
 use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
 use cora_core::key::{FiveTuple, InsideAddress, Key as _};
 use cora_core::packet::Packet;
-use cora_core::state::{Home, Memory, OutOfMemory, Pinned, Place, Reach, Singleton, Stored, Table};
+use cora_core::state::{
+    Described, Home, Memory, OutOfMemory, Pinned, Place, Reach, Singleton, Stored, Table,
+};
 use cora_core::verdict::{Drop, Reason, Transmit, Verdict, reasons};
 
 use super::wrapped::Wrapped;
@@ -150,6 +152,14 @@ impl<V: Variant> App for Inside<V> {
     const STATES: usize = 3;
 
     fn state(&mut self, number: usize) -> &mut dyn Home {
+        match number {
+            0 => &mut self.connections,
+            1 => &mut self.customers,
+            _ => &mut self.ledger,
+        }
+    }
+
+    fn described(&mut self, number: usize) -> &mut dyn Described {
         match number {
             0 => &mut self.connections,
             1 => &mut self.customers,

@@ -9,8 +9,8 @@ use cora_core::plain::Describe;
 use cora_core::state::commutative::{CountMin, Sum, TopK};
 use cora_core::state::table::Direction;
 use cora_core::state::{
-    Commutative, Home, Malformed, Memory, OutOfMemory, Pinned, Place, Reach, Replica, Replicated,
-    Singleton, Stored, Table,
+    Commutative, Described, Home, Malformed, Memory, OutOfMemory, Pinned, Place, Reach, Replica,
+    Replicated, Singleton, Stored, Table,
 };
 use cora_core::verdict::{Drop, Reason, Transmit, Verdict, reasons};
 
@@ -242,6 +242,14 @@ impl<V: Variant> App for Nat<V> {
     const STATES: usize = 3;
 
     fn state(&mut self, number: usize) -> &mut dyn Home {
+        match number {
+            0 => &mut self.ports,
+            1 => &mut self.sessions,
+            _ => &mut self.stats,
+        }
+    }
+
+    fn described(&mut self, number: usize) -> &mut dyn Described {
         match number {
             0 => &mut self.ports,
             1 => &mut self.sessions,

@@ -6,7 +6,9 @@ use std::cell::RefCell;
 use cora_core::plain::Describe;
 use cora_core::state::table::travelling::ImportError;
 use cora_core::state::table::{InsertError, Travelling};
-use cora_core::state::{Home, Keyed, Kind, Malformed, Memory, OutOfMemory, Stored, Table, Visit};
+use cora_core::state::{
+    Described, Home, Keyed, Kind, Malformed, Memory, OutOfMemory, Stored, Table, Visit,
+};
 
 use crate::random::Random;
 
@@ -55,11 +57,8 @@ impl<S: Keyed> Home for Wrapped<S> {
     fn export(&mut self, now: u64, piece: &mut dyn FnMut(&[u8])) {
         self.table().export(now, piece);
     }
-    fn import(&mut self, piece: &[u8], now: u64, item: &mut Item<'_>) -> Result<(), Malformed> {
-        self.table().import(piece, now, item)
-    }
-    fn describe(&self, now: u64, item: &mut Item<'_>) {
-        self.table.borrow().describe(now, item);
+    fn merge(&mut self, piece: &[u8]) -> Result<(), Malformed> {
+        self.table().merge(piece)
     }
     fn overflowed(&self) -> bool {
         self.table.borrow().overflowed()
@@ -69,6 +68,15 @@ impl<S: Keyed> Home for Wrapped<S> {
     }
     fn entries(&self, now: u64) -> u64 {
         self.table.borrow().entries(now)
+    }
+}
+
+impl<S: Keyed> Described for Wrapped<S> {
+    fn describe(&self, now: u64, item: &mut Item<'_>) {
+        self.table.borrow().describe(now, item);
+    }
+    fn import(&mut self, piece: &[u8], now: u64, item: &mut Item<'_>) -> Result<(), Malformed> {
+        self.table().import(piece, now, item)
     }
 }
 

@@ -1,0 +1,114 @@
+//! What is used of QEMU's plugin interface, declared by hand: distributions ship QEMU without
+//! `qemu-plugin.h`.
+//!
+//! QEMU reads which version of the interface a plugin speaks when it has loaded it, and refuses what it
+//! does not speak too: version 1 alone up to QEMU 8.2, 2 and later ones from 9.0 on. What is used here is
+//! the same in all of them, so the plugin says what the QEMU around it wants to hear.
+#![expect(unsafe_code, reason = "QEMU's plugin interface is a C interface")]
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use crate::install;
+
+/// The plugin, as QEMU knows it.
+pub(crate) type Id = u64;
+
+/// `struct qemu_plugin_tb`: a block of the program, translated. It lives while the callback runs that gets it.
+#[repr(C)]
+pub(crate) struct Block {
+    _opaque: [u8; 0],
+}
+
+/// `enum qemu_plugin_cb_flags`: a callback does not read the program's registers.
+const CB_NO_REGS: c_int = 0;
+
+/// The version of the interface that this plugin speaks: to QEMU, an `int`.
+#[unsafe(no_mangle)]
+static qemu_plugin_version: AtomicI32 = AtomicI32::new(1);
+
+/// What the loader calls before it hands the plugin to QEMU.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static ON_LOAD: extern "C" fn() = choose_version;
+
+/// Says version 2 to a QEMU that has a function of that version.
+extern "C" fn choose_version() {
+    // SAFETY: a C string, searched for among the symbols of the process (a null handle: in the order of
+    // loading). The address is looked at, not called.
+    let of_version_2 = unsafe { dlsym(std::ptr::null_mut(), c"qemu_plugin_num_vcpus".as_ptr()) };
+    if !of_version_2.is_null() {
+        qemu_plugin_version.store(2, Ordering::Relaxed);
+    }
+}
+
+unsafe extern "C" {
+    fn dlsym(handle: *mut c_void, symbol: *const c_char) -> *mut c_void;
+    fn qemu_plugin_register_vcpu_tb_trans_cb(id: Id, callback: extern "C" fn(Id, &Block));
+    fn qemu_plugin_tb_n_insns(block: &Block) -> usize;
+    fn qemu_plugin_register_vcpu_tb_exec_cb(
+        block: &Block,
+        callback: extern "C" fn(c_uint, usize),
+        flags: c_int,
+        data: usize,
+    );
+    fn qemu_plugin_register_atexit_cb(
+        id: Id,
+        callback: extern "C" fn(Id, *mut c_void),
+        data: *mut c_void,
+    );
+    fn qemu_plugin_outs(text: *const c_char);
+}
+
+/// QEMU enters here.
+///
+/// # Safety
+/// QEMU calls it, with `count` C strings at `words`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn qemu_plugin_install(
+    id: Id,
+    _: *const c_void,
+    count: c_int,
+    words: *const *const c_char,
+) -> c_int {
+    let mut words = (0..usize::try_from(count).unwrap_or(0)).map(|number| {
+        // SAFETY: there are `count` pointers (caller's contract).
+        let word = unsafe { words.add(number) };
+        // SAFETY: as above.
+        let word = unsafe { *word };
+        // SAFETY: each is a C string that lives while this call does (caller's contract).
+        unsafe { CStr::from_ptr(word) }.to_bytes()
+    });
+    install(id, &mut words)
+}
+
+/// From now on QEMU calls back for every block that it translates.
+pub(crate) fn on_translation(id: Id, callback: extern "C" fn(Id, &Block)) {
+    // SAFETY: `id` is what QEMU gave; the callback is never unloaded.
+    unsafe { qemu_plugin_register_vcpu_tb_trans_cb(id, callback) }
+}
+
+/// How many instructions a block has.
+pub(crate) fn instructions(block: &Block) -> usize {
+    // SAFETY: QEMU handed the block to the callback that is running.
+    unsafe { qemu_plugin_tb_n_insns(block) }
+}
+
+/// From now on QEMU calls back with `data` whenever this block is about to run. The interface can also add to a
+/// number by itself, but how that is asked for differs between versions, and this does not.
+pub(crate) fn on_execution(block: &Block, callback: extern "C" fn(c_uint, usize), data: usize) {
+    // SAFETY: the block lives (above). QEMU does not look at `data`, which has the size of its `void *`.
+    unsafe { qemu_plugin_register_vcpu_tb_exec_cb(block, callback, CB_NO_REGS, data) }
+}
+
+/// QEMU calls back when the program has ended.
+pub(crate) fn on_exit(id: Id, callback: extern "C" fn(Id, *mut c_void)) {
+    // SAFETY: as for translations; there is no data.
+    unsafe { qemu_plugin_register_atexit_cb(id, callback, std::ptr::null_mut()) }
+}
+
+/// Says something where QEMU's own log goes.
+pub(crate) fn say(text: &CStr) {
+    // SAFETY: a C string, which QEMU reads before it returns.
+    unsafe { qemu_plugin_outs(text.as_ptr()) }
+}
