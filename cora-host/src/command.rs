@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::bench::{Half, bench};
 use crate::inside::{DEFAULT, Inside};
 use crate::nic_process::{NIC_COMMAND, NicMode, PATIENCE};
+use crate::pairs::MOST_PAIRS;
 use crate::report::RunReport;
 use crate::run::{Request, run};
 use crate::{Program, RunError};
@@ -65,6 +66,9 @@ struct RunArguments {
     /// How the NIC half runs.
     #[arg(long, value_enum, default_value = "native")]
     nic: NicMode,
+    /// Pairs of NIC core and host worker: flows are steered to them, and they share nothing.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = pairs())]
+    pairs: u16,
     /// The capture that comes in at the NIC's wire: pcap or pcapng, Ethernet.
     #[arg(long = "in", value_name = "FILE")]
     input: PathBuf,
@@ -88,6 +92,11 @@ struct RunArguments {
     patience: u16,
 }
 
+/// How many pairs there may be.
+fn pairs() -> clap::builder::RangedI64ValueParser<u16> {
+    clap::value_parser!(u16).range(1..=i64::from(MOST_PAIRS))
+}
+
 fn configuration(text: &str) -> Result<(String, PathBuf), String> {
     let (state, file) =
         text.split_once('=').ok_or("write it as State=file, for example Backends=backends.txt")?;
@@ -96,7 +105,7 @@ fn configuration(text: &str) -> Result<(String, PathBuf), String> {
 
 /// The `main` of a program. Exit status: 0 when every packet is accounted for, 1 when something failed,
 /// 2 for a wrong command line.
-pub fn main<A: App>(program: Program) -> ExitCode {
+pub fn main<A: App + Send>(program: Program) -> ExitCode {
     let matches = Cli::command().name(A::NAME).get_matches();
     let cli = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
@@ -117,11 +126,20 @@ pub fn main<A: App>(program: Program) -> ExitCode {
     }
 }
 
-fn run_command<A: App>(program: &Program, arguments: RunArguments) -> ExitCode {
-    let RunArguments { nic, input, output, json, state_out, configurations, inside, patience } =
-        arguments;
+fn run_command<A: App + Send>(program: &Program, arguments: RunArguments) -> ExitCode {
+    let RunArguments {
+        nic,
+        pairs,
+        input,
+        output,
+        json,
+        state_out,
+        configurations,
+        inside,
+        patience,
+    } = arguments;
     let patience = Duration::from_secs(patience.into());
-    let request = Request { nic, patience, input, output, configurations, inside };
+    let request = Request { nic, pairs, patience, input, output, configurations, inside };
     let finished = run::<A>(program, &request).and_then(|(report, state)| {
         if let Some(path) = &state_out {
             write_state(path, &state)?;
