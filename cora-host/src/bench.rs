@@ -11,7 +11,7 @@ use cora_core::app::App;
 use cora_core::message::Stamp;
 use cora_core::migration::burst::{BURST_BYTES, Frames};
 use cora_core::migration::{Arrival, Burst, HostHalf, NicHalf};
-use cora_core::packet::{Meta, Port};
+use cora_core::packet::{Meta, Packet, Port};
 use cpu_time::ThreadTime;
 
 use crate::RunError;
@@ -30,7 +30,8 @@ pub(crate) enum Half {
 }
 
 /// Frames in memory, one behind the other.
-struct Traffic {
+#[derive(Default)]
+pub(crate) struct Traffic {
     bytes: Vec<u8>,
     frames: Vec<Frame>,
 }
@@ -44,9 +45,9 @@ struct Frame {
 }
 
 impl Traffic {
-    fn load(path: &Path, inside: Inside) -> Result<Self, RunError> {
+    pub(crate) fn load(path: &Path, inside: Inside) -> Result<Self, RunError> {
         let mut source = Source::open(path, inside)?;
-        let mut traffic = Self { bytes: Vec::new(), frames: Vec::new() };
+        let mut traffic = Self::default();
         let mut buffer = vec![0; BURST_BYTES];
         while let Some((stamp, length)) = source.next(&mut buffer)? {
             traffic.bytes.extend_from_slice(&buffer[..length]);
@@ -56,8 +57,39 @@ impl Traffic {
         Ok(traffic)
     }
 
+    /// Frames.
+    pub(crate) const fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// The frames that go to each of `pairs` pairs, as `pair_of` says, and how many of each are among the
+    /// first `warm`.
+    pub(crate) fn split(
+        &self,
+        pairs: usize,
+        warm: usize,
+        pair_of: impl Fn(&Packet<'_>) -> u32,
+    ) -> Vec<(Self, usize)> {
+        let mut parts: Vec<(Self, usize)> = (0..pairs).map(|_| (Self::default(), 0)).collect();
+        let mut rest = &self.bytes[..];
+        let mut buffer = vec![0; BURST_BYTES];
+        for (number, frame) in self.frames.iter().enumerate() {
+            let (bytes, behind) = rest.split_at(frame.length as usize);
+            rest = behind;
+            let copy = &mut buffer[..bytes.len()];
+            copy.copy_from_slice(bytes);
+            let meta = Meta { time: frame.time, now: frame.time, port: frame.port };
+            let pair = pair_of(&Packet::new(copy, meta)) as usize;
+            let (part, warm_part) = &mut parts[pair];
+            part.bytes.extend_from_slice(bytes);
+            part.frames.push(*frame);
+            *warm_part += usize::from(number < warm);
+        }
+        parts
+    }
+
     /// Hands the frames from number `from` on out in bursts, each copied once.
-    fn replay(
+    pub(crate) fn replay(
         &self,
         from: usize,
         buffer: &mut [u8],

@@ -15,6 +15,7 @@ use crate::nic_process::{NIC_COMMAND, NicMode, PATIENCE};
 use crate::pairs::MOST_PAIRS;
 use crate::report::RunReport;
 use crate::run::{Request, run};
+use crate::scale::scale;
 use crate::{Program, RunError};
 
 /// A network function that runs on SmartNIC and host together.
@@ -40,6 +41,9 @@ enum Command {
         /// Which half runs.
         #[arg(long, value_enum, default_value = "host")]
         half: Half,
+        /// So many host halves at once, each on a thread of its own, with the time of all together.
+        #[arg(long, value_name = "N", value_parser = pairs(), conflicts_with = "half")]
+        pairs: Option<u16>,
         /// A configuration for a read-mostly state, as State=file.
         #[arg(long = "config", value_name = "STATE=FILE", value_parser = configuration)]
         configurations: Vec<(String, PathBuf)>,
@@ -113,8 +117,11 @@ pub fn main<A: App + Send>(program: Program) -> ExitCode {
     };
     match cli.command {
         Command::Run(arguments) => run_command::<A>(&program, arguments),
-        Command::Bench { input, warm, half, configurations, inside } => {
-            let done = bench::<A>(&input, inside, &configurations, half, warm);
+        Command::Bench { input, warm, half, pairs, configurations, inside } => {
+            let done = match pairs {
+                Some(pairs) => scale::<A>(&input, inside, &configurations, warm, pairs),
+                None => bench::<A>(&input, inside, &configurations, half, warm),
+            };
             done.map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS)
         }
         Command::Graph => print(program.graph_json),

@@ -6,7 +6,7 @@
 //! ```text
 //! <program> run --nic off|emulated|native [--pairs N] --in a.pcap [--out b.pcap] [--json] [--state-out f.json]
 //!               [--config State=file]… [--inside prefix,…]
-//! <program> bench --in a.pcap    how fast it is in memory, a pass per line of standard input
+//! <program> bench --in a.pcap [--pairs N]    how fast it is in memory, a pass per line of standard input
 //! <program> graph | plan         the state-flow graph and the plan that it was built with, as JSON
 //! ```
 //!
@@ -15,6 +15,7 @@
 //! | [`capture`] | pcap and pcapng files: read, written, compared flow by flow |
 //! | `command` | the command line |
 //! | `bench` | the program in memory |
+//! | `scale` | the program in memory, on several pairs |
 //! | `run` | one run, from the first frame to the report |
 //! | `pair` | a pair of NIC core and host worker |
 //! | `pairs` | a run on several of them |
@@ -46,6 +47,7 @@ mod pairs;
 mod progress;
 mod report;
 mod run;
+mod scale;
 mod state_out;
 mod wire;
 mod worker;

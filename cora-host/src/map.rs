@@ -39,3 +39,20 @@ pub(crate) fn shared_memory(bytes: usize) -> Result<(OwnedFd, &'static [AtomicU6
     let words = unsafe { std::slice::from_raw_parts(address.cast::<AtomicU64>(), bytes / 8) };
     Ok((file, words))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What several pairs rely on: no line of the cache is in two of these.
+    #[test]
+    fn mappings_begin_at_pages() {
+        for bytes in [1, 64, 4097] {
+            let states = state_memory(bytes).expect("memory");
+            let (_file, region) = shared_memory(bytes.next_multiple_of(4096)).expect("memory");
+            assert!(states.as_ptr().addr().is_multiple_of(4096));
+            assert!(region.as_ptr().addr().is_multiple_of(4096));
+            assert!(size_of_val(states) >= bytes && size_of_val(states).is_multiple_of(4096));
+        }
+    }
+}

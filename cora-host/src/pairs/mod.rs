@@ -181,3 +181,6 @@ impl<A: App> Alone<A> {
         Ok(Ended { half: self.half, nic, contents, now })
     }
 }
+
+#[cfg(test)]
+mod tests;

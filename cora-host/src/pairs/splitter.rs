@@ -79,8 +79,9 @@ impl Splitter {
         while let Some((stamp, length)) = self.source.next(&mut buffer)? {
             let frame = &mut buffer[..length];
             let pair = self.steering.of_packet::<K>(&Packet::new(frame, stamp.meta));
+            self.deal(pair as usize, &stamp, frame)?;
             dealt += 1;
-            if self.deal(pair as usize, &stamp, frame)? || dealt == BURST * self.ends.len() {
+            if dealt == BURST * self.ends.len() {
                 dealt = 0;
                 self.send_round()?;
                 progress.tell(self.source.packets, self.sink.packets);
@@ -96,15 +97,14 @@ impl Splitter {
         Ok(counts(&self.source, &self.sink))
     }
 
-    /// Puts a frame into the pair's batch; whether that is full.
-    fn deal(&mut self, pair: usize, stamp: &Stamp, frame: &[u8]) -> Result<bool, RunError> {
-        if self.ends[pair].filling.push(stamp, frame) {
-            return Ok(false);
+    /// Puts a frame into the pair's batch.
+    fn deal(&mut self, pair: usize, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError> {
+        if !self.ends[pair].filling.push(stamp, frame) {
+            // Whatever the others have so far goes too: a frame is never in a later round than one behind it.
+            self.send_round()?;
+            self.ends[pair].filling.push(stamp, frame);
         }
-        // Whatever the others have so far goes too, so that rounds stay in the order of the capture.
-        self.send_round()?;
-        self.ends[pair].filling.push(stamp, frame);
-        Ok(false)
+        Ok(())
     }
 
     fn send_round(&mut self) -> Result<(), RunError> {
@@ -154,12 +154,8 @@ impl Splitter {
     /// Writes all that came back: of what stands first of each pair, what came first.
     fn write_back(&mut self) -> Result<(), RunError> {
         loop {
-            let first = |end: &mut End| end.first();
-            let firsts = self
-                .ends
-                .iter_mut()
-                .enumerate()
-                .filter_map(|(pair, end)| Some((first(end)?, pair)));
+            let ends = self.ends.iter_mut().enumerate();
+            let firsts = ends.filter_map(|(pair, end)| Some((end.first()?, pair)));
             let Some((_, pair)) = firsts.min() else { return Ok(()) };
             let Some(front) = self.ends[pair].back.front_mut() else { return Ok(()) };
             if let Some((stamp, frame)) = front.peek() {
