@@ -23,8 +23,18 @@ pub(crate) enum Steered {
 pub(crate) struct Returned {
     /// Frames that left.
     pub(crate) batch: Batch,
+    pub(crate) mark: Mark,
+}
+
+/// What a batch that goes back means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// No more than that these frames left.
+    None,
     /// A batch of frames that came in was emptied.
-    pub(crate) emptied: bool,
+    Emptied,
+    /// Nothing leaves any more.
+    Last,
 }
 
 /// A pair's end.
@@ -58,18 +68,17 @@ impl Lane {
     /// Gives an emptied batch back: it takes what leaves next, and what left until now goes to the wire.
     pub(crate) fn hand_back(&mut self, mut batch: Batch) -> Result<(), RunError> {
         batch.clear();
-        self.send(batch, true)
+        self.send(batch, Mark::Emptied)
     }
 
     /// Nothing leaves any more.
-    pub(crate) fn finish(mut self) -> Result<(), RunError> {
-        let last = Batch::new();
-        self.send(last, false)
+    pub(crate) fn finish(&mut self) -> Result<(), RunError> {
+        self.send(Batch::new(), Mark::Last)
     }
 
-    fn send(&mut self, next: Batch, emptied: bool) -> Result<(), RunError> {
+    fn send(&mut self, next: Batch, mark: Mark) -> Result<(), RunError> {
         let batch = std::mem::replace(&mut self.leaving, next);
-        self.to.send(Returned { batch, emptied }).map_err(|_| RunError::Abandoned)
+        self.to.send(Returned { batch, mark }).map_err(|_| RunError::Abandoned)
     }
 
     /// Looks for another batch; whether there was one, or the end.
@@ -116,7 +125,7 @@ impl Cable for Lane {
     fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError> {
         self.left += 1;
         if !self.leaving.push(stamp, frame) {
-            self.send(Batch::new(), false)?;
+            self.send(Batch::new(), Mark::None)?;
             // An empty one has room for any frame.
             self.leaving.push(stamp, frame);
         }

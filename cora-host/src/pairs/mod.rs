@@ -88,13 +88,12 @@ fn work<A: App + Send>(
 ) -> Result<Finished, RunError> {
     let start = Instant::now();
     let (wire, ended) = scope(|scope| {
-        let start = |shard: Shard<A>| scope.spawn(move || shard.run());
-        let threads: Vec<_> = shards.into_iter().map(start).collect();
+        let spawn = |shard: Shard<A>| scope.spawn(move || shard.run());
+        let threads: Vec<_> = shards.into_iter().map(spawn).collect();
         // It is gone afterwards, and a pair that still waits for it ends.
-        let wire = splitter.run::<A::Group>();
+        let wire = splitter.run::<A::Group>().map(|wire| (wire, start.elapsed()));
         (wire, threads.into_iter().map(join).collect::<Vec<_>>())
     });
-    let elapsed = start.elapsed();
     let mut failures = Vec::new();
     let wire = wire.map_err(|error| failures.push(error)).ok();
     let mut ended: Vec<Option<Ended<A>>> =
@@ -105,7 +104,9 @@ fn work<A: App + Send>(
         return Err(failure);
     }
     let first = ended.first_mut().and_then(Option::take);
-    let (Some(first), Some(wire)) = (first, wire) else { return Err(RunError::Abandoned) };
+    let (Some(first), Some((wire, elapsed))) = (first, wire) else {
+        return Err(RunError::Abandoned);
+    };
     finish(first, ended.into_iter().flatten().collect(), wire, mode, elapsed)
 }
 
@@ -143,8 +144,8 @@ impl<A: App> Shard<A> {
             Ends::Host(alone) => alone.0.run(),
             Ends::Both(mut pair, configured) => {
                 pair.0.run(&configured, Progress::silent())?;
-                let (ended, lane) = pair.0.end()?;
-                lane.finish()?;
+                pair.0.cable.finish()?;
+                let (ended, _lane) = pair.0.end()?;
                 Ok(ended)
             }
         }
@@ -177,6 +178,7 @@ impl<A: App> Alone<A> {
             self.half.report.busy_ns += start.elapsed().as_nanos() as u64;
             self.lane.hand_back(batch)?;
         };
+        self.lane.finish()?;
         let (nic, contents) = (NicAccount::default(), Contents::default());
         Ok(Ended { half: self.half, nic, contents, now })
     }

@@ -17,7 +17,7 @@ use cora_core::region::{self, Bell};
 use cora_core::steering::Steering;
 
 use super::batch::{Batch, Front};
-use super::lane::{Lane, Returned, Steered};
+use super::lane::{Lane, Mark, Returned, Steered};
 use crate::RunError;
 use crate::account::WireCounts;
 use crate::futex::SharedFutex;
@@ -125,28 +125,19 @@ impl Splitter {
     fn collect_round(&mut self) -> Result<(), RunError> {
         let Some(sent) = self.rounds.pop_front() else { return Ok(()) };
         for (_, end) in self.ends.iter_mut().enumerate().filter(|(pair, _)| sent >> pair & 1 == 1) {
-            loop {
-                let Returned { batch, emptied } =
-                    end.from.recv().map_err(|_| RunError::Abandoned)?;
-                end.back.push_back(Front::of(batch));
-                if emptied {
-                    break;
-                }
-            }
+            end.receive(Mark::Emptied)?;
         }
         self.write_back()
     }
 
-    /// Tells the pairs that there are no more frames, and writes what still leaves until they end.
+    /// Tells the pairs that there are no more frames, and writes what still leaves.
     fn end(&mut self) -> Result<(), RunError> {
         let now = self.source.now;
         for end in &mut self.ends {
             end.send(Steered::End(now))?;
         }
         for end in &mut self.ends {
-            while let Ok(Returned { batch, .. }) = end.from.recv() {
-                end.back.push_back(Front::of(batch));
-            }
+            end.receive(Mark::Last)?;
         }
         self.write_back()
     }
@@ -181,6 +172,18 @@ impl End {
             region::wake(bell);
         }
         Ok(())
+    }
+
+    /// Waits for what comes back, up to this mark.
+    fn receive(&mut self, up_to: Mark) -> Result<(), RunError> {
+        loop {
+            // A pair that is gone has failed, and says why.
+            let Returned { batch, mark } = self.from.recv().map_err(|_| RunError::Abandoned)?;
+            self.back.push_back(Front::of(batch));
+            if mark == up_to {
+                return Ok(());
+            }
+        }
     }
 
     /// The number of the frame that stands first; batches in front that are written are kept to be filled.

@@ -7,7 +7,7 @@ use cora_core::migration::burst::BURST;
 use cora_core::packet::Meta;
 
 use super::batch::{Batch, Front};
-use super::lane::{Returned, Steered};
+use super::lane::{Mark, Returned, Steered};
 use super::*;
 use crate::wire::Next;
 
@@ -92,10 +92,11 @@ fn a_lane_gives_every_batch_back_with_what_left() {
     assert_eq!(lane.next(&mut buffer).unwrap(), Next::End(77), "the end stays the end");
     assert_eq!(lane.packets(), (5, 10));
     lane.finish().unwrap();
+    drop(lane);
 
     let returned: Vec<Returned> = from.iter().collect();
-    let emptied: Vec<bool> = returned.iter().map(|returned| returned.emptied).collect();
-    assert_eq!(emptied, [true, true, false], "one per batch that came, and the last");
+    let marks: Vec<Mark> = returned.iter().map(|returned| returned.mark).collect();
+    assert_eq!(marks, [Mark::Emptied, Mark::Emptied, Mark::Last], "one per batch that came");
     let numbers: Vec<u64> = returned
         .into_iter()
         .flat_map(|returned| contents(returned.batch))
@@ -114,8 +115,9 @@ fn what_does_not_fit_goes_in_another_batch() {
         lane.write(&stamp(number), &frame(number)).unwrap();
     }
     lane.finish().unwrap();
+    drop(lane);
     let returned: Vec<Returned> = from.iter().collect();
-    assert!(returned.iter().all(|returned| !returned.emptied), "none came");
+    assert!(returned.iter().all(|returned| returned.mark != Mark::Emptied), "none came");
     let left: Vec<_> = returned.into_iter().flat_map(|returned| contents(returned.batch)).collect();
     assert_eq!(left, expected(numbers));
 }
