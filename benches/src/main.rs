@@ -18,6 +18,7 @@
 //! | `program` | a built Cora program that takes turns |
 //! | `by_hand` | loops written by hand |
 //! | `nf` | the examples against those |
+//! | `pairs` | several pairs of NIC core and host worker against one |
 //! | `ring` | the ring against crates, bare lines and `memcpy` |
 //! | `table` | the flow table against hashbrown |
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command's output")]
@@ -28,6 +29,7 @@ mod figure;
 mod keys;
 mod nf;
 mod page;
+mod pairs;
 mod prefetch;
 mod program;
 mod ring;
@@ -77,6 +79,9 @@ fn main() -> std::io::Result<()> {
     }
     if let Some(programs) = arguments.programs.as_deref().filter(|_| wanted("nf")) {
         nf::run(programs, arguments.quick, &wanted, &mut tell)?;
+    }
+    if let Some(programs) = arguments.programs.as_deref().filter(|_| wanted("pairs")) {
+        pairs::run(programs, arguments.quick, &wanted, &mut tell)?;
     }
     if let Some(page) = &arguments.page {
         std::fs::write(page, page::draw(&figures))?;
