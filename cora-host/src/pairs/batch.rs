@@ -1,4 +1,5 @@
-//! Frames on their way between the wire and a pair: as many as a burst has.
+//! Frames on their way between the wire and a pair: several bursts, since a thread that is woken costs as much as
+//! dozens of packets.
 
 use cora_core::message::Stamp;
 use cora_core::migration::burst::{BURST, BURST_BYTES};
@@ -7,6 +8,8 @@ use cora_core::packet::{Meta, Port};
 
 use crate::apart::Apart;
 
+/// Most frames of a batch.
+pub(crate) const FRAMES: usize = 4 * BURST;
 /// Frames begin at lines.
 const LINE: usize = 64;
 
@@ -20,7 +23,7 @@ struct Packed {
     used: usize,
     /// Frames in use.
     count: usize,
-    frames: [(Stamp, usize); BURST],
+    frames: [(Stamp, usize); FRAMES],
 }
 
 impl Batch {
@@ -32,7 +35,7 @@ impl Batch {
             horizon: 0,
             egress: Port::INSIDE,
         };
-        let frames = [(NONE, 0); BURST];
+        let frames = [(NONE, 0); FRAMES];
         Self(Box::new(Apart::new(Packed { bytes: [0; BURST_BYTES], used: 0, count: 0, frames })))
     }
 
@@ -62,18 +65,24 @@ impl Batch {
         true
     }
 
-    /// The frames as packets, to be handled where they are.
-    pub(crate) fn burst(&mut self) -> Burst<'_> {
+    /// Hands out the frames as packets, burst by burst, to be handled where they are.
+    pub(crate) fn each_burst<E>(
+        &mut self,
+        mut handle: impl FnMut(&mut Burst<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let Packed { bytes, count, frames, .. } = &mut self.0.0;
         let mut rest = &mut bytes[..];
-        let mut burst = Burst::new();
-        for (stamp, length) in &frames[..*count] {
-            let (frame, behind) = rest.split_at_mut(length.next_multiple_of(LINE));
-            rest = behind;
-            // There is room: a batch has no more frames than a burst.
-            let _ = burst.push(Arrival::new(*stamp, &mut frame[..*length]));
+        for frames in frames[..*count].chunks(BURST) {
+            let mut burst = Burst::new();
+            for (stamp, length) in frames {
+                let (frame, behind) = rest.split_at_mut(length.next_multiple_of(LINE));
+                rest = behind;
+                // There is room: a chunk has no more frames than a burst.
+                let _ = burst.push(Arrival::new(*stamp, &mut frame[..*length]));
+            }
+            handle(&mut burst)?;
         }
-        burst
+        Ok(())
     }
 }
 

@@ -173,7 +173,8 @@ impl<A: App> Alone<A> {
                     written = lane.write(stamp, frame);
                 }
             };
-            self.half.burst(&mut batch.burst(), &mut Direct { leave })?;
+            let (half, mut direct) = (&mut self.half, Direct { leave });
+            batch.each_burst(|burst| half.burst(burst, &mut direct))?;
             written?;
             self.half.report.busy_ns += start.elapsed().as_nanos() as u64;
             self.lane.hand_back(batch)?;

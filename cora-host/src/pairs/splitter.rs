@@ -11,12 +11,11 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 
 use cora_core::key::Key;
 use cora_core::message::{MAX_FRAME, Stamp};
-use cora_core::migration::burst::BURST;
 use cora_core::packet::Packet;
 use cora_core::region::{self, Bell};
 use cora_core::steering::Steering;
 
-use super::batch::{Batch, Front};
+use super::batch::{Batch, FRAMES, Front};
 use super::lane::{Lane, Mark, Returned, Steered};
 use crate::RunError;
 use crate::account::WireCounts;
@@ -81,7 +80,7 @@ impl Splitter {
             let pair = self.steering.of_packet::<K>(&Packet::new(frame, stamp.meta));
             self.deal(pair as usize, &stamp, frame)?;
             dealt += 1;
-            if dealt == BURST * self.ends.len() {
+            if dealt == FRAMES * self.ends.len() {
                 dealt = 0;
                 self.send_round()?;
                 progress.tell(self.source.packets, self.sink.packets);

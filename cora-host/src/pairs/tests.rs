@@ -6,7 +6,7 @@ use cora_core::message::MAX_FRAME;
 use cora_core::migration::burst::BURST;
 use cora_core::packet::Meta;
 
-use super::batch::{Batch, Front};
+use super::batch::{Batch, FRAMES, Front};
 use super::lane::{Mark, Returned, Steered};
 use super::*;
 use crate::wire::Next;
@@ -47,15 +47,20 @@ fn expected(numbers: impl Iterator<Item = u64>) -> Vec<(u64, Vec<u8>)> {
 }
 
 #[test]
-fn a_batch_holds_a_burst_and_any_frame() {
-    let mut full = batch(0..BURST as u64);
-    assert!(!full.push(&stamp(99), &frame(99)), "more than a burst");
-    let mut seen = Vec::new();
-    for arrival in &full.burst() {
-        seen.push((arrival.stamp.number, arrival.packet.frame().to_vec()));
-    }
-    assert_eq!(seen, expected(0..BURST as u64));
-    assert_eq!(contents(full), expected(0..BURST as u64));
+fn a_batch_holds_several_bursts_and_any_frame() {
+    let mut full = batch(0..FRAMES as u64);
+    assert!(!full.push(&stamp(999), &frame(999)), "more than it holds");
+    let (mut seen, mut bursts) = (Vec::new(), Vec::new());
+    let handled: Result<(), ()> = full.each_burst(|burst| {
+        bursts.push(burst.len());
+        for arrival in burst.iter() {
+            seen.push((arrival.stamp.number, arrival.packet.frame().to_vec()));
+        }
+        Ok(())
+    });
+    assert_eq!((handled, bursts), (Ok(()), vec![BURST; FRAMES / BURST]));
+    assert_eq!(seen, expected(0..FRAMES as u64));
+    assert_eq!(contents(full), expected(0..FRAMES as u64));
 
     let mut longest = Batch::new();
     assert!(longest.push(&stamp(1), &vec![7; MAX_FRAME]));
@@ -110,7 +115,7 @@ fn what_does_not_fit_goes_in_another_batch() {
     let (_wire, steered) = sync_channel(1);
     let (back, from) = channel();
     let mut lane = Lane::new(steered, back);
-    let numbers = 0..3 * BURST as u64 + 5;
+    let numbers = 0..3 * FRAMES as u64 + 5;
     for number in numbers.clone() {
         lane.write(&stamp(number), &frame(number)).unwrap();
     }
