@@ -22,6 +22,7 @@
 //! | `handler` | what a chain of handlers costs that does nothing |
 //! | `punt` | how long a punt's round trip takes |
 //! | `instructions` | the same counted, at both sides |
+//! | `pairs` | several pairs of NIC core and host worker against one |
 //! | `ring` | the ring against crates, bare lines and `memcpy` |
 //! | `table` | the flow table against hashbrown |
 //! | `dpdk` | table and ring against DPDK, where it is installed |
@@ -41,6 +42,7 @@ mod instructions;
 mod keys;
 mod nf;
 mod page;
+mod pairs;
 mod prefetch;
 mod program;
 mod punt;
@@ -125,6 +127,9 @@ fn main() -> std::io::Result<()> {
         }
         if wanted("punt") {
             punt::run(programs, arguments.quick, &mut tell)?;
+        }
+        if wanted("pairs") {
+            pairs::run(programs, arguments.quick, &wanted, &mut tell)?;
         }
     }
     if wanted("instructions") {

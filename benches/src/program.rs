@@ -38,8 +38,29 @@ impl Program {
         capture: &Path,
         warm: usize,
     ) -> std::io::Result<Self> {
+        Self::start_with(program, capture, warm, ["--half", half])
+    }
+
+    /// Starts so many host halves, which take each turn together.
+    pub(crate) fn start_pairs(
+        program: &Path,
+        capture: &Path,
+        warm: usize,
+        pairs: usize,
+    ) -> std::io::Result<Self> {
+        Self::start_with(program, capture, warm, ["--pairs", &pairs.to_string()])
+    }
+
+    fn start_with(
+        program: &Path,
+        capture: &Path,
+        warm: usize,
+        words: [&str; 2],
+    ) -> std::io::Result<Self> {
         let mut child = Command::new(program)
-            .args(["bench", "--half", half, "--warm", &warm.to_string(), "--in"])
+            .args(["bench", "--warm", &warm.to_string()])
+            .args(words)
+            .arg("--in")
             .arg(capture)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -33,6 +33,9 @@ pub(crate) struct Run {
     /// Where the NIC half runs
     #[arg(long, value_enum)]
     pub(crate) nic: Nic,
+    /// Pairs of NIC core and host worker that flows are steered to [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) pairs: Option<u16>,
     /// The capture to feed in at the NIC's wire: pcap or pcapng
     #[arg(long = "in", value_name = "CAPTURE")]
     pub(crate) input: PathBuf,

@@ -24,6 +24,9 @@ pub(crate) fn run(run: &Run) -> Outcome {
 /// The program's own command line: what was given here, but for what the build needed.
 fn command(mut command: Command, run: &Run) -> Command {
     command.args(["run", "--nic", run.nic.word(), "--in"]).arg(&run.input);
+    if let Some(pairs) = run.pairs {
+        command.args(["--pairs", &pairs.to_string()]);
+    }
     if let Some(output) = &run.output {
         command.arg("--out").arg(output);
     }
@@ -55,14 +58,14 @@ mod tests {
     #[test]
     fn passes_on_what_the_program_understands() {
         let line = "cora run nat --nic native --in a.pcap --out b.pcap --plan split --json \
-                    --state-out s.json --config Backends=x --config Routes=y --inside 10.0.0.0/8 --pages hugetlb";
+                    --state-out s.json --pairs 3 --config Backends=x --config Routes=y --inside 10.0.0.0/8 --pages hugetlb";
         let arguments = Arguments::try_parse_from(line.split_whitespace()).unwrap();
         let arguments::Command::Run(run) = arguments.command else { panic!("not run") };
         let passed = command(Command::new("nat"), &run);
         let passed: Vec<&str> = passed.get_args().filter_map(|word| word.to_str()).collect();
         assert_eq!(
             passed.join(" "),
-            "run --nic native --in a.pcap --out b.pcap --json --state-out s.json \
+            "run --nic native --in a.pcap --pairs 3 --out b.pcap --json --state-out s.json \
              --config Backends=x --config Routes=y --inside 10.0.0.0/8 --pages hugetlb"
         );
         assert_eq!(run.profile, "release");

@@ -106,6 +106,9 @@ fn result(reading: &Reading) -> String {
                 writeln!(out, "{state} at {place}: {}", plan.reasons[state]).unwrap();
             }
             writeln!(out, "group {}, ordered {}", plan.group, plan.host_ordered).unwrap();
+            for (state, why) in &plan.one_pair {
+                writeln!(out, "one pair for {state}: {why}").unwrap();
+            }
         }
     }
     out

@@ -68,6 +68,10 @@ pub struct PlanFacts {
     pub stateless_flows: bool,
     /// Of 1024 flows, how many the NIC may own.
     pub nic_share: u16,
+    /// States that keep the program on one pair of NIC core and host worker, each with the reason: packets
+    /// that [steering](crate::steering) sends to several pairs reach the same of it. Without one, any
+    /// number of pairs give the result of one.
+    pub one_pair: &'static [(&'static str, &'static str)],
 }
 
 /// Which side runs packets.
@@ -91,8 +95,9 @@ pub trait App: Sized + 'static {
     const PLACES: &'static [(&'static str, Place)];
     /// Bytes of [`Memory`] that [`Self::new`] takes, at most.
     const MEMORY: usize;
-    /// What ownership goes by: the coarsest key of the states that travel.
-    type Group: Key;
+    /// What ownership goes by, the coarsest key of the states that travel, and what packets are steered to pairs
+    /// by.
+    type Group: Key + Send;
 
     /// Makes all states, empty, in `memory`.
     fn new(memory: &mut Memory) -> Result<Self, OutOfMemory>;

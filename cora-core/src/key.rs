@@ -12,7 +12,7 @@ use crate::verdict::Reason;
 /// not know its type.
 pub trait Key: Plain + Eq + fmt::Debug {
     /// The key without padding, as entries hold it: what they save decides how many fit one line.
-    type Packed: Copy + fmt::Debug + 'static;
+    type Packed: Copy + fmt::Debug + Send + 'static;
 
     /// Packs the key.
     fn pack(&self) -> Self::Packed;

@@ -22,6 +22,7 @@
 //! | [`plain`] | data that may stand in a state |
 //! | [`state`] | tables, singletons, commutative and read-mostly states |
 //! | [`ring`] | the ring between two processes that don't trust each other |
+//! | [`steering`] | which pair of NIC core and host worker a packet goes to |
 //! | [`region`] | what begins the shared memory |
 //! | [`message`] | what travels on the ring |
 //! | [`migration`] | who owns a flow, and how that changes |
@@ -41,5 +42,6 @@ mod prefetch;
 pub mod region;
 pub mod ring;
 pub mod state;
+pub mod steering;
 pub mod tcp;
 pub mod verdict;

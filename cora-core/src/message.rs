@@ -113,8 +113,8 @@ impl Report {
 pub enum Message<'a> {
     /// A frame on the wire.
     Frame(Stamp, &'a [u8]),
-    /// The wire has no more frames.
-    WireEnd,
+    /// The wire has no more frames; the time of its last one, which may have come to another NIC core.
+    WireEnd(u64),
     /// A packet for the host to handle.
     Punt(Stamp, &'a [u8]),
     /// The NIC gives up a flow: this many entries follow.
@@ -179,7 +179,7 @@ impl Message<'_> {
     pub const fn kind(&self) -> u16 {
         match self {
             Self::Frame(..) => 1,
-            Self::WireEnd => 2,
+            Self::WireEnd(_) => 2,
             Self::Punt(..) => 3,
             Self::Release { .. } => 4,
             Self::Entry(..) => 5,
@@ -216,7 +216,7 @@ impl Message<'_> {
             Self::Frame(stamp, frame) | Self::Punt(stamp, frame) | Self::Send(stamp, frame) => {
                 push(kind, &[&stamp.encode(), frame])
             }
-            Self::WireEnd | Self::Begin => push(kind, &[]),
+            Self::Begin => push(kind, &[]),
             Self::Release { punts, entries, group } => {
                 push(kind, &[&punts.to_le_bytes(), &entries.to_le_bytes(), group])
             }
@@ -233,7 +233,7 @@ impl Message<'_> {
             Self::Transfer { ticket, entries } => {
                 push(kind, &[&ticket.to_le_bytes(), &entries.to_le_bytes()])
             }
-            Self::Drained(now) => push(kind, &[&now.to_le_bytes()]),
+            Self::WireEnd(now) | Self::Drained(now) => push(kind, &[&now.to_le_bytes()]),
             Self::Outcome(count, name) => push(kind, &[&count.to_le_bytes(), name]),
             Self::Report(report) => {
                 let mut bytes = [0; Report::WORDS * 8];
@@ -252,7 +252,7 @@ impl<'a> Message<'a> {
     pub fn decode(kind: u16, bytes: &'a [u8]) -> Option<Self> {
         Some(match kind {
             1 => Stamp::decode(bytes).map(|(stamp, frame)| Self::Frame(stamp, frame))?,
-            2 if bytes.is_empty() => Self::WireEnd,
+            2 => Self::WireEnd(word(bytes, 0)?),
             3 => Stamp::decode(bytes).map(|(stamp, frame)| Self::Punt(stamp, frame))?,
             4 => Self::Release {
                 punts: half(bytes, 0)?,
@@ -338,7 +338,7 @@ mod tests {
         let report = Report { packets: 1, busy_ns: 9, ring_records: 10, ..Report::default() };
         for message in [
             Message::Frame(STAMP, b"frame"),
-            Message::WireEnd,
+            Message::WireEnd(7),
             Message::Punt(STAMP, b""),
             Message::Release { punts: 7, entries: 2, group: b"group" },
             Message::Entry(3, b"entry"),

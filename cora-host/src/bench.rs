@@ -13,9 +13,10 @@ use cora_core::app::App;
 use cora_core::message::Stamp;
 use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
 use cora_core::migration::{Burst, HostHalf, NicHalf, Outbox};
-use cora_core::packet::{Meta, Port};
+use cora_core::packet::{Meta, Packet, Port};
 use cpu_time::ThreadTime;
 
+use crate::handling::{Host, Nic, Runs};
 use crate::inside::Inside;
 use crate::pages::Pages;
 use crate::run::configure;
@@ -38,6 +39,7 @@ pub(crate) enum Half {
 }
 
 /// Frames in memory, one behind the other.
+#[derive(Default)]
 pub(crate) struct Traffic {
     bytes: Vec<u8>,
     frames: Vec<Frame>,
@@ -52,9 +54,9 @@ struct Frame {
 }
 
 impl Traffic {
-    fn load(path: &Path, inside: Inside) -> Result<Self, RunError> {
+    pub(crate) fn load(path: &Path, inside: Inside) -> Result<Self, RunError> {
         let mut source = Source::open(path, inside)?;
-        let mut traffic = Self { bytes: Vec::new(), frames: Vec::new() };
+        let mut traffic = Self::default();
         let mut buffer = vec![0; BURST_BYTES];
         while let Some((stamp, length)) = source.next(&mut buffer)? {
             traffic.bytes.extend_from_slice(&buffer[..length]);
@@ -62,6 +64,37 @@ impl Traffic {
             traffic.frames.push(Frame { time, length: length as u32, port });
         }
         Ok(traffic)
+    }
+
+    /// Frames.
+    pub(crate) const fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// The frames that go to each of `pairs` pairs, as `pair_of` says, and how many of each are among the
+    /// first `warm`.
+    pub(crate) fn split(
+        &self,
+        pairs: usize,
+        warm: usize,
+        pair_of: impl Fn(&Packet<'_>) -> u32,
+    ) -> Vec<(Self, usize)> {
+        let mut parts: Vec<(Self, usize)> = (0..pairs).map(|_| (Self::default(), 0)).collect();
+        let mut rest = &self.bytes[..];
+        let mut buffer = vec![0; BURST_BYTES];
+        for (number, frame) in self.frames.iter().enumerate() {
+            let (bytes, behind) = rest.split_at(frame.length as usize);
+            rest = behind;
+            let copy = &mut buffer[..bytes.len()];
+            copy.copy_from_slice(bytes);
+            let meta = Meta { time: frame.time, now: frame.time, port: frame.port };
+            let pair = pair_of(&Packet::new(copy, meta)) as usize;
+            let (part, warm_part) = &mut parts[pair];
+            part.bytes.extend_from_slice(bytes);
+            part.frames.push(*frame);
+            *warm_part += usize::from(number < warm);
+        }
+        parts
     }
 
     /// A pass over the frames from number `from` on.
@@ -72,7 +105,12 @@ impl Traffic {
     }
 
     /// Hands the frames from number `from` on out in bursts, each copied once.
-    fn replay(&self, from: usize, buffer: &mut [u8], half: &mut impl Runs) -> Result<(), RunError> {
+    pub(crate) fn replay(
+        &self,
+        from: usize,
+        buffer: &mut [u8],
+        half: &mut impl Runs,
+    ) -> Result<(), RunError> {
         let mut pass = self.pass(from);
         while !pass.is_over() {
             let mut frames = Frames::new(buffer);
@@ -162,8 +200,8 @@ pub(crate) fn bench<A: App>(
             let mut app = supply.app::<A>(HostHalf::bytes)?;
             configure(&mut app, configurations)?;
             let mut memory = supply.memory(HostHalf::bytes(&mut app))?;
-            let half = HostHalf::create(app, &mut memory, false).map_err(RunError::Memory)?;
-            let mut host = Host { half, out };
+            let mut half = HostHalf::create(app, &mut memory, false).map_err(RunError::Memory)?;
+            let mut host = Host { half: &mut half, out };
             passes.run(|traffic, from, buffer| traffic.replay(from, buffer, &mut host))
         }
         Half::Nic => {
@@ -179,47 +217,6 @@ pub(crate) fn bench<A: App>(
             traffic.carry(from, buffer, &mut out);
             Ok(())
         }),
-    }
-}
-
-/// A half that takes bursts of packets in.
-trait Runs {
-    fn receive<'a>(&mut self, burst: &mut Burst<'a>, stamp: Stamp, frame: &'a mut [u8]) -> bool;
-    fn run(&mut self, burst: &mut Burst<'_>) -> Result<(), RunError>;
-}
-
-struct Host<A: App, F> {
-    half: HostHalf<A>,
-    out: Direct<F>,
-}
-
-impl<A: App, F: FnMut(&Stamp, Port, &[u8])> Runs for Host<A, F> {
-    #[inline(always)]
-    fn receive<'a>(&mut self, burst: &mut Burst<'a>, stamp: Stamp, frame: &'a mut [u8]) -> bool {
-        self.half.receive(burst, stamp, frame)
-    }
-
-    #[inline(always)]
-    fn run(&mut self, burst: &mut Burst<'_>) -> Result<(), RunError> {
-        Ok(self.half.burst(burst, &mut self.out)?)
-    }
-}
-
-struct Nic<A: App, F> {
-    half: NicHalf<A>,
-    out: Direct<F>,
-}
-
-impl<A: App, F: FnMut(&Stamp, Port, &[u8])> Runs for Nic<A, F> {
-    #[inline(always)]
-    fn receive<'a>(&mut self, burst: &mut Burst<'a>, stamp: Stamp, frame: &'a mut [u8]) -> bool {
-        self.half.receive(burst, stamp, frame)
-    }
-
-    #[inline(always)]
-    fn run(&mut self, burst: &mut Burst<'_>) -> Result<(), RunError> {
-        self.half.burst(burst, &mut self.out);
-        Ok(())
     }
 }
 

@@ -13,8 +13,10 @@ use crate::bench::{Half, bench};
 use crate::inside::{DEFAULT, Inside};
 use crate::nic_process::{NIC_COMMAND, NicMode, PATIENCE};
 use crate::pages::Pages;
+use crate::pairs::MOST_PAIRS;
 use crate::report::RunReport;
 use crate::run::{Request, run};
+use crate::scale::scale;
 use crate::{Program, RunError};
 
 /// A network function that runs on SmartNIC and host together.
@@ -40,6 +42,9 @@ enum Command {
         /// Which half runs.
         #[arg(long, value_enum, default_value = "host")]
         half: Half,
+        /// So many host halves at once, each on a thread of its own, with the time of all together.
+        #[arg(long, value_name = "N", value_parser = pairs(), conflicts_with = "half")]
+        pairs: Option<u16>,
         /// A configuration for a read-mostly state, as State=file.
         #[arg(long = "config", value_name = "STATE=FILE", value_parser = configuration)]
         configurations: Vec<(String, PathBuf)>,
@@ -69,6 +74,9 @@ struct RunArguments {
     /// How the NIC half runs.
     #[arg(long, value_enum, default_value = "native")]
     nic: NicMode,
+    /// Pairs of NIC core and host worker: flows are steered to them, and they share nothing.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = pairs())]
+    pairs: u16,
     /// The capture that comes in at the NIC's wire: pcap or pcapng, Ethernet.
     #[arg(long = "in", value_name = "FILE")]
     input: PathBuf,
@@ -95,6 +103,11 @@ struct RunArguments {
     patience: u16,
 }
 
+/// How many pairs there may be.
+fn pairs() -> clap::builder::RangedI64ValueParser<u16> {
+    clap::value_parser!(u16).range(1..=i64::from(MOST_PAIRS))
+}
+
 fn configuration(text: &str) -> Result<(String, PathBuf), String> {
     let (state, file) =
         text.split_once('=').ok_or("write it as State=file, for example Backends=backends.txt")?;
@@ -103,7 +116,7 @@ fn configuration(text: &str) -> Result<(String, PathBuf), String> {
 
 /// The `main` of a program. Exit status: 0 when every packet is accounted for, 1 when something failed,
 /// 2 for a wrong command line.
-pub fn main<A: App>(program: Program) -> ExitCode {
+pub fn main<A: App + Send>(program: Program) -> ExitCode {
     let matches = Cli::command().name(A::NAME).get_matches();
     let cli = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
@@ -111,8 +124,11 @@ pub fn main<A: App>(program: Program) -> ExitCode {
     };
     match cli.command {
         Command::Run(arguments) => run_command::<A>(&program, arguments),
-        Command::Bench { input, warm, half, configurations, inside, pages } => {
-            let done = bench::<A>(&input, inside, &configurations, half, warm, pages);
+        Command::Bench { input, warm, half, pairs, configurations, inside, pages } => {
+            let done = match pairs {
+                Some(pairs) => scale::<A>(&input, inside, &configurations, warm, pairs, pages),
+                None => bench::<A>(&input, inside, &configurations, half, warm, pages),
+            };
             done.map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS)
         }
         Command::Graph => print(program.graph_json),
@@ -124,9 +140,10 @@ pub fn main<A: App>(program: Program) -> ExitCode {
     }
 }
 
-fn run_command<A: App>(program: &Program, arguments: RunArguments) -> ExitCode {
+fn run_command<A: App + Send>(program: &Program, arguments: RunArguments) -> ExitCode {
     let RunArguments {
         nic,
+        pairs,
         input,
         output,
         json,
@@ -137,7 +154,7 @@ fn run_command<A: App>(program: &Program, arguments: RunArguments) -> ExitCode {
         patience,
     } = arguments;
     let patience = Duration::from_secs(patience.into());
-    let request = Request { nic, patience, input, output, configurations, inside, pages };
+    let request = Request { nic, pairs, patience, input, output, configurations, inside, pages };
     let finished = run::<A>(program, &request).and_then(|(report, state)| {
         if let Some(path) = &state_out {
             write_state(path, &state)?;

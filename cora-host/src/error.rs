@@ -55,6 +55,17 @@ pub enum RunError {
     /// None can be set aside.
     #[error("--pages hugetlb: this kernel has no such pages; run with `--pages thp`")]
     NoHugePagesAtAll,
+    /// Several pairs were asked for, and the program has states that allow one only.
+    #[error("{}", one_pair(*.pairs, .states))]
+    OnePair {
+        /// How many were asked for.
+        pairs: u16,
+        /// The states, and what is to be said of each.
+        states: &'static [(&'static str, &'static str)],
+    },
+    /// Another pair failed, and says why.
+    #[error("ended because another pair failed")]
+    Abandoned,
     /// The kernel won't.
     #[error("{what}: {cause}")]
     System {
@@ -123,4 +134,14 @@ pub enum RunError {
         /// What the state says.
         reason: &'static str,
     },
+}
+
+fn one_pair(pairs: u16, states: &[(&str, &str)]) -> String {
+    let reasons: Vec<String> =
+        states.iter().map(|(name, why)| format!("\n  `{name}`: {why}")).collect();
+    format!(
+        "--pairs {pairs}: under this plan the program runs on one pair of NIC core and host worker \
+         only:{}\nrun it without --pairs",
+        reasons.concat()
+    )
 }

@@ -4,9 +4,9 @@
 //! A program's `main` is [`main`]; `cora::app!` writes it. Its command line:
 //!
 //! ```text
-//! <program> run --nic off|emulated|native --in a.pcap [--out b.pcap] [--json] [--state-out f.json]
+//! <program> run --nic off|emulated|native [--pairs N] --in a.pcap [--out b.pcap] [--json] [--state-out f.json]
 //!               [--config State=file]… [--inside prefix,…] [--pages 4k|thp|hugetlb]
-//! <program> bench --in a.pcap    how fast it is in memory, a pass per line of standard input
+//! <program> bench --in a.pcap [--pairs N]    how fast it is in memory, a pass per line of standard input
 //! <program> graph | plan         the state-flow graph and the plan that it was built with, as JSON
 //! ```
 //!
@@ -15,8 +15,15 @@
 //! | [`capture`] | pcap and pcapng files: read, written, compared flow by flow |
 //! | `command` | the command line |
 //! | `bench` | the program in memory |
+//! | `handling` | halves in this process, burst by burst |
 //! | `punts` | how long a punt's round trip takes |
+//! | `scale` | the program in memory, on several pairs |
 //! | `run` | one run, from the first frame to the report |
+//! | `pair` | a pair of NIC core and host worker |
+//! | `pairs` | a run on several of them |
+//! | `account` | what all pairs leave behind, put together |
+//! | `apart` | what pairs write shares no cache line |
+//! | `cores` | which processors a pair runs on |
 //! | `nic_process` | starting the NIC half, emulated or native, and noticing when it dies |
 //! | `progress` | how far a run is, for somebody who watches |
 //! | `wire` | the capture at the NIC's wire |
@@ -28,19 +35,26 @@
 //! | `map` | memory from the kernel |
 //! | `futex` | waiting for the NIC, asleep |
 
+mod account;
+mod apart;
 mod bench;
 pub mod capture;
 mod command;
+mod cores;
 mod error;
 mod futex;
+mod handling;
 mod inside;
 mod map;
 mod nic_process;
 mod pages;
+mod pair;
+mod pairs;
 mod progress;
 mod punts;
 mod report;
 mod run;
+mod scale;
 mod state_out;
 mod supply;
 mod wire;

@@ -121,4 +121,16 @@ mod tests {
             }
         }
     }
+
+    /// What several pairs rely on: no line of the cache is in two of these.
+    #[test]
+    fn mappings_begin_at_pages() {
+        for bytes in [1, 64, 4097] {
+            let states = state_memory(bytes, Pages::Small).expect("memory");
+            let (_file, region) = shared_memory(bytes.next_multiple_of(4096)).expect("memory");
+            assert!(states.as_ptr().addr().is_multiple_of(4096));
+            assert!(region.as_ptr().addr().is_multiple_of(4096));
+            assert!(size_of_val(states) >= bytes && size_of_val(states).is_multiple_of(4096));
+        }
+    }
 }

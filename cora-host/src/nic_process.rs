@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use cora_core::region::Region;
 
-use crate::{Program, RunError};
+use crate::run::Request;
+use crate::{Program, RunError, cores};
 
 /// How the NIC half runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -41,15 +42,16 @@ pub(crate) struct NicProcess {
 }
 
 impl NicProcess {
-    /// Starts the NIC half on the region in `file`.
+    /// Starts the NIC half on the region in `file`, on a processor of its own if one is given.
     pub(crate) fn start(
         program: &Program,
-        mode: NicMode,
-        patience: Duration,
+        request: &Request,
         file: &OwnedFd,
         length: usize,
+        core: Option<usize>,
     ) -> Result<Self, RunError> {
-        let (mut command, image) = match mode {
+        let patience = request.patience;
+        let (mut command, image) = match request.nic {
             NicMode::Emulated => emulated(program)?,
             NicMode::Native | NicMode::Off => (native()?, None),
         };
@@ -61,6 +63,9 @@ impl NicProcess {
             // The host may have died before the line above.
             if rustix::process::getppid() != Some(parent) {
                 return Err(std::io::Error::other("the host process is gone"));
+            }
+            if let Some(core) = core {
+                cores::stay_on(core);
             }
             Ok(())
         };

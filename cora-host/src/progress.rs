@@ -18,6 +18,11 @@ impl Progress {
         Self { next: stderr().is_terminal().then(|| Instant::now() + EVERY), shown: false }
     }
 
+    /// Of a part of a run, which nobody watches by itself.
+    pub(crate) const fn silent() -> Self {
+        Self { next: None, shown: false }
+    }
+
     /// So many packets came in, and so many left.
     pub(crate) fn tell(&mut self, packets_in: u64, packets_out: u64) {
         let now = Instant::now();

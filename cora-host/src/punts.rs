@@ -23,7 +23,8 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::json;
 
 use crate::bench::Traffic;
-use crate::run::{RING_BYTES, configure};
+use crate::pair::RING_BYTES;
+use crate::run::configure;
 use crate::supply::Supply;
 use crate::worker::Worker;
 use crate::{RunError, map};

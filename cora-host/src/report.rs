@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::AddAssign;
 
 use cora_core::message::Report;
 use serde::Serialize;
@@ -46,6 +47,31 @@ impl From<Report> for Side {
     }
 }
 
+impl AddAssign for Side {
+    fn add_assign(&mut self, other: Self) {
+        let Self {
+            packets,
+            punts,
+            passed_on,
+            flows,
+            offloads,
+            declined,
+            held,
+            busy_ns,
+            ring_records,
+        } = self;
+        *packets += other.packets;
+        *punts += other.punts;
+        *passed_on += other.passed_on;
+        *flows += other.flows;
+        *offloads += other.offloads;
+        *declined += other.declined;
+        *held += other.held;
+        *busy_ns += other.busy_ns;
+        *ring_records += other.ring_records;
+    }
+}
+
 /// Both sides.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Sides {
@@ -76,8 +102,11 @@ pub struct RunReport {
     pub packets_out: u64,
     /// Packets by outcome; each packet has exactly one.
     pub outcomes: BTreeMap<String, u64>,
-    /// What each side did.
+    /// What each side did, all pairs together.
     pub sides: Sides,
+    /// What each pair of NIC core and host worker did, when there were several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<Sides>,
     /// Times that a flow changed its owner.
     pub migrations: u64,
     /// Entries at the end in the fullest table, both sides together.
@@ -136,6 +165,7 @@ impl fmt::Display for RunReport {
         row(f, "offers declined", nic.declined, Some(host.declined))?;
         row(f, "ring records", nic.ring_records, Some(host.ring_records))?;
         row(f, "busy, microseconds", nic.busy_ns / 1000, Some(host.busy_ns / 1000))?;
+        self.pairs(f)?;
         writeln!(f)?;
         writeln!(f, "outcomes")?;
         for (name, count) in &self.outcomes {
@@ -159,6 +189,27 @@ impl fmt::Display for RunReport {
             grouped(self.migrations),
             grouped(self.entries)
         )
+    }
+}
+
+impl RunReport {
+    /// A line per pair; none when there was only one.
+    fn pairs(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.pairs.is_empty() {
+            return Ok(());
+        }
+        let row = |f: &mut fmt::Formatter<'_>, first: &str, rest: [&str; 4]| {
+            write!(f, "{first:<12}")?;
+            rest.iter().try_for_each(|column| write!(f, "{column:>14}"))?;
+            writeln!(f)
+        };
+        writeln!(f)?;
+        row(f, "pair", ["nic packets", "host packets", "punts", "to the NIC"])?;
+        for (number, Sides { nic, host }) in self.pairs.iter().enumerate() {
+            let counts = [nic.packets, host.packets, nic.punts, nic.offloads].map(grouped);
+            row(f, &number.to_string(), counts.each_ref().map(String::as_str))?;
+        }
+        Ok(())
     }
 }
 
@@ -191,6 +242,7 @@ mod tests {
             packets_out: 2,
             outcomes: [("transmit".to_owned(), 2), ("not-ip".to_owned(), 1)].into(),
             sides: Sides::default(),
+            pairs: Vec::new(),
             migrations: 0,
             entries: 0,
             elapsed_ns: 1,
@@ -204,6 +256,17 @@ mod tests {
         assert_eq!(lost.faults(), ["4 packets came in, but 3 have an outcome"]);
         let kept = RunReport { packets_out: 1, ..report() };
         assert_eq!(kept.faults(), ["2 packets were to leave, but 1 did"]);
+    }
+
+    #[test]
+    fn tells_of_pairs_only_when_there_are_several() {
+        let told = report().to_string();
+        assert!(!told.contains("pair") && !told.contains("\n\n\n"), "{told}");
+        let mut one = Sides::default();
+        one.nic.packets = 1234;
+        let told = RunReport { pairs: vec![one, Sides::default()], ..report() }.to_string();
+        let row = "0                    1,234             0             0             0\n1 ";
+        assert!(told.contains(row), "{told}");
     }
 
     #[test]

@@ -7,14 +7,14 @@ use std::fmt::Display;
 use cora_core::app::App;
 use cora_core::migration::ProtocolError;
 use cora_core::plain::Describe;
-use cora_core::state::Kind;
+use cora_core::state::{Described, Kind};
 use serde_json::{Map, Value};
 
 /// Entries by state and encoded key.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
     states: BTreeMap<usize, BTreeMap<Vec<u8>, Value>>,
-    /// Keys that both sides hold: an owner too many.
+    /// Keys that two sides, or two pairs, hold: an owner too many.
     pub(crate) doubled: u64,
 }
 
@@ -43,16 +43,57 @@ impl Contents {
             .map_err(|_| ProtocolError::BadPiece(state))
     }
 
+    /// Takes in what another pair holds: its entries are noted here, its replicas are merged into `app`'s.
+    /// Of a read-mostly state it has the same version; a singleton it can't have.
+    pub(crate) fn add_shard<A: App>(
+        &mut self,
+        app: &mut A,
+        shard: &mut A,
+        now: u64,
+    ) -> Result<(), ProtocolError> {
+        for number in 0..A::STATES {
+            let own = shard.described(number);
+            match own.kind() {
+                Kind::Keyed => self.note(number, own, now),
+                Kind::Commutative => {
+                    let mut merged = Ok(());
+                    own.export(now, &mut |piece| {
+                        let taken = app.state(number).merge(piece);
+                        merged = merged.and(taken);
+                    });
+                    merged.map_err(|_| ProtocolError::BadPiece(number as u16))?;
+                }
+                Kind::Singleton | Kind::ReadMostly => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what another pair's NIC held.
+    pub(crate) fn join(&mut self, other: Self) {
+        for (number, entries) in other.states {
+            let mine = self.states.entry(number).or_default();
+            for (key, value) in entries {
+                self.doubled += u64::from(mine.insert(key, value).is_some());
+            }
+        }
+        self.doubled += other.doubled;
+    }
+
     /// Adds this side's entries.
     pub(crate) fn add_own<A: App>(&mut self, app: &mut A, now: u64) {
         for number in 0..A::STATES {
-            let entries = self.states.entry(number).or_default();
-            let doubled = &mut self.doubled;
-            app.described(number).describe(now, &mut |key, describe| {
-                let before = entries.insert(key.to_vec(), to_json(describe));
-                *doubled += u64::from(before.is_some());
-            });
+            self.note(number, app.described(number), now);
         }
+    }
+
+    fn note(&mut self, number: usize, state: &dyn Described, now: u64) {
+        let entries = self.states.entry(number).or_default();
+        let doubled = &mut self.doubled;
+        state.describe(now, &mut |key, describe| {
+            let before = entries.insert(key.to_vec(), to_json(describe));
+            *doubled += u64::from(before.is_some());
+        });
     }
 
     /// Entries of the fullest table.

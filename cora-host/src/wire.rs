@@ -11,13 +11,64 @@ use crate::RunError;
 use crate::capture::{self, CaptureError};
 use crate::inside::Inside;
 
+/// What a pair of NIC core and host worker is plugged into: frames come in by it and leave by it.
+pub(crate) trait Cable {
+    /// The next frame, copied to the beginning of `buffer`. Behind the end there is the end again.
+    fn next(&mut self, buffer: &mut [u8]) -> Result<Next, RunError>;
+    /// Whether nothing comes before somebody rings the pair's bell.
+    fn is_quiet(&mut self) -> bool;
+    /// A frame leaves.
+    fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError>;
+    /// Frames that came in, and frames that left.
+    fn packets(&self) -> (u64, u64);
+}
+
+/// What comes in next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// A frame: its stamp and length.
+    Frame(Stamp, usize),
+    /// Nothing yet.
+    NotYet,
+    /// Nothing any more; the time of the last frame of the whole wire.
+    End(u64),
+}
+
+/// The wire of a single pair: from one capture to another.
+pub(crate) struct Files {
+    pub(crate) source: Source,
+    pub(crate) sink: Sink,
+}
+
+impl Cable for Files {
+    #[inline]
+    fn next(&mut self, buffer: &mut [u8]) -> Result<Next, RunError> {
+        let next = self.source.next(buffer)?;
+        Ok(next.map_or(Next::End(self.source.now), |(stamp, length)| Next::Frame(stamp, length)))
+    }
+
+    /// A file never says so: reading it waits.
+    fn is_quiet(&mut self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError> {
+        self.sink.write(stamp, frame)
+    }
+
+    fn packets(&self) -> (u64, u64) {
+        (self.source.packets, self.sink.packets)
+    }
+}
+
 /// Where packets come from.
 pub(crate) struct Source {
     reader: capture::Reader<File>,
     path: PathBuf,
     inside: Inside,
     /// Latest time so far: what states expire by never runs backwards.
-    now: u64,
+    pub(crate) now: u64,
     /// Frames read.
     pub(crate) packets: u64,
     /// Frames that are longer than any frame may be.

@@ -13,6 +13,7 @@ use cora_core::region::Rings;
 use cora_core::ring::{Consumer, Producer, PushError, SharedMemory};
 
 use crate::RunError;
+use crate::apart::{self, Bytes};
 use crate::state_out::Contents;
 
 /// The way back to the NIC: what its ring has no room for now waits in memory, so that the host never
@@ -67,7 +68,7 @@ pub(crate) struct Worker<A: App> {
     pub(crate) half: HostHalf<A>,
     punt: Consumer<SharedMemory>,
     back: Back,
-    buffer: Vec<u8>,
+    buffer: Option<Bytes<BURST_BYTES>>,
     /// The NIC has no packet left: its time at the end.
     nic_drained: Option<u64>,
     /// So was it told of this side.
@@ -85,7 +86,7 @@ impl<A: App> Worker<A> {
             half,
             punt: Consumer::new(rings.punt),
             back: Back { ring: Producer::new(rings.back), waiting: VecDeque::new(), broken: false },
-            buffer: vec![0; BURST_BYTES],
+            buffer: Some(apart::bytes()),
             nic_drained: None,
             said_drained: false,
             contents: Contents::default(),
@@ -115,9 +116,9 @@ impl<A: App> Worker<A> {
             return Ok(self.finish());
         }
         let start = Instant::now();
-        let mut buffer = std::mem::take(&mut self.buffer);
-        let handled = self.burst(&mut buffer);
-        self.buffer = buffer;
+        let mut buffer = self.buffer.take().unwrap_or_else(apart::bytes);
+        let handled = self.burst(&mut buffer.0);
+        self.buffer = Some(buffer);
         handled?;
         self.back.flush();
         self.half.report.busy_ns += start.elapsed().as_nanos() as u64;

@@ -57,7 +57,7 @@ pub fn serve<A: App>(fd: i32, length: usize) -> i32 {
     };
     region.set_nic_status(NicStatus::Ready);
     let (incoming, outgoing) = ends(&region);
-    let mut server = Server { half, outgoing, begun: false, wire_ended: false, released: false };
+    let mut server = Server { half, outgoing, begun: false, wire_ended: None, released: false };
     match server.run(incoming, &region) {
         Ok(()) => {
             region.set_nic_status(NicStatus::Done);
@@ -123,7 +123,8 @@ struct Server<'a, A: App> {
     outgoing: Outgoing,
     /// The host said that the wire may be read.
     begun: bool,
-    wire_ended: bool,
+    /// The wire carries nothing more: the time of its last packet, which another NIC core may have had.
+    wire_ended: Option<u64>,
     /// The host has nothing on its way any more.
     released: bool,
 }
@@ -146,10 +147,10 @@ impl<A: App> Server<'_, A> {
             if self.outgoing.broken {
                 return Err(LinkError::Broken);
             }
-            if self.wire_ended && !said_drained && self.half.is_drained() {
+            if self.wire_ended.is_some() && !said_drained && self.half.is_drained() {
                 said_drained = true;
                 self.half.close();
-                self.outgoing.send(&Message::Drained(self.half.now()));
+                self.outgoing.send(&Message::Drained(self.now()));
                 self.outgoing.publish();
             }
         }
@@ -177,7 +178,12 @@ impl<A: App> Server<'_, A> {
 
     /// Whether packets may be taken from the wire.
     fn wire_open(&self) -> bool {
-        self.begun && !self.wire_ended && self.half.takes_packets()
+        self.begun && self.wire_ended.is_none() && self.half.takes_packets()
+    }
+
+    /// The end of the run's time, when that is known; until then, the time of the latest packet here.
+    fn now(&self) -> u64 {
+        self.half.now().max(self.wire_ended.unwrap_or(0))
     }
 
     /// Apart from the way of packets, which it would crowd.
@@ -217,8 +223,12 @@ impl<A: App> Server<'_, A> {
             let Some(room) = frames.room() else { break };
             let Some(popped) = wire.pop(room)? else { break };
             let bytes = frames.keep(popped.len);
-            if popped.kind == Message::WIRE_END && bytes.is_empty() {
-                self.wire_ended = true;
+            if popped.kind == Message::WIRE_END {
+                let message = Message::decode(popped.kind, bytes);
+                let Some(Message::WireEnd(now)) = message else {
+                    return Err(ProtocolError::Undecodable(popped.kind).into());
+                };
+                self.wire_ended = Some(now);
                 break;
             }
             let frame = Message::decode_frame(popped.kind, bytes);
@@ -235,7 +245,7 @@ impl<A: App> Server<'_, A> {
     #[cold]
     #[inline(never)]
     fn tell_all(&mut self) {
-        let now = self.half.now();
+        let now = self.now();
         let mut flows = 0;
         for (number, (_, place)) in A::PLACES.iter().enumerate() {
             let home = self.half.engine().app().state(number);

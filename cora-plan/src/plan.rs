@@ -36,11 +36,15 @@ pub struct Plan {
     pub stateless_flows: bool,
     /// Of [`SHARE_OF`] flows, how many the NIC may own.
     pub nic_share: u16,
-    /// Key that ownership goes by.
+    /// Key that ownership goes by, and that packets are steered to pairs by.
     pub group: String,
-    /// State whose key that is; none when no state travels.
+    /// State whose key that is; none when no state is keyed, or under `split` when none travels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group_of: Option<String>,
+    /// Per state that keeps the program on one pair of NIC core and host worker, one sentence: why, and what
+    /// would be right. Without one, any number of pairs give the result of one.
+    #[serde(default)]
+    pub one_pair: BTreeMap<String, String>,
     /// The hash, as 16 hexadecimal digits.
     pub hash: String,
 }
@@ -63,6 +67,7 @@ impl Plan {
             nic_share: decision.nic_share,
             group: decision.group.key,
             group_of: decision.group.state,
+            one_pair: decision.one_pair,
             hash: String::new(),
         };
         let sealed = (env!("CARGO_PKG_VERSION"), format!("{sources:016x}"), graph, &plan);

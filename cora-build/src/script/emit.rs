@@ -175,6 +175,8 @@ fn facts(out: &mut Lines, plan: &Plan) -> fmt::Result {
     out.line(format_args!("    host_ordered: {},", plan.host_ordered))?;
     out.line(format_args!("    stateless_flows: {},", plan.stateless_flows))?;
     out.line(format_args!("    nic_share: {},", plan.nic_share))?;
+    let one_pair: Vec<_> = plan.one_pair.iter().collect();
+    out.line(format_args!("    one_pair: &{one_pair:?},"))?;
     out.line("};")
 }
 

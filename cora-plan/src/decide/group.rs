@@ -2,6 +2,9 @@
 //!
 //! Key `G` will do for a travelling state when any two packets that share an entry of the state
 //! share `G` too. Then flows of one group have one owner, and so has every entry.
+//!
+//! Packets are steered to pairs of NIC core and host worker by the same key. Where the host runs everything no
+//! state travels and none has an owner; the key is then the coarsest of all keyed states, for steering alone.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +17,7 @@ use crate::words::{Place, Sides};
 pub struct Group {
     /// The key's type.
     pub key: String,
-    /// A state with that key; `None` when no state travels and the default key stands in.
+    /// A state with that key; `None` when there is none to go by and the default key stands in.
     pub state: Option<String>,
 }
 
@@ -23,16 +26,16 @@ const SOURCE: &str = "SourceAddress";
 const DESTINATION: &str = "DestinationAddress";
 const INSIDE: &str = "InsideAddress";
 
-/// A travelling state: name, key, and whether reply packets reach its entries too.
+/// A state that counts: name, key, and whether reply packets reach its entries too.
 #[derive(Clone, Copy)]
-struct Traveller<'a> {
+pub(super) struct Traveller<'a> {
     name: &'a str,
-    key: &'a str,
+    pub(super) key: &'a str,
     reply: bool,
-    translates: bool,
+    pub(super) translates: bool,
 }
 
-/// The coarsest key of the travelling states.
+/// The coarsest key of the travelling states; under a plan of the host alone, of all keyed ones.
 pub(super) fn run(
     graph: &Graph,
     places: &BTreeMap<String, Place>,
@@ -42,7 +45,9 @@ pub(super) fn run(
     let travellers: Vec<Traveller<'_>> = graph
         .states
         .iter()
-        .filter(|state| places.get(&state.name) == Some(&Place::Travels))
+        .filter(|state| {
+            sides == Sides::HostOnly || places.get(&state.name) == Some(&Place::Travels)
+        })
         .filter_map(traveller)
         .collect();
     let Some(first) = travellers.first() else {
@@ -68,7 +73,7 @@ pub(super) fn run(
     group_of(*first)
 }
 
-fn traveller(state: &StateNode) -> Option<Traveller<'_>> {
+pub(super) fn traveller(state: &StateNode) -> Option<Traveller<'_>> {
     let keyed = state.keyed.as_ref()?;
     Some(Traveller {
         name: &state.name,
@@ -83,7 +88,7 @@ fn group_of(traveller: Traveller<'_>) -> Group {
 }
 
 /// Whether packets that share an entry of `state` share `key`. What isn't known, isn't so.
-fn will_do(key: &str, state: Traveller<'_>) -> bool {
+pub(super) fn will_do(key: &str, state: Traveller<'_>) -> bool {
     match (key, state.key) {
         (key, own) if key == own => true,
         // A reply packet comes from where the first one went, so the two have other addresses.

@@ -4,12 +4,14 @@
 //! 2. Stated places replace them, each checked against what its kind allows.
 //! 3. Ownership goes by the coarsest key of the states that travel (`group`).
 //! 4. Every place gets its reason, in words (`reasons`).
+//! 5. What keeps the program on one pair of NIC core and host worker is told, in words (`one_pair`).
 //!
 //! All refusals are told at once. In this version the plan is stated; a search would stand between
 //! 1 and 3, proposing statements and keeping the best decision: [`run`] is a pure function, so it can
 //! be asked as often as wanted.
 
 mod group;
+mod one_pair;
 mod places;
 mod reasons;
 
@@ -40,8 +42,10 @@ pub struct Decision {
     pub stateless_flows: bool,
     /// Of 1024 flows, how many the NIC may own.
     pub nic_share: u16,
-    /// What ownership goes by.
+    /// What ownership goes by, and what packets are steered to pairs by.
     pub group: Group,
+    /// Per state that keeps the program on one pair of NIC core and host worker: why, and what would be right.
+    pub one_pair: BTreeMap<String, String>,
 }
 
 /// What speaks against a plan.
@@ -170,8 +174,9 @@ pub fn run(graph: &Graph, statement: &Statement) -> Result<Decision, Vec<PlanErr
         && graph.states.iter().any(|state| order_shows(state, places.get(&state.name).copied()));
     Ok(Decision {
         sides: statement.sides,
-        stateless_flows: group.state.is_none(),
+        stateless_flows: !places.values().any(|place| *place == Place::Travels),
         host_ordered,
+        one_pair: one_pair::run(graph, &group),
         nic_share,
         group,
         reasons,

@@ -1,7 +1,7 @@
 //! Every rule and every refusal.
 
 use super::*;
-use crate::graph::{HandlerNode, Keyed, Parameter, SourcePlace, StateNode};
+use crate::graph::{Edge, HandlerNode, Keyed, Parameter, SourcePlace, StateNode};
 
 fn keyed(name: &str, key: &str, reply: bool) -> StateNode {
     let keyed = Keyed { key: key.to_owned(), reply, capacity: 16, idle_ns: 1, translates: false };
@@ -180,6 +180,65 @@ fn two_fine_keys_below_no_common_one_are_refused_as_a_pair() {
     let told = refusals(&graph, "");
     assert_eq!(told.len(), 1, "A goes with either: {told:?}");
     assert!(told[0].starts_with("`B` and `C`"), "{told:?}");
+}
+
+#[test]
+fn states_that_packets_of_several_groups_reach_keep_the_program_on_one_pair() {
+    let one_pair = |graph: &Graph, toml: &str| -> Vec<(String, String)> {
+        decide(graph, toml).one_pair.into_iter().collect()
+    };
+    let names = |graph: &Graph, toml: &str| -> Vec<String> {
+        one_pair(graph, toml).into_iter().map(|(name, _)| name).collect()
+    };
+    assert_eq!(names(&every_kind(), ""), ["Ports"], "a singleton");
+    let mut sessions = program([keyed("Session", "FiveTuple", true)]);
+    assert_eq!(names(&sessions, ""), [""; 0]);
+    sessions.states[0].keyed.as_mut().expect("keyed").translates = true;
+    let [(name, why)] = &one_pair(&sessions, "")[..] else { panic!("a chosen reply key") };
+    assert!(name == "Session" && why.contains("choose the keys of replies"), "{name}: {why}");
+
+    // A coarser key will do when packets are steered by it, and not when its state is pinned.
+    let sources = program([keyed("A", "FiveTuple", false), keyed("B", "SourceAddress", false)]);
+    assert_eq!(names(&sources, ""), [""; 0]);
+    assert_eq!(names(&sources, "[plan]\nuse = \"host-only\""), [""; 0]);
+    let pinned = one_pair(&sources, "[plan.places]\nB = \"host\"");
+    assert_eq!(pinned.len(), 1);
+    assert!(pinned[0].1.starts_with("packets are steered by `FiveTuple`, and packets that share"));
+    assert!(pinned[0].1.contains("(by `SourceAddress`)"), "{pinned:?}");
+
+    // Where nothing moves any group will do for ownership, but not for steering.
+    let apart =
+        program([keyed("A", "SourceAddress", false), keyed("B", "DestinationAddress", false)]);
+    for sides in ["host-only", "nic-only"] {
+        assert_eq!(names(&apart, &format!("[plan]\nuse = \"{sides}\"")), ["B"], "{sides}");
+    }
+}
+
+#[test]
+fn a_replica_that_is_read_keeps_the_program_on_one_pair() {
+    let mut graph = program([plain("Sketch", Kind::Commutative)]);
+    let mut edge = Edge {
+        handler: "nf".to_owned(),
+        state: "Sketch".to_owned(),
+        reads: false,
+        writes: true,
+        inserts: false,
+        removes: false,
+    };
+    graph.edges.push(edge.clone());
+    assert!(decide(&graph, "").one_pair.is_empty(), "it is only added to");
+    edge.reads = true;
+    graph.edges.push(edge);
+    let why = &decide(&graph, "").one_pair["Sketch"];
+    assert!(why.starts_with("`nf` may read it"), "{why}");
+}
+
+#[test]
+fn steering_has_a_key_where_ownership_needs_none() {
+    let sources = program([keyed("A", "FiveTuple", false), keyed("B", "SourceAddress", false)]);
+    let host = decide(&sources, "[plan]\nuse = \"host-only\"");
+    assert_eq!(host.group, Group { key: "SourceAddress".into(), state: Some("B".into()) });
+    assert!(host.stateless_flows, "no flow moves");
 }
 
 #[test]

@@ -132,6 +132,7 @@ impl<V: Variant> App for Counting<V> {
         host_ordered: false,
         stateless_flows: true,
         nic_share: V::SHARE,
+        one_pair: &[],
     };
     const PLACES: &'static [(&'static str, Place)] =
         &[("Counters", Place::Replica), ("Routes", Place::Host)];

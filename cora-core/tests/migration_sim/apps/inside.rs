@@ -130,6 +130,7 @@ impl<V: Variant> App for Inside<V> {
         host_ordered: V::ORDERED,
         stateless_flows: false,
         nic_share: V::SHARE,
+        one_pair: &[],
     };
     const PLACES: &'static [(&'static str, Place)] =
         &[("Connection", Place::Travels), ("Customer", Place::Travels), ("Ledger", Place::Host)];

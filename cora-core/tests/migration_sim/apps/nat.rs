@@ -220,6 +220,7 @@ impl<V: Variant> App for Nat<V> {
         host_ordered: V::ORDERED,
         stateless_flows: false,
         nic_share: V::SHARE,
+        one_pair: &[],
     };
     const PLACES: &'static [(&'static str, Place)] =
         &[("PortPool", Place::Host), ("Session", Place::Travels), ("Stats", Place::Replica)];

@@ -1,0 +1,61 @@
+//! Several pairs against one: how many packets per second a program handles when its flows are steered to host
+//! halves on processors of their own.
+
+use std::path::Path;
+
+use crate::figure::Figure;
+use crate::keys::Skew;
+use crate::program::Program;
+use crate::traffic::Traffic;
+use crate::turns::Turns;
+
+/// Packets of a turn.
+const TURN: usize = 1 << 20;
+/// Of what so many processors could do, pairs that share nothing should reach this part.
+const GOAL: f64 = 0.9;
+
+/// Measures what scales, whose programs stand in `programs`, on as many pairs as there are processors.
+pub(crate) fn run(
+    programs: &Path,
+    quick: bool,
+    wanted: &dyn Fn(&str) -> bool,
+    tell: &mut dyn FnMut(Figure),
+) -> std::io::Result<()> {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let turns = if quick { 5 } else { 15 };
+    for example in ["firewall", "heavy-hitter"] {
+        for flows in [1_000, 1_000_000] {
+            for pairs in [2, 4, 8].into_iter().filter(|pairs| *pairs <= processors) {
+                let name = format!("pairs/{pairs}/{example}/{}", crate::keys::size(flows));
+                if wanted(&name) {
+                    tell(compare(name, programs, example, flows, pairs, turns)?);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn compare(
+    name: String,
+    programs: &Path,
+    example: &str,
+    flows: u64,
+    pairs: usize,
+    turns: usize,
+) -> std::io::Result<Figure> {
+    // Uniform: with a few flows that have most packets, what one processor gets is what they are.
+    let traffic = Traffic::from_inside(flows, Skew::Uniform, TURN);
+    let capture = traffic.save(&programs.join("bench.pcap"))?;
+    let start =
+        |pairs| Program::start_pairs(&programs.join(example), &capture, traffic.warm, pairs);
+    let (mut many, mut one) = (start(pairs)?, start(1)?);
+    let (mut together, mut alone) = (Vec::new(), Vec::new());
+    for _ in 0..turns {
+        together.push(many.turn()?.ns_per_packet());
+        alone.push(one.turn()?.ns_per_packet());
+    }
+    let (together, alone) = (Turns::new(together), Turns::new(alone));
+    let goal = pairs as f64 * GOAL;
+    Ok(Figure::of_times(name, &together, &alone, "one pair", goal))
+}

@@ -1,0 +1,122 @@
+//! What all pairs leave behind, put together.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use cora_core::app::App;
+use cora_core::migration::HostHalf;
+use cora_core::state::Kind;
+use serde_json::Value;
+
+use crate::RunError;
+use crate::nic_process::NicMode;
+use crate::report::{RunReport, Side, Sides};
+use crate::run::Request;
+use crate::state_out::Contents;
+use crate::worker::NicAccount;
+
+/// What came of a run: the report, and the final state.
+pub(crate) type Finished = (RunReport, Value);
+
+/// What one pair leaves behind.
+pub(crate) struct Ended<A: App> {
+    pub(crate) half: HostHalf<A>,
+    pub(crate) nic: NicAccount,
+    /// Entries that stayed at the NIC.
+    pub(crate) contents: Contents,
+    /// The end of the run's time.
+    pub(crate) now: u64,
+}
+
+/// What the wire counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WireCounts {
+    pub(crate) came: u64,
+    pub(crate) too_long: u64,
+    pub(crate) left: u64,
+}
+
+/// Puts together what a first pair and all others leave behind.
+pub(crate) fn finish<A: App>(
+    first: Ended<A>,
+    others: Vec<Ended<A>>,
+    wire: WireCounts,
+    request: &Request,
+    elapsed: Duration,
+) -> Result<Finished, RunError> {
+    let mode = request.nic;
+    let mut outcomes = BTreeMap::new();
+    if wire.too_long > 0 {
+        outcomes.insert("too-long".into(), wire.too_long);
+    }
+    let Ended { mut half, nic, mut contents, now } = first;
+    let mut pairs = vec![tell(&mut half, nic, mode, now, &mut outcomes)];
+    for Ended { half: mut other, nic, contents: held, now } in others {
+        pairs.push(tell(&mut other, nic, mode, now, &mut outcomes));
+        contents.join(held);
+        contents.add_shard(half.engine().app(), other.engine().app(), now)?;
+    }
+    let app = half.engine().app();
+    contents.add_own(app, now);
+    let entries = contents.entries(app);
+    let mut sides = Sides::default();
+    for pair in &pairs {
+        sides.nic += pair.nic;
+        sides.host += pair.host;
+    }
+    let report = RunReport {
+        schema: "cora-run/1",
+        program: A::NAME,
+        plan: format!("{:016x}", A::PLAN.hash),
+        plan_name: A::PLAN.name,
+        nic: match mode {
+            NicMode::Off => "off",
+            NicMode::Emulated => "emulated",
+            NicMode::Native => "native",
+        },
+        pages: request.pages.in_force().word(),
+        packets_in: wire.came,
+        packets_out: wire.left,
+        outcomes,
+        migrations: sides.nic.offloads + sides.nic.punts,
+        sides,
+        pairs: if pairs.len() > 1 { pairs } else { Vec::new() },
+        entries,
+        elapsed_ns: elapsed.as_nanos() as u64,
+    };
+    Ok((report, contents.into_json(app)))
+}
+
+/// What one pair did; its outcomes are added.
+fn tell<A: App>(
+    half: &mut HostHalf<A>,
+    nic: NicAccount,
+    mode: NicMode,
+    now: u64,
+    outcomes: &mut BTreeMap<String, u64>,
+) -> Sides {
+    for (name, count) in nic.outcomes {
+        *outcomes.entry(name).or_default() += count;
+    }
+    half.engine()
+        .outcomes
+        .each(&mut |name, count| *outcomes.entry(name.into()).or_default() += count);
+    let mut host = Side::from(half.report);
+    host.flows = match mode {
+        NicMode::Off => fullest(half.engine().app(), now),
+        NicMode::Emulated | NicMode::Native => u64::from(half.flows()),
+    };
+    Sides { nic: Side::from(nic.report), host }
+}
+
+/// Entries of the fullest table.
+fn fullest<A: App>(app: &mut A, now: u64) -> u64 {
+    let mut most = 0;
+    for number in 0..A::STATES {
+        let state = app.state(number);
+        if state.kind() == Kind::Keyed {
+            most = most.max(state.entries(now));
+        }
+    }
+    most
+}

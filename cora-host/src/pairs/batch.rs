@@ -1,0 +1,121 @@
+//! Frames on their way between the wire and a pair: several bursts, since a thread that is woken costs as much as
+//! dozens of packets.
+
+use cora_core::message::Stamp;
+use cora_core::migration::Burst;
+use cora_core::migration::burst::{BURST, BURST_BYTES};
+use cora_core::packet::{Meta, Port};
+
+use crate::RunError;
+use crate::apart::Apart;
+use crate::handling::Runs;
+
+/// Most frames of a batch.
+pub(crate) const FRAMES: usize = 4 * BURST;
+/// Frames begin at lines.
+const LINE: usize = 64;
+
+/// Frames with their stamps, in memory that only its owner writes.
+pub(crate) struct Batch(Box<Apart<Packed>>);
+
+#[repr(C)]
+struct Packed {
+    bytes: [u8; BURST_BYTES],
+    /// Bytes in use.
+    used: usize,
+    /// Frames in use.
+    count: usize,
+    frames: [(Stamp, usize); FRAMES],
+}
+
+impl Batch {
+    #[expect(clippy::large_stack_arrays, reason = "at start; it moves to the heap")]
+    pub(crate) fn new() -> Self {
+        const NONE: Stamp = Stamp {
+            meta: Meta { time: 0, now: 0, port: Port::INSIDE },
+            number: 0,
+            horizon: 0,
+            egress: Port::INSIDE,
+        };
+        let frames = [(NONE, 0); FRAMES];
+        Self(Box::new(Apart::new(Packed { bytes: [0; BURST_BYTES], used: 0, count: 0, frames })))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.0.count == 0
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.0.used = 0;
+        self.0.0.count = 0;
+    }
+
+    /// Copies a frame in; whether there was room. A batch without frames has room for any.
+    pub(crate) fn push(&mut self, stamp: &Stamp, frame: &[u8]) -> bool {
+        let Packed { bytes, used, count, frames } = &mut self.0.0;
+        let (Some(place), Some(room)) = (frames.get_mut(*count), bytes.get_mut(*used..)) else {
+            return false;
+        };
+        let stride = frame.len().next_multiple_of(LINE);
+        if stride > room.len() {
+            return false;
+        }
+        room[..frame.len()].copy_from_slice(frame);
+        *place = (*stamp, frame.len());
+        *used += stride;
+        *count += 1;
+        true
+    }
+
+    /// Hands out the frames as packets, burst by burst, to be handled where they are.
+    pub(crate) fn each_burst(&mut self, half: &mut impl Runs) -> Result<(), RunError> {
+        let Packed { bytes, count, frames, .. } = &mut self.0.0;
+        let mut rest = &mut bytes[..];
+        for frames in frames[..*count].chunks(BURST) {
+            let mut burst = Burst::new();
+            for (stamp, length) in frames {
+                let (frame, behind) = rest.split_at_mut(length.next_multiple_of(LINE));
+                rest = behind;
+                // There is room: a chunk has no more frames than a burst.
+                half.receive(&mut burst, *stamp, &mut frame[..*length]);
+            }
+            half.run(&mut burst)?;
+        }
+        Ok(())
+    }
+}
+
+/// A batch that is read from its front.
+pub(crate) struct Front {
+    batch: Batch,
+    /// Frames read, and where the next one begins.
+    read: usize,
+    at: usize,
+}
+
+impl Front {
+    pub(crate) const fn of(batch: Batch) -> Self {
+        Self { batch, read: 0, at: 0 }
+    }
+
+    /// The next frame.
+    pub(crate) fn peek(&self) -> Option<(&Stamp, &[u8])> {
+        let Packed { bytes, count, frames, .. } = &self.batch.0.0;
+        let (stamp, length) = frames[..*count].get(self.read)?;
+        Some((stamp, bytes.get(self.at..self.at + length)?))
+    }
+
+    /// It was read.
+    pub(crate) fn pass(&mut self) {
+        if let Some((_, frame)) = self.peek() {
+            self.at += frame.len().next_multiple_of(LINE);
+            self.read += 1;
+        }
+    }
+
+    /// The batch, without its frames.
+    pub(crate) fn into_empty(mut self) -> Batch {
+        self.batch.clear();
+        self.batch
+    }
+}

@@ -1,0 +1,138 @@
+//! A pair's end of the wire, where that has several pairs.
+//!
+//! Batches of frames come in order, and each is handed back: with what left meanwhile, and marked, so that the
+//! wire knows how far the pair is. What leaves beyond goes back in batches without the mark.
+
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+
+use cora_core::message::Stamp;
+
+use super::batch::{Batch, Front};
+use crate::RunError;
+use crate::wire::{Cable, Next};
+
+/// What comes from the wire.
+pub(crate) enum Steered {
+    /// Frames that were steered to the pair.
+    Frames(Batch),
+    /// There are no more; the time of the wire's last frame.
+    End(u64),
+}
+
+/// What goes back to the wire.
+pub(crate) struct Returned {
+    /// Frames that left.
+    pub(crate) batch: Batch,
+    pub(crate) mark: Mark,
+}
+
+/// What a batch that goes back means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// No more than that these frames left.
+    None,
+    /// A batch of frames that came in was emptied.
+    Emptied,
+    /// Nothing leaves any more.
+    Last,
+}
+
+/// A pair's end.
+pub(crate) struct Lane {
+    from: Receiver<Steered>,
+    to: Sender<Returned>,
+    coming: Option<Front>,
+    /// What left, not handed back yet.
+    leaving: Batch,
+    ended: Option<u64>,
+    came: u64,
+    left: u64,
+}
+
+impl Lane {
+    pub(super) fn new(from: Receiver<Steered>, to: Sender<Returned>) -> Self {
+        let leaving = Batch::new();
+        Self { from, to, coming: None, leaving, ended: None, came: 0, left: 0 }
+    }
+
+    /// Waits for the next batch, which is to be [handed back](Self::hand_back); the end's time behind the last
+    /// one.
+    pub(crate) fn receive(&mut self) -> Result<Result<Batch, u64>, RunError> {
+        // A wire that is gone without a word has failed, and says why.
+        match self.from.recv().map_err(|_| RunError::Abandoned)? {
+            Steered::Frames(batch) => Ok(Ok(batch)),
+            Steered::End(now) => Ok(Err(now)),
+        }
+    }
+
+    /// Gives an emptied batch back: it takes what leaves next, and what left until now goes to the wire.
+    pub(crate) fn hand_back(&mut self, mut batch: Batch) -> Result<(), RunError> {
+        batch.clear();
+        self.send(batch, Mark::Emptied)
+    }
+
+    /// Nothing leaves any more.
+    pub(crate) fn finish(&mut self) -> Result<(), RunError> {
+        self.send(Batch::new(), Mark::Last)
+    }
+
+    fn send(&mut self, next: Batch, mark: Mark) -> Result<(), RunError> {
+        let batch = std::mem::replace(&mut self.leaving, next);
+        self.to.send(Returned { batch, mark }).map_err(|_| RunError::Abandoned)
+    }
+
+    /// Looks for another batch; whether there was one, or the end.
+    fn look(&mut self) -> Result<bool, RunError> {
+        match self.from.try_recv() {
+            Ok(Steered::Frames(batch)) => self.coming = Some(Front::of(batch)),
+            Ok(Steered::End(now)) => self.ended = Some(now),
+            Err(TryRecvError::Empty) => return Ok(false),
+            Err(TryRecvError::Disconnected) => return Err(RunError::Abandoned),
+        }
+        Ok(true)
+    }
+}
+
+impl Cable for Lane {
+    fn next(&mut self, buffer: &mut [u8]) -> Result<Next, RunError> {
+        loop {
+            if let Some(front) = &mut self.coming {
+                if let Some((stamp, frame)) = front.peek() {
+                    let (stamp, length) = (*stamp, frame.len());
+                    buffer[..length].copy_from_slice(frame);
+                    front.pass();
+                    self.came += 1;
+                    return Ok(Next::Frame(stamp, length));
+                }
+                if let Some(front) = self.coming.take() {
+                    self.hand_back(front.into_empty())?;
+                }
+            }
+            if let Some(now) = self.ended {
+                return Ok(Next::End(now));
+            }
+            if !self.look()? {
+                return Ok(Next::NotYet);
+            }
+        }
+    }
+
+    fn is_quiet(&mut self) -> bool {
+        let nothing = self.coming.is_none() && self.ended.is_none();
+        nothing && matches!(self.look(), Ok(false))
+    }
+
+    fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError> {
+        self.left += 1;
+        if !self.leaving.push(stamp, frame) {
+            self.send(Batch::new(), Mark::None)?;
+            // An empty one has room for any frame.
+            self.leaving.push(stamp, frame);
+        }
+        Ok(())
+    }
+
+    fn packets(&self) -> (u64, u64) {
+        (self.came, self.left)
+    }
+}

@@ -1,0 +1,189 @@
+//! A run on several pairs of NIC core and host worker.
+//!
+//! Each pair is what the only one is otherwise: a host half with states of its own, a region, four rings, a NIC
+//! process. Its host worker is a thread. Pairs share nothing; between them stands the wire alone,
+//! which steers each packet to one ([`cora_core::steering`]). What they leave behind is put together at the end:
+//! entries of keyed states are united, replicas of commutative ones merged.
+//!
+//! Every pair's tables have the declared capacity: a table of a pair is full no sooner than that of a single pair
+//! would be, however uneven the steering is. What it costs is address space; memory is touched by entries.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `splitter` | the wire's end |
+//! | `lane` | a pair's end |
+//! | `batch` | what goes between the two |
+
+mod batch;
+mod lane;
+mod splitter;
+
+use std::thread::{ScopedJoinHandle, scope};
+use std::time::Instant;
+
+use cora_core::app::App;
+use cora_core::message::Stamp;
+use cora_core::migration::HostHalf;
+use cora_core::packet::Port;
+use cora_core::steering::Steering;
+
+use self::lane::Lane;
+use self::splitter::Splitter;
+use crate::account::{Ended, Finished, finish};
+use crate::apart::Apart;
+use crate::cores::{self, Cores};
+use crate::handling::Host;
+use crate::nic_process::NicMode;
+use crate::pair::Pair;
+use crate::progress::Progress;
+use crate::run::{Request, half, random_seed};
+use crate::state_out::Contents;
+use crate::wire::{Cable as _, Sink, Source};
+use crate::worker::{Direct, NicAccount};
+use crate::{Program, RunError};
+
+/// The most pairs that a run may have: as many as a word has bits.
+pub(crate) const MOST_PAIRS: u16 = 64;
+
+/// Runs the program on a capture, on as many pairs as asked for.
+pub(crate) fn run<A: App + Send>(
+    program: &Program,
+    request: &Request,
+) -> Result<Finished, RunError> {
+    if !A::PLAN.one_pair.is_empty() {
+        return Err(RunError::OnePair { pairs: request.pairs, states: A::PLAN.one_pair });
+    }
+    let source = Source::open(&request.input, request.inside.clone())?;
+    let seed = random_seed();
+    let pairs = usize::from(request.pairs);
+    let halves: Result<Vec<_>, RunError> = (0..pairs).map(|_| half::<A>(request, seed)).collect();
+    let halves = halves?;
+    let sink = Sink::create(request.output.as_deref(), &request.input)?;
+    let steering = Steering::new(seed, request.pairs.into());
+    let (mut splitter, lanes) = Splitter::create(source, sink, steering, pairs);
+    let mut shards = Vec::new();
+    for (((half, configured), lane), cores) in
+        halves.into_iter().zip(lanes).zip(cores::assign(pairs))
+    {
+        let ends = if request.nic == NicMode::Off {
+            Ends::Host(Box::new(Apart::new(Alone { half, lane })))
+        } else {
+            let core = cores.map(|cores| cores.nic);
+            let pair = Pair::start(program, request, seed, half, lane, core)?;
+            splitter.set_bell(shards.len(), pair.bell());
+            Ends::Both(Box::new(Apart::new(pair)), configured)
+        };
+        shards.push(Shard { ends, cores });
+    }
+    for shard in &mut shards {
+        shard.wait_until_ready()?;
+    }
+    work(shards, splitter, request)
+}
+
+/// Lets the pairs work until the wire ends, each on a thread of its own.
+fn work<A: App + Send>(
+    shards: Vec<Shard<A>>,
+    splitter: Splitter,
+    request: &Request,
+) -> Result<Finished, RunError> {
+    let start = Instant::now();
+    let (wire, ended) = scope(|scope| {
+        let spawn = |shard: Shard<A>| scope.spawn(move || shard.run());
+        let threads: Vec<_> = shards.into_iter().map(spawn).collect();
+        // It is gone afterwards, and a pair that still waits for it ends.
+        let wire = splitter.run::<A::Group>().map(|wire| (wire, start.elapsed()));
+        (wire, threads.into_iter().map(join).collect::<Vec<_>>())
+    });
+    let mut failures = Vec::new();
+    let wire = wire.map_err(|error| failures.push(error)).ok();
+    let mut ended: Vec<Option<Ended<A>>> =
+        ended.into_iter().map(|shard| shard.map_err(|error| failures.push(error)).ok()).collect();
+    // Who was abandoned knows least of why.
+    failures.sort_by_key(|failure| matches!(failure, RunError::Abandoned));
+    if let Some(failure) = failures.into_iter().next() {
+        return Err(failure);
+    }
+    let first = ended.first_mut().and_then(Option::take);
+    let (Some(first), Some((wire, elapsed))) = (first, wire) else {
+        return Err(RunError::Abandoned);
+    };
+    finish(first, ended.into_iter().flatten().collect(), wire, request, elapsed)
+}
+
+fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// One pair's part of the program.
+struct Shard<A: App> {
+    ends: Ends<A>,
+    cores: Option<Cores>,
+}
+
+/// What a pair consists of, on lines of its own.
+enum Ends<A: App> {
+    /// There is no NIC.
+    Host(Box<Apart<Alone<A>>>),
+    /// With the numbers of the read-mostly states that the NIC is told.
+    Both(Box<Apart<Pair<A, Lane>>>, Vec<usize>),
+}
+
+impl<A: App> Shard<A> {
+    fn wait_until_ready(&mut self) -> Result<(), RunError> {
+        match &mut self.ends {
+            Ends::Host(..) => Ok(()),
+            Ends::Both(pair, _) => pair.0.wait_until_ready(),
+        }
+    }
+
+    fn run(self) -> Result<Ended<A>, RunError> {
+        if let Some(cores) = self.cores {
+            cores::stay_on(cores.host);
+        }
+        match self.ends {
+            Ends::Host(alone) => alone.0.run(),
+            Ends::Both(mut pair, configured) => {
+                pair.0.run(&configured, Progress::silent())?;
+                pair.0.cable.finish()?;
+                let (ended, _lane) = pair.0.end()?;
+                Ok(ended)
+            }
+        }
+    }
+}
+
+/// The host half of a pair without a NIC.
+struct Alone<A: App> {
+    half: HostHalf<A>,
+    lane: Lane,
+}
+
+impl<A: App> Alone<A> {
+    /// Handles the frames of the lane, where they are.
+    fn run(mut self) -> Result<Ended<A>, RunError> {
+        let now = loop {
+            let mut batch = match self.lane.receive()? {
+                Ok(batch) => batch,
+                Err(now) => break now,
+            };
+            let start = Instant::now();
+            let (lane, mut written) = (&mut self.lane, Ok(()));
+            let leave = |stamp: &Stamp, _: Port, frame: &[u8]| {
+                if written.is_ok() {
+                    written = lane.write(stamp, frame);
+                }
+            };
+            batch.each_burst(&mut Host { half: &mut self.half, out: Direct { leave } })?;
+            written?;
+            self.half.report.busy_ns += start.elapsed().as_nanos() as u64;
+            self.lane.hand_back(batch)?;
+        };
+        self.lane.finish()?;
+        let (nic, contents) = (NicAccount::default(), Contents::default());
+        Ok(Ended { half: self.half, nic, contents, now })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,66 @@
+//! What keeps a program on one pair of NIC core and host worker.
+//!
+//! On several pairs the program runs on each alone, with states of its own there, and a packet goes to the pair
+//! that its group key is steered to. That gives the result of one pair when every entry is reached by packets
+//! of one group only, and nothing else is kept that a handler could see.
+
+use std::collections::BTreeMap;
+
+use super::Group;
+use super::group::{traveller, will_do};
+use crate::graph::{Graph, StateNode};
+use crate::words::Kind;
+
+/// Per state that keeps the program on one pair: why, and what would be right.
+pub(super) fn run(graph: &Graph, group: &Group) -> BTreeMap<String, String> {
+    let reasons = graph.states.iter().filter_map(|state| {
+        let why = match state.kind {
+            Kind::Singleton => Some(singleton()),
+            Kind::Commutative => reader(graph, state).map(read),
+            // Each pair reads the same version.
+            Kind::ReadMostly => None,
+            Kind::Keyed => keyed(state, group),
+        };
+        Some((state.name.clone(), why?))
+    });
+    reasons.collect()
+}
+
+fn singleton() -> String {
+    "it is one value that packets of every flow reach, and each pair would have one of its own; give it a \
+     key, or make it `commutative` if handlers only add to it"
+        .to_owned()
+}
+
+/// A handler that may read the state. What can't be seen counts as read.
+fn reader<'a>(graph: &'a Graph, state: &StateNode) -> Option<&'a str> {
+    let edge = graph.edges.iter().find(|edge| edge.state == state.name && edge.reads)?;
+    Some(&edge.handler)
+}
+
+fn read(handler: &str) -> String {
+    format!(
+        "`{handler}` may read it, and would see what the packets of its own pair added; only update it \
+         there, and read it in the final state, where the replicas are merged"
+    )
+}
+
+fn keyed(state: &StateNode, group: &Group) -> Option<String> {
+    let traveller = traveller(state)?;
+    if traveller.translates {
+        return Some(
+            "its handlers choose the keys of replies, so a reply may be steered to another pair than \
+             the packets that it answers; only with reply keys that are the reversed ones can it run \
+             on several"
+                .to_owned(),
+        );
+    }
+    (!will_do(&group.key, traveller)).then(|| {
+        format!(
+            "packets are steered by `{key}`, and packets that share one of its entries (by `{own}`) need \
+             not share that; key it by `{key}`, or let a state with the coarser key travel",
+            key = group.key,
+            own = traveller.key
+        )
+    })
+}

@@ -1,0 +1,260 @@
+//! Several pairs of NIC core and host worker give what one gives: the same outcomes, the same packets of each flow
+//! in the same order, byte for byte the same final state. And a program for which that can't be so is refused.
+#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use cora::prelude::FiveTuple;
+use cora_tests::captures;
+use cora_tests::process::{Ended, marked, run, start, start_fed, wait_until};
+use cora_tests::tell;
+use cora_tests::workshop::{emulator, examples, halves, package, room, root};
+use cora_traffic::Profile;
+use serde_json::Value;
+
+/// A run takes a second; a hang is none.
+const LIMIT: Duration = Duration::from_mins(1);
+const MOST: usize = 3;
+
+/// An example under the split plan.
+fn example(name: &str) -> PathBuf {
+    static BUILT: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
+    BUILT.get_or_init(|| examples("split"))[name].clone()
+}
+
+fn inputs() -> &'static [PathBuf] {
+    static MADE: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let room = room("pairs");
+        let profiles = [("mix", Profile::Mix, 21), ("odd", Profile::Odd, 22)];
+        let made = profiles.map(|(name, profile, seed)| {
+            let path = room.join(format!("{name}.pcap"));
+            captures::generate(profile, seed, 5_000, 600, &path);
+            path
+        });
+        made.into()
+    })
+}
+
+fn nics() -> Vec<&'static str> {
+    match emulator() {
+        Ok(_) => vec!["off", "native", "emulated"],
+        Err(skipped) => {
+            tell(&skipped);
+            vec!["off", "native"]
+        }
+    }
+}
+
+#[test]
+fn firewall() {
+    Sharded::new("firewall", example("firewall")).ask();
+}
+
+#[test]
+fn heavy_hitter() {
+    Sharded::new("heavy-hitter", example("heavy-hitter")).ask();
+}
+
+/// Steered by a key that is coarser than a flow, where the NIC owns flows and where the host has them all.
+#[test]
+fn quotas() {
+    let source = std::fs::read_to_string(root().join("tests/programs/quotas.rs")).unwrap();
+    let package = package("quotas", &source);
+    for plan in ["split", "host-only"] {
+        let program = halves(&package, Path::new(plan), &format!("quotas-{plan}"));
+        Sharded::new(&format!("quotas-{plan}"), program).ask();
+    }
+}
+
+/// What one run left.
+struct Left {
+    report: Value,
+    output: PathBuf,
+    state: Vec<u8>,
+}
+
+/// Packets by flow, both directions of one being the same; those without a flow are one more.
+type Flows = BTreeMap<Option<FiveTuple>, Vec<Vec<u8>>>;
+
+impl Left {
+    fn flows(&self) -> Flows {
+        let mut flows = Flows::new();
+        captures::each(&self.output, |_, packet| {
+            let flow = packet.five_tuple().ok().map(|flow| flow.min(flow.reversed()));
+            flows.entry(flow).or_default().push(packet.frame().to_vec());
+        });
+        flows
+    }
+
+    fn number(&self, pointer: &str) -> u64 {
+        self.report.pointer(pointer).and_then(Value::as_u64).unwrap()
+    }
+
+    fn pairs(&self) -> Vec<&Value> {
+        self.report["pairs"].as_array().into_iter().flatten().collect()
+    }
+}
+
+struct Sharded {
+    program: PathBuf,
+    room: PathBuf,
+    splits: bool,
+}
+
+impl Sharded {
+    fn new(name: &str, program: PathBuf) -> Self {
+        let room = room(&format!("pairs-{name}"));
+        Self { program, room, splits: !name.ends_with("host-only") }
+    }
+
+    /// Every number of pairs with every kind of NIC on every capture.
+    fn ask(&self) {
+        for input in inputs() {
+            let expected = self.run("off", 1, input, false);
+            let flows = expected.flows();
+            assert!(flows.len() > 100, "{} flows leave", flows.len());
+            for nic in nics() {
+                for pairs in 1..=MOST {
+                    let left = self.run(nic, pairs, input, false);
+                    self.is_the_same(nic, pairs, &left, &expected, &flows);
+                }
+            }
+            // With pauses, in which flows move.
+            let left = self.run("native", 2, input, true);
+            self.is_the_same("native", 2, &left, &expected, &flows);
+            let moved =
+                left.pairs().into_iter().map(|pair| pair["nic"]["offloads"].as_u64().unwrap());
+            assert!(moved.into_iter().all(|moved| (moved > 0) == self.splits), "{:#}", left.report);
+        }
+    }
+
+    fn run(&self, nic: &str, pairs: usize, input: &Path, paced: bool) -> Left {
+        let name = format!("{nic}-{pairs}-{}", input.file_stem().unwrap().display());
+        let (output, state) =
+            (self.room.join(format!("{name}.pcap")), self.room.join(format!("{name}.json")));
+        let mut command = Command::new(&self.program);
+        let from = if paced { Path::new("/dev/stdin") } else { input };
+        command.args(["run", "--json", "--nic", nic, "--in"]).arg(from);
+        command.arg("--out").arg(&output).arg("--state-out").arg(&state);
+        if pairs > 1 {
+            command.args(["--pairs", &pairs.to_string()]);
+        }
+        let running = if paced {
+            start_fed(&mut command, captures::paced(input))
+        } else {
+            start(&mut command)
+        };
+        let report = running.end(LIMIT).well(&format!("{command:?}")).json();
+        Left { report, output, state: std::fs::read(state).unwrap() }
+    }
+
+    fn is_the_same(&self, nic: &str, pairs: usize, left: &Left, expected: &Left, flows: &Flows) {
+        let of = format!("{}, NIC {nic}, {pairs} pairs", self.program.display());
+        assert_eq!(left.report["outcomes"], expected.report["outcomes"], "{of}");
+        assert_eq!(left.report["entries"], expected.report["entries"], "{of}");
+        assert!(left.state == expected.state, "{of}: another state: {}", left.output.display());
+        assert!(left.flows() == *flows, "{of}: other packets: {}", left.output.display());
+        if nic == "off" {
+            let read = |left: &Left| std::fs::read(&left.output).unwrap();
+            assert!(read(left) == read(expected), "{of}: another order than the capture's");
+        }
+        adds_up(&of, pairs, left);
+    }
+}
+
+/// That the pairs were there, each with packets of its own.
+fn adds_up(of: &str, pairs: usize, left: &Left) {
+    let told = left.pairs();
+    assert_eq!(told.len(), if pairs == 1 { 0 } else { pairs }, "{of}: {:#}", left.report);
+    let handled = |sides: &Value| {
+        let of = |side: &str| sides[side]["packets"].as_u64().unwrap();
+        of("nic") + of("host")
+    };
+    let each: Vec<u64> = told.into_iter().map(handled).collect();
+    assert!(each.iter().all(|packets| *packets > 100), "{of}: {each:?}");
+    let all = left.number("/packets_in");
+    assert!(pairs == 1 || each.iter().sum::<u64>() == all, "{of}: {each:?} of {all}");
+    assert_eq!(handled(&left.report["sides"]), all, "{of}");
+}
+
+/// Runs a program that is to fail.
+fn fails(program: &Path, words: &[&str], says: &[&str]) {
+    let mut command = Command::new(program);
+    command.arg("run").args(words);
+    complains(&run(&mut command, LIMIT), says);
+}
+
+fn complains(ended: &Ended, says: &[&str]) {
+    assert!(matches!(ended.code, Some(1 | 2)) && ended.stdout.is_empty(), "{ended:?}");
+    for word in says {
+        assert!(ended.stderr.contains(word), "it doesn't say `{word}`: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_program_for_one_pair_is_refused_with_the_states_that_keep_it_there() {
+    let input = inputs()[0].display().to_string();
+    let words = ["--nic", "off", "--pairs", "2", "--in", &input];
+    fails(
+        &example("nat"),
+        &words,
+        &[
+            "--pairs 2: under this plan the program runs on one pair",
+            "`PortPool`: it is one value that packets of every flow reach",
+            "`Session`: its handlers choose the keys of replies",
+            "run it without --pairs",
+        ],
+    );
+    fails(&example("balancer"), &words, &["`Pin`: its handlers choose the keys of replies"]);
+    let one = ["run", "--nic", "off", "--pairs", "1", "--in", &input];
+    let _ran = run(Command::new(example("nat")).args(one), LIMIT).well("one pair is fine");
+    let many = |pairs| ["--nic", "off", "--pairs", pairs, "--in", &input];
+    fails(&example("firewall"), &many("0"), &["--pairs", "1..=64"]);
+    fails(&example("firewall"), &many("65"), &["--pairs", "1..=64"]);
+}
+
+#[test]
+fn what_goes_wrong_anywhere_ends_all_pairs() {
+    let good = std::fs::read(&inputs()[0]).unwrap();
+    let cut = inputs()[0].with_file_name("cut.pcap");
+    std::fs::write(&cut, &good[..good.len() - 7]).unwrap();
+    let (cut, input) = (cut.display().to_string(), inputs()[0].display().to_string());
+    for nic in ["off", "native"] {
+        let run =
+            |capture, output| ["--nic", nic, "--pairs", "3", "--in", capture, "--out", output];
+        fails(&example("firewall"), &run(&cut, "/dev/null"), &["cut.pcap", "byte"]);
+        fails(&example("firewall"), &run(&input, "/dev/full"), &["/dev/full: No space left"]);
+    }
+}
+
+#[test]
+fn a_nic_core_that_dies_ends_the_others() {
+    let value = format!("pairs-{}", std::process::id());
+    let mark = format!("CORA_TEST_MARK={value}\0");
+    let bytes = std::fs::read(&inputs()[0]).unwrap();
+    let mut command = Command::new(example("firewall"));
+    command.args(["run", "--nic", "native", "--pairs", "3", "--in", "/dev/stdin"]);
+    let (rest, wait) = channel();
+    let running = start_fed(command.env("CORA_TEST_MARK", value), move |mut to| {
+        let (first, second) = bytes.split_at(bytes.len() / 2);
+        let _written = to.write_all(first);
+        if wait.recv().is_ok() {
+            let _written = to.write_all(second);
+        }
+    });
+    let nics = || marked(&mark).into_iter().filter(|id| *id != running.id()).collect::<Vec<_>>();
+    assert!(wait_until(LIMIT, || nics().len() == 3), "{:?}", nics());
+    std::thread::sleep(Duration::from_millis(300));
+    let victim = nics()[1].to_string();
+    assert!(Command::new("kill").args(["-KILL", &victim]).status().unwrap().success());
+    rest.send(()).unwrap();
+    complains(&running.end(LIMIT), &["the NIC process ended early (signal: 9"]);
+    assert!(wait_until(Duration::from_secs(5), || marked(&mark).is_empty()), "processes are left");
+}
