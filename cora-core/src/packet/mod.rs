@@ -82,7 +82,6 @@ pub struct Packet<'a> {
 
 impl<'a> Packet<'a> {
     /// Parses `frame`. Any bytes will do: what does not parse is told by the getters.
-    #[inline(always)]
     pub fn new(frame: &'a mut [u8], meta: Meta) -> Self {
         Self::plain(frame, meta).unwrap_or_else(|frame| Self::parsed(frame, meta))
     }
@@ -100,7 +99,7 @@ impl<'a> Packet<'a> {
     }
 
     /// The packet of any frame.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn parsed(frame: &'a mut [u8], meta: Meta) -> Self {
         let Meta { time, now, port } = meta;
         let (layers, flow) = Layers::plain_v6(frame).unwrap_or_else(|| {

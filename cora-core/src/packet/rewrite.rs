@@ -132,7 +132,7 @@ impl Packet<'_> {
     }
 
     #[inline]
-    fn readdress<const N: usize>(&mut self, end: End, new: &[u8; N]) {
+    fn readdress(&mut self, end: End, new: &[u8]) {
         let Header { ip: inner, .. } = self.layers.inner;
         let within = if inner == 0 {
             Change::NONE
@@ -144,15 +144,9 @@ impl Packet<'_> {
 
     /// Rewrites one address, and the checksums of its header and transport, the latter with what
     /// has changed `within` the transport's payload. Returns all that it changed.
-    #[inline]
-    fn readdress_header<const N: usize>(
-        &mut self,
-        header: Header,
-        end: End,
-        new: &[u8; N],
-        within: Change,
-    ) -> Change {
-        let address = self.replace(self.layers.address_at(&header, end), new);
+    #[inline(never)]
+    fn readdress_header(&mut self, header: Header, end: End, new: &[u8], within: Change) -> Change {
+        let address = self.replace_bytes(self.layers.address_at(&header, end), new);
         let mut all = address;
         if self.layers.version == Version::V4 {
             all = all.and(self.apply(usize::from(header.ip) + V4_CHECKSUM, address));
@@ -256,6 +250,16 @@ impl Packet<'_> {
     fn apply(&mut self, at: usize, change: Change) -> Change {
         let new = change.applied_to(self.read_u16(at));
         self.replace(at, &new.to_be_bytes())
+    }
+
+    /// As [`Self::replace`], of any even length: one copy for both lengths of addresses.
+    #[inline]
+    fn replace_bytes(&mut self, at: usize, new: &[u8]) -> Change {
+        let field = self.frame.get_mut(at..at.saturating_add(new.len()));
+        let Some(field) = field else { return Change::NONE };
+        let change = Change::of(field, new);
+        field.copy_from_slice(new);
+        change
     }
 
     /// Writes bytes at an offset that the parse found to be within the frame, and returns the

@@ -54,7 +54,7 @@ impl<M: RingMemory> Consumer<M> {
     /// Copies the next record's payload to the beginning of `buffer`; `None` when none is published.
     /// Its room goes back to the producer with [`Self::release`]. What follows the payload in `buffer` is
     /// anything then.
-    #[inline(always)]
+    #[inline]
     pub fn pop(&mut self, buffer: &mut [u8]) -> Result<Option<Popped>, RingError> {
         let word = self.next_header()?;
         if word == NO_RECORD {

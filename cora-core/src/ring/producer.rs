@@ -240,17 +240,17 @@ impl<M: RingMemory> Producer<M> {
         }
     }
 
-    /// Asks for lines that will be written soon, as many as are written now; not for any that the consumer
-    /// may still read.
+    /// Asks for lines that will be written soon, as many as are written now, or two of a long record's; not
+    /// for any that the consumer may still read.
     #[inline(always)]
     fn want_ahead(&mut self, span: u64) {
         if AHEAD + span > self.free_words() {
             return;
         }
-        let mut at = self.head.wrapping_add(AHEAD);
-        for _ in 0..(span / LINE_WORDS).min(AHEAD / LINE_WORDS) {
-            self.memory.want(self.shape.index(at));
-            at = at.wrapping_add(LINE_WORDS);
+        let at = self.head.wrapping_add(AHEAD);
+        self.memory.want(self.shape.index(at));
+        if span > LINE_WORDS {
+            self.memory.want(self.shape.index(at.wrapping_add(LINE_WORDS)));
         }
     }
 
