@@ -16,7 +16,7 @@ fn innermost(packet: &mut Packet<'_>, a: &mut A, b: &mut B) -> Verdict {
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 struct __cora_innermost;
 impl __cora_innermost {
-    #[inline]
+    #[inline(always)]
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
@@ -76,7 +76,7 @@ impl ::cora::__private::core::app::Handler for __cora_innermost {
     type States = (A, B);
     #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
     type Parameters<'a> = (&'a mut A, &'a mut B);
-    #[inline]
+    #[inline(always)]
     fn run<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (state_0, state_1): Self::Parameters<'_>,
@@ -102,7 +102,7 @@ fn arms(packet: &mut Packet<'_>, a: &mut A, b: &mut B) -> Verdict {
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 struct __cora_arms;
 impl __cora_arms {
-    #[inline]
+    #[inline(always)]
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
@@ -166,7 +166,7 @@ impl ::cora::__private::core::app::Handler for __cora_arms {
     type States = (A, B);
     #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
     type Parameters<'a> = (&'a mut A, &'a mut B);
-    #[inline]
+    #[inline(always)]
     fn run<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (state_0, state_1): Self::Parameters<'_>,
@@ -192,7 +192,7 @@ fn scrutinee(packet: &mut Packet<'_>, a: &mut A) -> Verdict {
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 struct __cora_scrutinee;
 impl __cora_scrutinee {
-    #[inline]
+    #[inline(always)]
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
@@ -219,7 +219,7 @@ impl ::cora::__private::core::app::Handler for __cora_scrutinee {
     type States = (A,);
     #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
     type Parameters<'a> = (&'a mut A,);
-    #[inline]
+    #[inline(always)]
     fn run<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (state_0,): Self::Parameters<'_>,
@@ -245,7 +245,7 @@ fn hidden(packet: &mut Packet<'_>, a: &mut A, b: &mut B, c: &C) -> Verdict {
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 struct __cora_hidden;
 impl __cora_hidden {
-    #[inline]
+    #[inline(always)]
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
@@ -288,7 +288,7 @@ impl ::cora::__private::core::app::Handler for __cora_hidden {
     type States = (A, B, C);
     #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
     type Parameters<'a> = (&'a mut A, &'a mut B, &'a C);
-    #[inline]
+    #[inline(always)]
     fn run<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (state_0, state_1, state_2): Self::Parameters<'_>,
@@ -314,7 +314,7 @@ fn loops(packet: &mut Packet<'_>, a: &mut A, b: &mut B) -> Verdict {
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 struct __cora_loops;
 impl __cora_loops {
-    #[inline]
+    #[inline(always)]
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
@@ -377,7 +377,7 @@ impl ::cora::__private::core::app::Handler for __cora_loops {
     type States = (A, B);
     #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
     type Parameters<'a> = (&'a mut A, &'a mut B);
-    #[inline]
+    #[inline(always)]
     fn run<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (state_0, state_1): Self::Parameters<'_>,

@@ -17,7 +17,7 @@ fn pass(packet: &mut Packet<'_>) -> Verdict {
 #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
 struct __cora_pass;
 impl __cora_pass {
-    #[inline]
+    #[inline(always)]
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
@@ -35,7 +35,7 @@ impl ::cora::__private::core::app::Handler for __cora_pass {
     type States = ();
     #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
     type Parameters<'a> = ();
-    #[inline]
+    #[inline(always)]
     fn run<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (): Self::Parameters<'_>,
@@ -72,7 +72,7 @@ pub fn nat(
 pub(crate) struct __cora_nat;
 impl __cora_nat {
     #[allow(clippy::too_many_lines, reason = "a NAT in one piece")]
-    #[inline]
+    #[inline(always)]
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
@@ -127,7 +127,7 @@ impl ::cora::__private::core::app::Handler for __cora_nat {
         &'a Rules,
         &'a Table<Seen>,
     );
-    #[inline]
+    #[inline(always)]
     fn run<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (state_0, state_1, state_2, state_3): Self::Parameters<'_>,

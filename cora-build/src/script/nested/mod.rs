@@ -3,7 +3,7 @@
 //! With feature `nic` on, and this build not for the NIC itself:
 //!
 //! 1. Is the NIC's target installed? If not, the one command that mends it is told.
-//! 2. `cargo build` of the same package with the same features and profile, but for what [`flags`] says, in a
+//! 2. `cargo build` of the same package with the same features and profile, but for what `flags` says, in a
 //!    target directory of its own (`<target>/nic`): the outer cargo holds the lock of the other one.
 //! 3. The executable is checked to be a static one for aarch64, and copied to `OUT_DIR/nic-image`.
 //! 4. Every file it was built from is told to the outer cargo, so that a change builds it anew.
