@@ -8,7 +8,7 @@
 //! included.
 //!
 //! QEMU translates a program block by block and says of each how many instructions it has; whenever one
-//! is about to run, that number is added. The few functions that this needs are declared in [`qemu`].
+//! is about to run, that number is added. The few functions that this needs are declared in `qemu`.
 
 mod qemu;
 
