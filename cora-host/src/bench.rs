@@ -118,7 +118,7 @@ impl Traffic {
             while !burst.is_full() {
                 let received = pass.receive(&mut frames, |stamp, frame| {
                     // There is room: the loop's condition.
-                    half.receive(&mut burst, stamp, frame);
+                    burst.push(stamp, frame);
                 });
                 if !received {
                     break;

@@ -10,9 +10,7 @@ use crate::worker::Direct;
 
 /// A half that handles bursts of packets, and where they leave.
 pub(crate) trait Runs {
-    /// A packet comes in: see [`HostHalf::receive`].
-    fn receive<'a>(&mut self, burst: &mut Burst<'a>, stamp: Stamp, frame: &'a mut [u8]) -> bool;
-    /// Handles what was received.
+    /// Handles the packets of a burst.
     fn run(&mut self, burst: &mut Burst<'_>) -> Result<(), RunError>;
 }
 
@@ -23,11 +21,6 @@ pub(crate) struct Host<'a, A: App, F> {
 }
 
 impl<A: App, F: FnMut(&Stamp, Port, &[u8])> Runs for Host<'_, A, F> {
-    #[inline(always)]
-    fn receive<'a>(&mut self, burst: &mut Burst<'a>, stamp: Stamp, frame: &'a mut [u8]) -> bool {
-        self.half.receive(burst, stamp, frame)
-    }
-
     #[inline(always)]
     fn run(&mut self, burst: &mut Burst<'_>) -> Result<(), RunError> {
         Ok(self.half.burst(burst, &mut self.out)?)
@@ -41,11 +34,6 @@ pub(crate) struct Nic<A: App, F> {
 }
 
 impl<A: App, F: FnMut(&Stamp, Port, &[u8])> Runs for Nic<A, F> {
-    #[inline(always)]
-    fn receive<'a>(&mut self, burst: &mut Burst<'a>, stamp: Stamp, frame: &'a mut [u8]) -> bool {
-        self.half.receive(burst, stamp, frame)
-    }
-
     #[inline(always)]
     fn run(&mut self, burst: &mut Burst<'_>) -> Result<(), RunError> {
         self.half.burst(burst, &mut self.out);

@@ -176,7 +176,7 @@ impl<A: App> Nic<A> {
         let start = Instant::now();
         let mut burst = Burst::new();
         // There is room for one.
-        self.half.receive(&mut burst, stamp, frame);
+        burst.push(stamp, frame);
         self.half.burst(&mut burst, &mut self.out);
         self.out.punt.publish();
         while self.out.left == left {

@@ -137,7 +137,7 @@ impl<A: App> Worker<A> {
                 let frame = Message::decode_frame(popped.kind, bytes);
                 let (stamp, frame) = frame.ok_or(undecodable)?;
                 // There is room: no more is popped than a burst takes.
-                self.half.receive(&mut burst, stamp, frame);
+                burst.push(stamp, frame);
                 continue;
             }
             // It stands between packets, and means something to those behind it.

@@ -234,7 +234,7 @@ impl<A: App> Server<'_, A> {
             let frame = Message::decode_frame(popped.kind, bytes);
             let (stamp, frame) = frame.ok_or(ProtocolError::Undecodable(popped.kind))?;
             // There is room: the loop's condition.
-            self.half.receive(&mut burst, stamp, frame);
+            burst.push(stamp, frame);
         }
         self.half.burst(&mut burst, &mut self.outgoing);
         wire.release();

@@ -24,7 +24,7 @@ const CRATES: [&str; 2] = ["rtrb", "ringbuf"];
 
 /// Measures throughput, round trips and frames.
 pub(crate) fn run(quick: bool, tell: &mut dyn FnMut(Figure)) {
-    let turns = if quick { 31 } else { 151 };
+    let turns = if quick { 15 } else { 151 };
     for (batch, goal) in [(32, 1.5), (1, 1.0)] {
         throughput(batch, goal, turns, tell);
     }

@@ -20,7 +20,7 @@ struct InPlace<End>(End);
 
 /// Measures throughput and round trips.
 pub(crate) fn run(environment: Environment, quick: bool, tell: &mut dyn FnMut(Figure)) {
-    let turns = if quick { 31 } else { 151 };
+    let turns = if quick { 15 } else { 151 };
     for (batch, goal) in [(32, 1.2), (1, 1.0)] {
         if throughput(environment, batch, goal, turns, tell).is_none() {
             return eprintln!("rte_ring can't be made, its rows lack");

@@ -42,54 +42,19 @@ impl<'a> Burst<'a> {
         Self(heapless::Vec::new())
     }
 
-    /// Parses a frame, whose packet is then the last one, and lets states and flows, as far as given,
-    /// fetch what it will look up. `false` when the burst is full, and nothing has happened.
+    /// Parses a frame, whose packet is then the last one; `false` when the burst is full, and nothing has
+    /// happened.
     #[inline(always)]
-    pub(super) fn receive<A: App>(
-        &mut self,
-        stamp: Stamp,
-        frame: &'a mut [u8],
-        engine: Option<&mut Engine<A>>,
-        flows: Option<&mut Flows<A>>,
-    ) -> bool {
+    pub fn push(&mut self, stamp: Stamp, frame: &'a mut [u8]) -> bool {
         match Packet::plain(frame, stamp.meta) {
-            Ok(packet) => {
-                self.announce(&packet, engine, flows);
-                self.put(stamp, packet)
-            }
-            Err(frame) => self.receive_parsed(stamp, frame, engine, flows),
+            Ok(packet) => self.put(stamp, packet),
+            Err(frame) => self.push_parsed(stamp, frame),
         }
     }
 
-    /// Likewise for frames that are not as most are.
     #[inline(never)]
-    fn receive_parsed<A: App>(
-        &mut self,
-        stamp: Stamp,
-        frame: &'a mut [u8],
-        engine: Option<&mut Engine<A>>,
-        flows: Option<&mut Flows<A>>,
-    ) -> bool {
-        let packet = Packet::parsed(frame, stamp.meta);
-        self.announce(&packet, engine, flows);
-        self.put(stamp, packet)
-    }
-
-    /// The first step of looking up ahead.
-    #[inline(always)]
-    fn announce<A: App>(
-        &self,
-        packet: &Packet<'_>,
-        engine: Option<&mut Engine<A>>,
-        flows: Option<&mut Flows<A>>,
-    ) {
-        let number = self.0.len() as u8;
-        if let Some(flows) = flows {
-            flows.hint(number, A::Group::of(packet).ok().as_ref());
-        }
-        if let Some(engine) = engine {
-            engine.app().hint(number, packet);
-        }
+    fn push_parsed(&mut self, stamp: Stamp, frame: &'a mut [u8]) -> bool {
+        self.put(stamp, Packet::parsed(frame, stamp.meta))
     }
 
     #[inline(always)]
@@ -125,8 +90,9 @@ impl<'a> Burst<'a> {
         self.0.clear();
     }
 
+    /// The packets.
     #[inline(always)]
-    pub(super) fn arrivals(&self) -> &[Arrival<'a>] {
+    pub fn arrivals(&self) -> &[Arrival<'a>] {
         &self.0
     }
 
@@ -166,13 +132,21 @@ impl<'a> Frames<'a> {
     }
 }
 
-/// The second step of looking up ahead, for all packets of the burst.
+/// Lets states, and flows where they matter, fetch what the packets will look up: first their lines of
+/// the indexes, then what these name. (Hashed while it is parsed, each packet would take longer: one loop
+/// with all of that has too few registers.)
 #[inline(always)]
-pub(super) fn guess<A: App>(
+pub(super) fn announce<A: App>(
     burst: &Burst<'_>,
     engine: &mut Engine<A>,
     mut flows: Option<&mut Flows<A>>,
 ) {
+    for (number, Arrival { packet, .. }) in (0..).zip(burst.arrivals()) {
+        if let Some(flows) = &mut flows {
+            flows.hint(number, A::Group::of(packet).ok().as_ref());
+        }
+        engine.app().hint(number, packet);
+    }
     for (number, Arrival { packet, .. }) in (0..).zip(burst.arrivals()) {
         if let Some(flows) = &mut flows {
             flows.guess(number, A::Group::of(packet).ok().as_ref());

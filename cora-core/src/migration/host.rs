@@ -1,6 +1,6 @@
 //! The host's half of the protocol: it handles what the NIC passes on, and offers flows back.
 
-use super::burst::{Burst, guess};
+use super::burst::{Burst, announce};
 use super::engine::{Engine, Ran};
 use super::flows::{Flows, Record, Stage};
 use super::{Outbox, ProtocolError, TICKETS};
@@ -122,28 +122,15 @@ impl<A: App> HostHalf<A> {
         Ok(())
     }
 
-    /// A packet comes in: it is parsed, and is the burst's last one from now on. `false` when the burst is
-    /// full, and nothing has happened.
-    #[inline(always)]
-    pub fn receive<'a>(
-        &mut self,
-        burst: &mut Burst<'a>,
-        stamp: Stamp,
-        frame: &'a mut [u8],
-    ) -> bool {
-        let flows = if self.knows_flows() { Some(&mut self.flows) } else { None };
-        burst.receive(stamp, frame, Some(&mut self.engine), flows)
-    }
-
     /// Whether it matters which flow a packet belongs to. Only messages make flows known that were not.
     #[inline(always)]
     fn knows_flows(&self) -> bool {
         self.moving || !self.flows.is_empty()
     }
 
-    /// Handles the packets received, one after the other. An error when the NIC let them arrive amid the
+    /// Handles packets, one after the other. An error when the NIC let them arrive amid the
     /// entries of a flow.
-    // A function by itself, and so is the loop that receives: each has the registers it needs.
+    // A function by itself, and so is the loop that fills the burst: each has the registers it needs.
     #[inline(never)]
     pub fn burst(
         &mut self,
@@ -154,10 +141,10 @@ impl<A: App> HostHalf<A> {
             return Err(ProtocolError::Unexpected(Message::PUNT));
         }
         if self.knows_flows() {
-            guess(burst, &mut self.engine, Some(&mut self.flows));
+            announce(burst, &mut self.engine, Some(&mut self.flows));
             self.run_all::<true>(burst, out);
         } else {
-            guess(burst, &mut self.engine, None);
+            announce(burst, &mut self.engine, None);
             self.run_all::<false>(burst, out);
         }
         Ok(())

@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 
 use super::announced::Announced;
-use super::burst::{ALONE, Burst, guess};
+use super::burst::{ALONE, Burst, announce};
 use super::engine::{Engine, Ran, copy_words, keep_words};
 use super::flows::{Flows, Stage};
 use super::hold::HoldQueue;
@@ -137,30 +137,13 @@ impl<A: App> NicHalf<A> {
         self.flows.len()
     }
 
-    /// A packet comes in from the wire: it is parsed, and is the burst's last one from now on. `false` when
-    /// the burst is full, and nothing has happened.
-    #[inline(always)]
-    pub fn receive<'a>(
-        &mut self,
-        burst: &mut Burst<'a>,
-        stamp: Stamp,
-        frame: &'a mut [u8],
-    ) -> bool {
-        let (engine, flows) = match A::PLAN.sides {
-            Sides::HostOnly => (None, None),
-            Sides::NicOnly => (Some(&mut self.engine), None),
-            Sides::Split => (Some(&mut self.engine), Some(&mut self.flows)),
-        };
-        burst.receive(stamp, frame, engine, flows)
-    }
-
-    /// Handles the packets received, one after the other.
+    /// Packets come in from the wire, one after the other.
     #[inline(never)]
     pub fn burst(&mut self, burst: &mut Burst<'_>, io: &mut (impl Outbox + Wire)) {
         match A::PLAN.sides {
             Sides::HostOnly => {}
-            Sides::NicOnly => guess(burst, &mut self.engine, None),
-            Sides::Split => guess(burst, &mut self.engine, Some(&mut self.flows)),
+            Sides::NicOnly => announce(burst, &mut self.engine, None),
+            Sides::Split => announce(burst, &mut self.engine, Some(&mut self.flows)),
         }
         for (number, arrival) in (0..).zip(burst.arrivals_mut()) {
             self.one(&arrival.stamp(), &mut arrival.packet, number, io);

@@ -122,7 +122,7 @@ impl<'a, A: SimApp> Sim<'a, A> {
         self.fed += frames.len();
         let mut burst = Burst::new();
         for (stamp, frame) in &mut frames {
-            self.nic.receive(&mut burst, *stamp, frame);
+            burst.push(*stamp, frame);
         }
         let mut ends = NicEnds { punt: &mut self.punt, wire: &mut self.results };
         self.nic.burst(&mut burst, &mut ends);
@@ -135,11 +135,11 @@ impl<'a, A: SimApp> Sim<'a, A> {
             let (stamp, frame) = Message::decode_frame(kind, &mut bytes).ok_or("no packet")?;
             let mut next = self.punt.pop_if(Message::PUNT).map(|(_, bytes)| bytes);
             let mut burst = Burst::new();
-            self.host.receive(&mut burst, stamp, frame);
+            burst.push(stamp, frame);
             if let Some((stamp, frame)) =
                 next.as_mut().and_then(|bytes| Message::decode_frame(Message::PUNT, bytes))
             {
-                self.host.receive(&mut burst, stamp, frame);
+                burst.push(stamp, frame);
             }
             self.host.burst(&mut burst, &mut self.back)
         } else {

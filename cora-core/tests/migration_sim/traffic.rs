@@ -62,7 +62,7 @@ pub fn make<A: SimApp>(seed: u64, count: u32) -> Case {
         packets.push((stamp, frame.clone()));
         let mut out = Collect(&mut expected, &mut left);
         let (mut frame, mut burst) = (frame, Burst::new());
-        host.receive(&mut burst, stamp, &mut frame);
+        burst.push(stamp, &mut frame);
         host.burst(&mut burst, &mut out).expect("no protocol without a NIC");
     }
     expected.count(&host.engine().outcomes);

@@ -77,7 +77,7 @@ impl Batch {
                 let (frame, behind) = rest.split_at_mut(length.next_multiple_of(LINE));
                 rest = behind;
                 // There is room: a chunk has no more frames than a burst.
-                half.receive(&mut burst, *stamp, &mut frame[..*length]);
+                burst.push(*stamp, &mut frame[..*length]);
             }
             half.run(&mut burst)?;
         }

@@ -56,13 +56,11 @@ struct Seen {
 }
 
 impl Runs for Seen {
-    fn receive<'a>(&mut self, _: &mut Burst<'a>, stamp: Stamp, frame: &'a mut [u8]) -> bool {
-        self.frames.push((stamp.number, frame.to_vec()));
-        true
-    }
-
-    fn run(&mut self, _: &mut Burst<'_>) -> Result<(), RunError> {
-        self.bursts.push(self.frames.len() - self.bursts.iter().sum::<usize>());
+    fn run(&mut self, burst: &mut Burst<'_>) -> Result<(), RunError> {
+        self.bursts.push(burst.len());
+        for arrival in burst.arrivals() {
+            self.frames.push((arrival.stamp().number, arrival.packet.frame().to_vec()));
+        }
         Ok(())
     }
 }
