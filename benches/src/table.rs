@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 
 use crate::figure::Figure;
 use crate::keys::{Skew, Tuple4, Value, size};
-use crate::turns::take;
+use crate::turns::{Turns, take};
 
 const BASELINE: &str = "hashbrown+foldhash";
 /// Operations of a turn.
@@ -148,35 +148,43 @@ impl Ring {
     /// Takes the oldest entry out and puts a new one in, of a full table.
     fn churn(&mut self, name: String, turns: usize) -> Figure {
         let Self { table, map, entries } = self;
-        let count = TURN as u64 / 4;
-        let (mut of_table, mut of_map) = (0, 0);
-        let [cora, peer] = take(
-            turns,
-            [
-                &mut || {
-                    for number in of_table..of_table + count {
-                        replace(table, number, number + *entries);
-                    }
-                    of_table += count;
-                    count
-                },
-                &mut || {
-                    for number in of_map..of_map + count {
-                        let gone = map.remove(&Tuple4::of_number(number));
-                        let key = Tuple4::of_number(number + *entries);
-                        assert!(gone.is_some() && map.insert(key, Value::default()).is_none());
-                    }
-                    of_map += count;
-                    count
-                },
-            ],
-        );
+        let [cora, peer] = churn(*entries, turns, table, |old, new| {
+            let gone = map.remove(&Tuple4::of_number(old));
+            let put = map.insert(Tuple4::of_number(new), Value::default());
+            assert!(gone.is_some() && put.is_none());
+        });
         Figure::of_times(name, &cora, &peer, BASELINE, 1.0)
     }
 }
 
+/// Lets the table and a peer, both full, take the oldest entry out and put a new one in, again and again.
+pub(crate) fn churn(
+    entries: u64,
+    turns: usize,
+    table: &mut Table,
+    mut replace_of_peer: impl FnMut(u64, u64),
+) -> [Turns; 2] {
+    let count = TURN as u64 / 4;
+    let (mut of_table, mut of_peer) = (0, 0);
+    take(
+        turns,
+        [
+            &mut || {
+                (of_table..of_table + count).for_each(|old| replace(table, old, old + entries));
+                of_table += count;
+                count
+            },
+            &mut || {
+                (of_peer..of_peer + count).for_each(|old| replace_of_peer(old, old + entries));
+                of_peer += count;
+                count
+            },
+        ],
+    )
+}
+
 /// Takes one key out and puts another in.
-pub(crate) fn replace(table: &mut Table, old: u64, new: u64) {
+fn replace(table: &mut Table, old: u64, new: u64) {
     table.begin(VISIT);
     let gone = table.remove(&Tuple4::of_number(old));
     let put = table.insert(Tuple4::of_number(new), None, Value::default());

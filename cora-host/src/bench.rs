@@ -16,7 +16,6 @@ use cora_core::migration::{Burst, HostHalf, NicHalf, Outbox};
 use cora_core::packet::{Meta, Packet, Port};
 use cpu_time::ThreadTime;
 
-use crate::handling::{Host, Nic, Runs};
 use crate::inside::Inside;
 use crate::pages::Pages;
 use crate::run::configure;
@@ -109,7 +108,7 @@ impl Traffic {
         &self,
         from: usize,
         buffer: &mut [u8],
-        half: &mut impl Runs,
+        mut run: impl FnMut(&mut Burst<'_>) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
         let mut pass = self.pass(from);
         while !pass.is_over() {
@@ -124,7 +123,7 @@ impl Traffic {
                     break;
                 }
             }
-            half.run(&mut burst)?;
+            run(&mut burst)?;
         }
         Ok(())
     }
@@ -200,17 +199,22 @@ pub(crate) fn bench<A: App>(
             let mut app = supply.app::<A>(HostHalf::bytes)?;
             configure(&mut app, configurations)?;
             let mut memory = supply.memory(HostHalf::bytes(&mut app))?;
-            let mut half = HostHalf::create(app, &mut memory, false).map_err(RunError::Memory)?;
-            let mut host = Host { half: &mut half, out };
-            passes.run(|traffic, from, buffer| traffic.replay(from, buffer, &mut host))
+            let mut host = HostHalf::create(app, &mut memory, false).map_err(RunError::Memory)?;
+            passes.run(|traffic, from, buffer| {
+                traffic.replay(from, buffer, |burst| Ok(host.burst(burst, &mut out)?))
+            })
         }
         Half::Nic => {
             let mut app = supply.app::<A>(NicHalf::bytes)?;
             configure(&mut app, configurations)?;
             let mut memory = supply.memory(NicHalf::bytes(&mut app))?;
-            let half = NicHalf::create(app, &mut memory).map_err(RunError::Memory)?;
-            let mut nic = Nic { half, out };
-            passes.run(|traffic, from, buffer| traffic.replay(from, buffer, &mut nic))
+            let mut nic = NicHalf::create(app, &mut memory).map_err(RunError::Memory)?;
+            passes.run(|traffic, from, buffer| {
+                traffic.replay(from, buffer, |burst| {
+                    nic.burst(burst, &mut out);
+                    Ok(())
+                })
+            })
         }
         Half::Both => say(&punts::run::<A>(&traffic, supply, configurations, warm)?),
         Half::None => passes.run(|traffic, from, buffer| {

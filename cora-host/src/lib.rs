@@ -15,7 +15,6 @@
 //! | [`capture`] | pcap and pcapng files: read, written, compared flow by flow |
 //! | `command` | the command line |
 //! | `bench` | the program in memory |
-//! | `handling` | halves in this process, burst by burst |
 //! | `punts` | how long a punt's round trip takes |
 //! | `scale` | the program in memory, on several pairs |
 //! | `run` | one run, from the first frame to the report |
@@ -43,7 +42,6 @@ mod command;
 mod cores;
 mod error;
 mod futex;
-mod handling;
 mod inside;
 mod map;
 mod nic_process;

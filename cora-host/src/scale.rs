@@ -21,7 +21,6 @@ use cpu_time::ThreadTime;
 use crate::RunError;
 use crate::apart::{self, Apart};
 use crate::bench::Traffic;
-use crate::handling::Host;
 use crate::inside::Inside;
 use crate::pages::Pages;
 use crate::run::configure;
@@ -121,12 +120,13 @@ impl<A: App> Part<A> {
     /// A pass whenever told: the first over everything, all others over what follows the warm-up.
     fn work(mut self, begins: &Receiver<()>, done: &Sender<Pass>) {
         let mut buffer = apart::bytes::<BURST_BYTES>();
-        let out = Direct { leave: |_: &Stamp, _: Port, _: &[u8]| {} };
-        let mut host = Host { half: &mut self.half.0, out };
+        let mut out = Direct { leave: |_: &Stamp, _: Port, _: &[u8]| {} };
+        let half = &mut self.half.0;
         let mut from = 0;
         while begins.recv().is_ok() {
             let start = ThreadTime::now();
-            let passed = self.traffic.replay(from, &mut buffer.0, &mut host);
+            let passed =
+                self.traffic.replay(from, &mut buffer.0, |burst| Ok(half.burst(burst, &mut out)?));
             let ns = start.elapsed().as_nanos();
             from = self.warm;
             if done.send(passed.map(|()| ns)).is_err() {

@@ -5,7 +5,7 @@ use super::ffi::{BULK, Environment, Hash, PaddedKey};
 use crate::figure::Figure;
 use crate::keys::{Skew, Tuple4, Value, size};
 use crate::prefetch::prefetch;
-use crate::table::{TURN, Table, filled, find, replace};
+use crate::table::{TURN, Table, churn, filled, find};
 use crate::turns::take;
 
 const PEER: &str = "rte_hash";
@@ -144,28 +144,10 @@ impl Pair {
     /// Takes the oldest entry out and puts a new one in, of a full table.
     fn churn(&mut self, name: String, turns: usize) -> Figure {
         let Self { entries, table, peer } = self;
-        let count = TURN as u64 / 4;
-        let (mut of_table, mut of_peer) = (0, 0);
-        let [cora, peer] = take(
-            turns,
-            [
-                &mut || {
-                    for number in of_table..of_table + count {
-                        replace(table, number, number + *entries);
-                    }
-                    of_table += count;
-                    count
-                },
-                &mut || {
-                    for number in of_peer..of_peer + count {
-                        let gone = peer.hash.remove(&padded(number));
-                        assert!(gone.is_some() && peer.add(&padded(number + *entries)));
-                    }
-                    of_peer += count;
-                    count
-                },
-            ],
-        );
+        let [cora, peer] = churn(*entries, turns, table, |old, new| {
+            let gone = peer.hash.remove(&padded(old));
+            assert!(gone.is_some() && peer.add(&padded(new)));
+        });
         Figure::of_times(name, &cora, &peer, PEER, 1.0)
     }
 

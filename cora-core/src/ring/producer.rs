@@ -95,7 +95,9 @@ impl<M: RingMemory> Producer<M> {
         if padding > 0 {
             self.pad(padding);
         }
-        let end = self.head.wrapping_add(Shape::span(len));
+        let span = Shape::span(len);
+        self.want_ahead(span);
+        let end = self.head.wrapping_add(span);
         self.put_record(Header { len: len as u32, kind }, parts);
         self.head = end;
         self.records += 1;
@@ -265,8 +267,6 @@ impl<M: RingMemory> Producer<M> {
 
     #[inline(always)]
     fn put_record(&mut self, header: Header, parts: &[&[u8]]) {
-        let len = parts.iter().fold(0, |sum, part| sum + part.len());
-        self.want_ahead(Shape::span(len));
         let header = self.header_for_now(header);
         let mut writer = Writer::new(&self.memory, self.shape.index(self.head), header);
         for part in parts {

@@ -6,9 +6,7 @@ use cora_core::migration::Burst;
 use cora_core::migration::burst::{BURST, BURST_BYTES};
 use cora_core::packet::{Meta, Port};
 
-use crate::RunError;
 use crate::apart::Apart;
-use crate::handling::Runs;
 
 /// Most frames of a batch.
 pub(crate) const FRAMES: usize = 4 * BURST;
@@ -68,7 +66,10 @@ impl Batch {
     }
 
     /// Hands out the frames as packets, burst by burst, to be handled where they are.
-    pub(crate) fn each_burst(&mut self, half: &mut impl Runs) -> Result<(), RunError> {
+    pub(crate) fn each_burst<E>(
+        &mut self,
+        mut handle: impl FnMut(&mut Burst<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let Packed { bytes, count, frames, .. } = &mut self.0.0;
         let mut rest = &mut bytes[..];
         for frames in frames[..*count].chunks(BURST) {
@@ -79,7 +80,7 @@ impl Batch {
                 // There is room: a chunk has no more frames than a burst.
                 burst.push(*stamp, &mut frame[..*length]);
             }
-            half.run(&mut burst)?;
+            handle(&mut burst)?;
         }
         Ok(())
     }

@@ -32,7 +32,6 @@ use self::splitter::Splitter;
 use crate::account::{Ended, Finished, finish};
 use crate::apart::Apart;
 use crate::cores::{self, Cores};
-use crate::handling::Host;
 use crate::nic_process::NicMode;
 use crate::pair::Pair;
 use crate::progress::Progress;
@@ -174,7 +173,8 @@ impl<A: App> Alone<A> {
                     written = lane.write(stamp, frame);
                 }
             };
-            batch.each_burst(&mut Host { half: &mut self.half, out: Direct { leave } })?;
+            let (half, mut out) = (&mut self.half, Direct { leave });
+            batch.each_burst(|burst| half.burst(burst, &mut out))?;
             written?;
             self.half.report.busy_ns += start.elapsed().as_nanos() as u64;
             self.lane.hand_back(batch)?;

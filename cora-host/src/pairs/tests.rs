@@ -3,14 +3,12 @@
 use std::sync::mpsc::{channel, sync_channel};
 
 use cora_core::message::MAX_FRAME;
-use cora_core::migration::Burst;
 use cora_core::migration::burst::BURST;
 use cora_core::packet::Meta;
 
 use super::batch::{Batch, FRAMES, Front};
 use super::lane::{Mark, Returned, Steered};
 use super::*;
-use crate::handling::Runs;
 use crate::wire::Next;
 
 fn stamp(number: u64) -> Stamp {
@@ -48,31 +46,20 @@ fn expected(numbers: impl Iterator<Item = u64>) -> Vec<(u64, Vec<u8>)> {
     numbers.map(|number| (number, frame(number))).collect()
 }
 
-/// Handles packets by looking at them.
-#[derive(Default)]
-struct Seen {
-    frames: Vec<(u64, Vec<u8>)>,
-    bursts: Vec<usize>,
-}
-
-impl Runs for Seen {
-    fn run(&mut self, burst: &mut Burst<'_>) -> Result<(), RunError> {
-        self.bursts.push(burst.len());
-        for arrival in burst.arrivals() {
-            self.frames.push((arrival.stamp().number, arrival.packet.frame().to_vec()));
-        }
-        Ok(())
-    }
-}
-
 #[test]
 fn a_batch_holds_several_bursts_and_any_frame() {
     let mut full = batch(0..FRAMES as u64);
     assert!(!full.push(&stamp(999), &frame(999)), "more than it holds");
-    let mut seen = Seen::default();
-    full.each_burst(&mut seen).unwrap();
-    assert_eq!(seen.bursts, vec![BURST; FRAMES / BURST]);
-    assert_eq!(seen.frames, expected(0..FRAMES as u64));
+    let (mut seen, mut bursts) = (Vec::new(), Vec::new());
+    let handled: Result<(), ()> = full.each_burst(|burst| {
+        bursts.push(burst.len());
+        for arrival in burst.arrivals() {
+            seen.push((arrival.stamp().number, arrival.packet.frame().to_vec()));
+        }
+        Ok(())
+    });
+    assert_eq!((handled, bursts), (Ok(()), vec![BURST; FRAMES / BURST]));
+    assert_eq!(seen, expected(0..FRAMES as u64));
     assert_eq!(contents(full), expected(0..FRAMES as u64));
 
     let mut longest = Batch::new();
