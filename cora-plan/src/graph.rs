@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::words::Kind;
 
 /// Version of the graph's JSON; a reader refuses others.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// A whole program, as data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,8 +34,69 @@ pub struct HandlerNode {
     pub at: SourcePlace,
     /// States behind its parameters after the packet, in order.
     pub parameters: Vec<Parameter>,
+    /// The ways through it that differ in what they do to states, in the order of the source. Never empty.
+    pub paths: Vec<Path>,
     /// What reading the source could not see, and so took as the worst case.
     pub opaque: Vec<Opaque>,
+}
+
+/// One way through a handler, told by what it does to states. Ways that do the same are one path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Path {
+    /// What it does, in order. The same access twice in a row stands here once.
+    pub accesses: Vec<Access>,
+    /// How it ends.
+    pub exit: Exit,
+}
+
+/// An access of a path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Access {
+    /// The state.
+    pub state: String,
+    /// What is done to it.
+    pub does: Does,
+    /// The key that it goes by, as the source writes it; none for states without, and where it can't be seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// It stands in a loop: none, one or more times.
+    pub many: bool,
+    /// Something was written before it on this path: if it punts, that is rolled back.
+    pub after_write: bool,
+    /// Where.
+    pub at: SourcePlace,
+}
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Does {
+    /// It reads what is there.
+    Read,
+    /// It looks an entry up to change it, or writes what is there.
+    Write,
+    /// It makes an entry.
+    Insert,
+    /// It removes an entry.
+    Remove,
+    /// It can't be seen: all that the borrow allows.
+    Anything,
+}
+
+/// How a path ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exit {
+    /// `Transmit`: the next handler of the chain runs.
+    Transmit,
+    /// `Drop`, or a reason by `?`.
+    Drop,
+    /// `Pass` to the local stack.
+    Pass,
+    /// `Redirect`.
+    Redirect,
+    /// A value that the source does not show.
+    Unseen,
 }
 
 /// A handler's parameter after the packet.
@@ -154,6 +215,20 @@ impl Graph {
         self.chain.iter().filter(move |handler| handler.parameters.iter().any(|p| p.state == state))
     }
 
+    /// Names this graph: 16 hexadecimal digits over all of it but places in the source.
+    pub fn digest(&self) -> String {
+        let mut plain = self.clone();
+        let nowhere = || SourcePlace { file: String::new(), line: 0, column: 0 };
+        for handler in &mut plain.chain {
+            handler.at = nowhere();
+            handler.opaque.iter_mut().for_each(|opaque| opaque.at = nowhere());
+            let accesses = handler.paths.iter_mut().flat_map(|path| &mut path.accesses);
+            accesses.for_each(|access| access.at = nowhere());
+        }
+        plain.states.iter_mut().for_each(|state| state.at = nowhere());
+        format!("{:016x}", rapidhash::v3::rapidhash_v3(plain.to_json().as_bytes()))
+    }
+
     /// As JSON, with a newline at the end.
     pub fn to_json(&self) -> String {
         crate::plan::pretty(self)
@@ -248,7 +323,7 @@ mod tests {
     fn json_round_trips_and_other_schemas_are_refused() {
         let graph = Graph::new("nat");
         assert_eq!(Graph::from_json(&graph.to_json()), Ok(graph.clone()));
-        let other = graph.to_json().replace("\"schema\": 1", "\"schema\": 9");
+        let other = graph.to_json().replace("\"schema\": 2", "\"schema\": 9");
         let refusal = Graph::from_json(&other).expect_err("another schema");
         assert!(refusal.contains("schema 9"), "{refusal}");
     }

@@ -17,17 +17,31 @@
 //! | [`statement`] | what the user says about the plan: `cora.toml`, or a plan's name |
 //! | [`decide`] | graph + statement → decision, or everything that speaks against it |
 //! | [`plan`] | a sealed decision: with the hash that both binaries carry |
+//! | [`figure`] | a number with its source |
+//! | [`nic`] | NIC profiles: what a NIC and its host can do, and what it costs |
+//! | [`traffic`] | traffic profiles: classes of flows by rate |
+//! | [`demand`] | which ways packets take through the handlers, how often, and how long they are |
+//! | [`model`] | what an allocation costs, and how far it goes |
+//! | [`search`] | the best allocation, with its proof |
+//! | [`planning`] | all of it in a row, and the baselines |
 //! | [`picture`] | DOT, Mermaid, SVG |
 //!
 //! Everything is ordered: the same graph and statement give the same bytes.
 #![forbid(unsafe_code)]
 
 pub mod decide;
+pub mod demand;
+pub mod figure;
 pub mod graph;
+pub mod model;
 mod nearest;
+pub mod nic;
 pub mod picture;
 pub mod plan;
+pub mod planning;
+pub mod search;
 pub mod statement;
+pub mod traffic;
 pub mod words;
 
 pub use decide::{Decision, PlanError};

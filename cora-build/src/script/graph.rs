@@ -72,6 +72,7 @@ fn node(handler: &Handler, accesses: &[Access], source: &Source) -> HandlerNode 
         path: path(&handler.module, &handler.decl.name),
         at: place(source, handler.file, handler.decl.ident.span()),
         parameters,
+        paths: Vec::new(),
         opaque,
     }
 }

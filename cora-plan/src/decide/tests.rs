@@ -39,6 +39,7 @@ fn program(states: impl IntoIterator<Item = StateNode>) -> Graph {
         path: "crate::nf".to_owned(),
         at,
         parameters,
+        paths: Vec::new(),
         opaque: Vec::new(),
     });
     graph
