@@ -17,6 +17,7 @@
 //! | [`statement`] | what the user says about the plan: `cora.toml`, or a plan's name |
 //! | [`decide`] | graph + statement → decision, or everything that speaks against it |
 //! | [`plan`] | a sealed decision: with the hash that both binaries carry |
+//! | [`document`] | reading TOML with lines: all faults at once |
 //! | [`figure`] | a number with its source |
 //! | [`nic`] | NIC profiles: what a NIC and its host can do, and what it costs |
 //! | [`traffic`] | traffic profiles: classes of flows by rate |
@@ -31,6 +32,7 @@
 
 pub mod decide;
 pub mod demand;
+pub mod document;
 pub mod figure;
 pub mod graph;
 pub mod model;

@@ -12,6 +12,14 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// What to write instead of `word`, as a cure says it: the nearest of the known words, or all of them.
+pub(crate) fn choose(word: &str, known: &[&str]) -> String {
+    match nearest(word, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("write one of `{}`", known.join("`, `")),
+    }
+}
+
 /// Letters to insert, remove, replace or swap with their neighbour (Damerau–Levenshtein, optimal
 /// string alignment).
 fn distance(a: &str, b: &str) -> usize {

@@ -12,10 +12,9 @@
 use std::collections::BTreeMap;
 
 use thiserror::Error;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
 
-use crate::nearest::nearest;
+use crate::document::{Entry, Fault, Range, Reader};
+use crate::nearest::choose;
 use crate::words::{Place, Sides};
 
 /// What is wanted of a plan.
@@ -41,38 +40,9 @@ pub struct Stated<T> {
 /// What a `cora.toml` says wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StatementError {
-    /// It is not TOML.
-    #[error("{message}")]
-    NotToml {
-        /// What the TOML reader says.
-        message: String,
-        /// Line.
-        line: usize,
-    },
-    /// A key that means nothing here.
-    #[error("`{key}` means nothing in {table}")]
-    UnknownKey {
-        /// The key.
-        key: String,
-        /// The table it stands in.
-        table: &'static str,
-        /// Keys that mean something there.
-        known: &'static [&'static str],
-        /// Line.
-        line: usize,
-    },
-    /// A value of another type.
-    #[error("`{key}` is {found}, where {wanted} is wanted")]
-    OtherType {
-        /// Key of the value.
-        key: String,
-        /// What it is.
-        found: &'static str,
-        /// What is wanted.
-        wanted: &'static str,
-        /// Line.
-        line: usize,
-    },
+    /// It is not TOML, or it has other keys or types.
+    #[error(transparent)]
+    Document(#[from] Fault),
     /// `use` names no plan.
     #[error("there is no plan `{name}`")]
     UnknownPlan {
@@ -105,11 +75,8 @@ impl StatementError {
     /// Line of the file, where there is one.
     pub fn line(&self) -> Option<usize> {
         match self {
-            Self::NotToml { line, .. }
-            | Self::UnknownKey { line, .. }
-            | Self::OtherType { line, .. }
-            | Self::UnknownPlace { line, .. }
-            | Self::ShareOutOfRange { line, .. } => Some(*line),
+            Self::Document(fault) => Some(fault.line()),
+            Self::UnknownPlace { line, .. } | Self::ShareOutOfRange { line, .. } => Some(*line),
             Self::UnknownPlan { line, .. } => *line,
         }
     }
@@ -117,22 +84,13 @@ impl StatementError {
     /// What would be right.
     pub fn cure(&self) -> String {
         match self {
-            Self::NotToml { .. } => "mend the file; it begins with `[plan]`".to_owned(),
-            Self::UnknownKey { key, known, .. } => choose(key, known),
-            Self::OtherType { wanted, .. } => format!("write {wanted}"),
+            Self::Document(fault) => fault.cure(),
             Self::UnknownPlan { name, .. } => choose(name, &Sides::ALL.map(Sides::word)),
             Self::UnknownPlace { name, .. } => choose(name, &Place::ALL.map(Place::word)),
             Self::ShareOutOfRange { .. } => {
                 "write a number from 0.0 (the NIC owns no flow) to 1.0 (it may own all)".to_owned()
             }
         }
-    }
-}
-
-fn choose(word: &str, known: &[&str]) -> String {
-    match nearest(word, known.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("write one of `{}`", known.join("`, `")),
     }
 }
 
@@ -149,156 +107,74 @@ impl Statement {
             .ok_or_else(|| StatementError::UnknownPlan { name: name.to_owned(), line: None })
     }
 
-    /// Reads a `cora.toml`; on refusal says everything that is wrong with it.
+    /// Reads a `cora.toml`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
     pub fn parse(text: &str) -> Result<Self, Vec<StatementError>> {
-        let mut errors = Vec::new();
-        let mut reading = Reading { text, errors: &mut errors };
-        let statement = reading.document();
-        if errors.is_empty() { Ok(statement) } else { Err(errors) }
+        Reader::read(text, "`cora.toml`", "begins with `[plan]`", |reader, document| {
+            let mut statement = Self::of(Sides::Split);
+            reader.only(document, &["plan"]);
+            if let Some(plan) = document.get("plan") {
+                statement.read_plan(reader, plan);
+            }
+            Some(statement)
+        })
+    }
+
+    fn read_plan(&mut self, reader: &mut Reading<'_>, plan: Entry<'_>) {
+        let Some(plan) = reader.table(plan, "`[plan]`") else { return };
+        reader.only(&plan, &["use", "nic-share", "places"]);
+        if let Some(entry) = plan.get("use") {
+            self.read_sides(reader, entry);
+        }
+        if let Some(entry) = plan.get("nic-share") {
+            self.read_share(reader, entry);
+        }
+        if let Some(entry) = plan.get("places") {
+            self.read_places(reader, entry);
+        }
+    }
+
+    fn read_sides(&mut self, reader: &mut Reading<'_>, entry: Entry<'_>) {
+        let Some(name) = reader.string(entry) else { return };
+        if let Some(sides) = Sides::named(name) {
+            self.sides = sides;
+        } else {
+            let (name, line) = (name.to_owned(), Some(entry.line));
+            reader.refuse(entry.line, StatementError::UnknownPlan { name, line });
+        }
+    }
+
+    fn read_share(&mut self, reader: &mut Reading<'_>, entry: Entry<'_>) {
+        let Some(written) = reader.written(entry, Range::SHARE.wanted) else { return };
+        match written.number {
+            Some(what) if Range::SHARE.holds(what) => {
+                self.nic_share = Some(Stated { what, line: entry.line });
+            }
+            _ => {
+                let (share, line) = (written.text, entry.line);
+                reader.refuse(line, StatementError::ShareOutOfRange { share, line });
+            }
+        }
+    }
+
+    fn read_places(&mut self, reader: &mut Reading<'_>, entry: Entry<'_>) {
+        let Some(table) = reader.table(entry, "`[plan.places]`") else { return };
+        for entry in table.entries {
+            let Some(name) = reader.string(entry) else { continue };
+            let (state, line) = (entry.key.to_owned(), entry.line);
+            if let Some(what) = Place::ALL.into_iter().find(|place| place.word() == name) {
+                self.places.insert(state, Stated { what, line });
+            } else {
+                let name = name.to_owned();
+                reader.refuse(line, StatementError::UnknownPlace { name, state, line });
+            }
+        }
     }
 }
 
-/// Reading one file: its text, and what was wrong so far.
-struct Reading<'a> {
-    text: &'a str,
-    errors: &'a mut Vec<StatementError>,
-}
-
-type Entry<'a> = (&'a str, usize, &'a Spanned<DeValue<'a>>);
-
-impl Reading<'_> {
-    fn document(&mut self) -> Statement {
-        let mut statement = Statement::of(Sides::Split);
-        match DeTable::parse(self.text) {
-            Ok(document) => {
-                for (key, line, value) in self.entries(document.get_ref()) {
-                    match key {
-                        "plan" => self.plan(value, &mut statement),
-                        _ => self.unknown(key, "`cora.toml`", &["plan"], line),
-                    }
-                }
-            }
-            Err(error) => {
-                let line = self.line(error.span().map_or(0, |span| span.start));
-                let message = error.message().replace('\n', "; ");
-                self.errors.push(StatementError::NotToml { message, line });
-            }
-        }
-        statement
-    }
-
-    fn plan(&mut self, value: &Spanned<DeValue<'_>>, statement: &mut Statement) {
-        let Some(table) = self.table("plan", value) else { return };
-        for (key, line, value) in self.entries(table) {
-            match key {
-                "use" => self.sides(value, line, statement),
-                "nic-share" => self.share(value, line, statement),
-                "places" => self.places(value, statement),
-                _ => self.unknown(key, "`[plan]`", &["use", "nic-share", "places"], line),
-            }
-        }
-    }
-
-    fn sides(&mut self, value: &Spanned<DeValue<'_>>, line: usize, statement: &mut Statement) {
-        let Some(name) = self.string("use", value, line) else { return };
-        match Sides::named(name) {
-            Some(sides) => statement.sides = sides,
-            None => self
-                .errors
-                .push(StatementError::UnknownPlan { name: name.to_owned(), line: Some(line) }),
-        }
-    }
-
-    fn share(&mut self, value: &Spanned<DeValue<'_>>, line: usize, statement: &mut Statement) {
-        let text = match value.get_ref() {
-            DeValue::Integer(number) => number.as_str(),
-            DeValue::Float(number) => number.as_str(),
-            other => return self.other_type("nic-share", other, "a number from 0.0 to 1.0", line),
-        };
-        match text.parse::<f64>() {
-            Ok(what) if (0.0..=1.0).contains(&what) => {
-                statement.nic_share = Some(Stated { what, line });
-            }
-            _ => self.errors.push(StatementError::ShareOutOfRange { share: text.to_owned(), line }),
-        }
-    }
-
-    fn places(&mut self, value: &Spanned<DeValue<'_>>, statement: &mut Statement) {
-        let Some(table) = self.table("places", value) else { return };
-        for (state, line, value) in self.entries(table) {
-            let Some(name) = self.string(state, value, line) else { continue };
-            match Place::ALL.into_iter().find(|place| place.word() == name) {
-                Some(what) => {
-                    statement.places.insert(state.to_owned(), Stated { what, line });
-                }
-                None => self.errors.push(StatementError::UnknownPlace {
-                    name: name.to_owned(),
-                    state: state.to_owned(),
-                    line,
-                }),
-            }
-        }
-    }
-
-    /// Entries of a table in the order of the file.
-    fn entries<'t>(&self, table: &'t DeTable<'t>) -> Vec<Entry<'t>> {
-        let mut entries: Vec<_> = table
-            .iter()
-            .map(|(key, value)| (key.span().start, key.get_ref().as_ref(), value))
-            .collect();
-        entries.sort_by_key(|(start, ..)| *start);
-        entries.into_iter().map(|(start, key, value)| (key, self.line(start), value)).collect()
-    }
-
-    fn table<'t>(&mut self, key: &str, value: &'t Spanned<DeValue<'t>>) -> Option<&'t DeTable<'t>> {
-        if let DeValue::Table(table) = value.get_ref() {
-            return Some(table);
-        }
-        let line = self.line(value.span().start);
-        self.other_type(key, value.get_ref(), "a table", line);
-        None
-    }
-
-    fn string<'t>(
-        &mut self,
-        key: &str,
-        value: &'t Spanned<DeValue<'t>>,
-        line: usize,
-    ) -> Option<&'t str> {
-        if let DeValue::String(text) = value.get_ref() {
-            return Some(text);
-        }
-        self.other_type(key, value.get_ref(), "a string", line);
-        None
-    }
-
-    fn other_type(&mut self, key: &str, found: &DeValue<'_>, wanted: &'static str, line: usize) {
-        let found = match found {
-            DeValue::String(_) => "a string",
-            DeValue::Integer(_) => "an integer",
-            DeValue::Float(_) => "a number",
-            DeValue::Boolean(_) => "a truth value",
-            DeValue::Datetime(_) => "a date",
-            DeValue::Array(_) => "a list",
-            DeValue::Table(_) => "a table",
-        };
-        self.errors.push(StatementError::OtherType { key: key.to_owned(), found, wanted, line });
-    }
-
-    fn unknown(
-        &mut self,
-        key: &str,
-        table: &'static str,
-        known: &'static [&'static str],
-        line: usize,
-    ) {
-        self.errors.push(StatementError::UnknownKey { key: key.to_owned(), table, known, line });
-    }
-
-    fn line(&self, offset: usize) -> usize {
-        1 + self.text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
-    }
-}
+type Reading<'a> = Reader<'a, StatementError>;
 
 #[cfg(test)]
 mod tests {
