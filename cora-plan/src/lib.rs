@@ -41,6 +41,8 @@ pub mod nic;
 pub mod picture;
 pub mod plan;
 pub mod planning;
+#[cfg(test)]
+mod sample;
 pub mod search;
 pub mod statement;
 pub mod traffic;

@@ -2,7 +2,10 @@
 //!
 //! ```toml
 //! [plan]
-//! use = "split"        # or "host-only", "nic-only"
+//! use = "best"         # searched; or "split", "host-only", "nic-only"
+//! nic = "bluefield2"   # for which NIC: a built-in profile, or a file beside this one
+//! traffic = "zipf"     # for which traffic: a built-in profile, or a file
+//! mpps = 10            # at which rate, in million packets a second; or `host-cores = 2`, as fast as they go
 //! nic-share = 0.5      # the NIC owns at most half of the flows
 //!
 //! [plan.places]
@@ -13,8 +16,9 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use crate::document::{Entry, Fault, Range, Reader};
+use crate::document::{Entry, Fault, Range, Reader, Table};
 use crate::nearest::choose;
+use crate::planning::Ask;
 use crate::words::{Place, Sides};
 
 /// What is wanted of a plan.
@@ -26,7 +30,52 @@ pub struct Statement {
     pub nic_share: Option<Stated<f64>>,
     /// Places of single states, instead of those that follow from their kind.
     pub places: BTreeMap<String, Stated<Place>>,
+    /// Handlers that run at the host only.
+    pub host_handlers: Vec<String>,
+    /// Packets of a flow that the host handles before it offers the flow to the NIC; at least 1.
+    pub offer_after: u32,
+    /// What the plan is searched for; without one it is as stated.
+    pub target: Option<Target>,
 }
+
+/// What a plan is searched for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    /// The search chooses the sides, too.
+    pub any_sides: bool,
+    /// A NIC profile: a built-in one, or a file.
+    pub nic: String,
+    /// A traffic profile: a built-in one, or a file.
+    pub traffic: String,
+    /// Rate, or host cores.
+    pub ask: Ask,
+}
+
+impl Default for Target {
+    fn default() -> Self {
+        let (nic, traffic) = (Self::NIC.to_owned(), Self::TRAFFIC.to_owned());
+        Self { any_sides: true, nic, traffic, ask: Ask::Rate(Self::MPPS) }
+    }
+}
+
+impl Target {
+    /// The NIC profile, unless one is stated.
+    pub const NIC: &'static str = "bluefield2";
+    /// The traffic profile, unless one is stated.
+    pub const TRAFFIC: &'static str = "zipf";
+    /// The rate, unless it or a number of host cores is stated.
+    pub const MPPS: f64 = 10.0;
+}
+
+/// The name of a plan that is searched for.
+pub const BEST: &str = "best";
+
+/// Keys of `[plan]`.
+static KEYS: [&str; 7] = ["use", "nic", "traffic", "mpps", "host-cores", "nic-share", "places"];
+
+/// Names that `use` may have, in the order in which messages list them.
+static PLANS: [&str; 4] =
+    [BEST, Sides::HostOnly.word(), Sides::NicOnly.word(), Sides::Split.word()];
 
 /// Something stated, and the line that states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +118,12 @@ pub enum StatementError {
         /// Line.
         line: usize,
     },
+    /// Both a rate and a number of host cores.
+    #[error("`mpps` and `host-cores` are both stated, and a plan has one aim")]
+    TwoAsks {
+        /// Line of `host-cores`.
+        line: usize,
+    },
 }
 
 impl StatementError {
@@ -76,7 +131,9 @@ impl StatementError {
     pub fn line(&self) -> Option<usize> {
         match self {
             Self::Document(fault) => Some(fault.line()),
-            Self::UnknownPlace { line, .. } | Self::ShareOutOfRange { line, .. } => Some(*line),
+            Self::UnknownPlace { line, .. }
+            | Self::ShareOutOfRange { line, .. }
+            | Self::TwoAsks { line } => Some(*line),
             Self::UnknownPlan { line, .. } => *line,
         }
     }
@@ -85,8 +142,13 @@ impl StatementError {
     pub fn cure(&self) -> String {
         match self {
             Self::Document(fault) => fault.cure(),
-            Self::UnknownPlan { name, .. } => choose(name, &Sides::ALL.map(Sides::word)),
+            Self::UnknownPlan { name, .. } => choose(name, &PLANS),
             Self::UnknownPlace { name, .. } => choose(name, &Place::ALL.map(Place::word)),
+            Self::TwoAsks { .. } => {
+                "remove one of them: `mpps` asks for the fewest host cores at a rate, \
+                                     `host-cores` for the highest rate with so many"
+                    .to_owned()
+            }
             Self::ShareOutOfRange { .. } => {
                 "write a number from 0.0 (the NIC owns no flow) to 1.0 (it may own all)".to_owned()
             }
@@ -97,11 +159,33 @@ impl StatementError {
 impl Statement {
     /// Plain `host-only`, `nic-only` or `split`.
     pub fn of(sides: Sides) -> Self {
-        Self { sides, nic_share: None, places: BTreeMap::new() }
+        Self {
+            sides,
+            nic_share: None,
+            places: BTreeMap::new(),
+            host_handlers: Vec::new(),
+            offer_after: 1,
+            target: None,
+        }
+    }
+
+    /// One that is searched for the default target.
+    pub fn best() -> Self {
+        Self { target: Some(Target::default()), ..Self::of(Sides::Split) }
+    }
+
+    /// What is stated about places, sides and share, without the target: to be held against a program.
+    pub fn pins(&self) -> Self {
+        let split = !self.places.is_empty() && self.target.as_ref().is_some_and(|t| t.any_sides);
+        let sides = if split { Sides::Split } else { self.sides };
+        Self { sides, target: None, ..self.clone() }
     }
 
     /// The plan of this name.
     pub fn named(name: &str) -> Result<Self, StatementError> {
+        if name == BEST {
+            return Ok(Self::best());
+        }
         Sides::named(name)
             .map(Self::of)
             .ok_or_else(|| StatementError::UnknownPlan { name: name.to_owned(), line: None })
@@ -124,7 +208,8 @@ impl Statement {
 
     fn read_plan(&mut self, reader: &mut Reading<'_>, plan: Entry<'_>) {
         let Some(plan) = reader.table(plan, "`[plan]`") else { return };
-        reader.only(&plan, &["use", "nic-share", "places"]);
+        reader.only(&plan, &KEYS);
+        self.read_target(reader, &plan);
         if let Some(entry) = plan.get("use") {
             self.read_sides(reader, entry);
         }
@@ -136,10 +221,33 @@ impl Statement {
         }
     }
 
+    fn read_target(&mut self, reader: &mut Reading<'_>, plan: &Table<'_>) {
+        if let Some(name) = plan.get("nic").and_then(|entry| reader.string(entry)) {
+            name.clone_into(&mut self.target.get_or_insert_default().nic);
+        }
+        if let Some(name) = plan.get("traffic").and_then(|entry| reader.string(entry)) {
+            name.clone_into(&mut self.target.get_or_insert_default().traffic);
+        }
+        let asks: [(&str, fn(f64) -> Ask); 2] =
+            [("host-cores", Ask::HostCores), ("mpps", Ask::Rate)];
+        for (key, ask) in asks {
+            let Some(entry) = plan.get(key) else { continue };
+            if let Some(number) = reader.number(entry, Range::POSITIVE) {
+                self.target.get_or_insert_default().ask = ask(number);
+            }
+        }
+        if let (Some(cores), Some(_)) = (plan.get("host-cores"), plan.get("mpps")) {
+            reader.refuse(cores.line, StatementError::TwoAsks { line: cores.line });
+        }
+    }
+
     fn read_sides(&mut self, reader: &mut Reading<'_>, entry: Entry<'_>) {
         let Some(name) = reader.string(entry) else { return };
         if let Some(sides) = Sides::named(name) {
             self.sides = sides;
+            self.target.iter_mut().for_each(|target| target.any_sides = false);
+        } else if name == BEST {
+            self.target.get_or_insert_default().any_sides = true;
         } else {
             let (name, line) = (name.to_owned(), Some(entry.line));
             reader.refuse(entry.line, StatementError::UnknownPlan { name, line });
@@ -213,7 +321,7 @@ mod tests {
                 "3: there is no plan `splti`; did you mean `split`?",
                 "4: `nic-share = 1.5` is no share; write a number from 0.0 (the NIC owns no flow) \
                  to 1.0 (it may own all)",
-                "5: `share` means nothing in `[plan]`; write one of `use`, `nic-share`, `places`",
+                "5: `share` means nothing in `[plan]`; write one of `use`, `nic`, `traffic`, `mpps`, `host-cores`, `nic-share`, `places`",
                 "7: there is no place `travel` for `Session`; did you mean `travels`?",
                 "8: `Ports` is an integer, where a string is wanted; write a string",
             ]

@@ -76,7 +76,7 @@ impl Sides {
     pub const ALL: [Self; 3] = [Self::HostOnly, Self::NicOnly, Self::Split];
 
     /// The word, which is also the plan's name.
-    pub fn word(self) -> &'static str {
+    pub const fn word(self) -> &'static str {
         match self {
             Self::HostOnly => "host-only",
             Self::NicOnly => "nic-only",

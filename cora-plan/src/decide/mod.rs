@@ -6,9 +6,8 @@
 //! 4. Every place gets its reason, in words (`reasons`).
 //! 5. What keeps the program on one pair of NIC core and host worker is told, in words (`one_pair`).
 //!
-//! All refusals are told at once. In this version the plan is stated; a search would stand between
-//! 1 and 3, proposing statements and keeping the best decision: [`run`] is a pure function, so it can
-//! be asked as often as wanted.
+//! All refusals are told at once. A plan that is searched for is a statement that
+//! [`planning`](crate::planning) writes: [`run`] is a pure function of graph and statement.
 
 mod group;
 mod one_pair;
@@ -42,6 +41,10 @@ pub struct Decision {
     pub stateless_flows: bool,
     /// Of 1024 flows, how many the NIC may own.
     pub nic_share: u16,
+    /// Packets of a flow that the host handles before it offers the flow to the NIC; at least 1.
+    pub offer_after: u32,
+    /// Handlers that run at the host only.
+    pub host_handlers: Vec<String>,
     /// What ownership goes by, and what packets are steered to pairs by.
     pub group: Group,
     /// Per state that keeps the program on one pair of NIC core and host worker: why, and what would be right.
@@ -177,11 +180,23 @@ pub fn run(graph: &Graph, statement: &Statement) -> Result<Decision, Vec<PlanErr
         stateless_flows: !places.values().any(|place| *place == Place::Travels),
         host_ordered,
         one_pair: one_pair::run(graph, &group),
+        offer_after: statement.offer_after.max(1),
+        host_handlers: statement.host_handlers.clone(),
         nic_share,
         group,
         reasons,
         places,
     })
+}
+
+/// Per state that keeps a program on one pair when packets are steered by `key`: why.
+pub(crate) fn one_pair(graph: &Graph, key: &str) -> BTreeMap<String, String> {
+    one_pair::run(graph, &Group { key: key.to_owned(), state: None })
+}
+
+/// Whether entries of `state` may travel with flows that are owned by `key`.
+pub(crate) fn is_group_for(key: &str, state: &StateNode) -> bool {
+    group::traveller(state).is_none_or(|traveller| group::will_do(key, traveller))
 }
 
 /// Whether results show the order in which packets of different flows reach the host.

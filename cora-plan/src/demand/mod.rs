@@ -4,7 +4,13 @@
 //! It is measured where the program was run on the traffic, and estimated from the source otherwise; a plan
 //! says which.
 
+mod estimate;
+mod of;
+
 use serde::{Deserialize, Serialize};
+
+pub use estimate::estimate;
+pub use of::demand;
 
 /// Ways of packets, and how often each is taken.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,51 @@
 //! From graph, profiles and an ask to a plan, with everything that reports say about it.
+//!
+//! 1. Every way of running that the statement allows is a candidate (`candidate`): host-only, nic-only, and a split for
+//!    each key that flows can be owned by.
+//! 2. The best allocation of each is searched (`optimise`). Latencies depend on shares, and the search takes them as
+//!    given; so it is asked again with those of what it found, until that stays.
+//! 3. The candidate with the fewest host cores is the plan; of equals the split, whose flows can move later.
+//! 4. Asked for the highest rate, the rate is bisected (`rate`); so is the nearest feasible one when an ask can't be met.
+//! 5. Baselines are the same with fewer choices (`baseline`).
 
-use crate::demand::Origin;
-use crate::model::{Allocation, Prediction};
+mod baseline;
+mod candidate;
+mod curve;
+mod error;
+mod optimise;
+mod rate;
+mod run;
+#[cfg(test)]
+mod tests;
+
+pub use curve::{CurvePoint, curve};
+pub use error::PlanningError;
+pub use run::{decide, predict, run};
+
+use crate::demand::{Measurement, Origin};
+use crate::graph::Graph;
+use crate::model::{Allocation, Prediction, Steering};
+use crate::nic::NicProfile;
 use crate::search::Proof;
+use crate::statement::Statement;
+use crate::traffic::Traffic;
+
+/// All that a plan follows from, except the ask.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a> {
+    /// The program.
+    pub graph: &'a Graph,
+    /// The NIC and its host.
+    pub nic: &'a NicProfile,
+    /// What comes.
+    pub traffic: &'a Traffic,
+    /// What running the program counted, if it was run.
+    pub measurement: Option<&'a Measurement>,
+    /// Pinned places, stated sides and share.
+    pub statement: &'a Statement,
+    /// How packets of the host's flows get there.
+    pub steering: Steering,
+}
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq)]

@@ -14,6 +14,12 @@
 //!           + Σ_c x(c)·Σ_{j in carries(c)} on(j)·carried[k]                          ≤ limit[k]
 //! ```
 
+mod evaluate;
+
+pub use evaluate::evaluate;
+mod standin;
+pub use standin::*;
+
 /// Something to optimise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {

@@ -16,6 +16,14 @@ pub struct Traffic {
     pub by_key: BTreeMap<String, Vec<Class>>,
 }
 
+impl Traffic {
+    /// Classes of flows by this key; by five-tuple where the profile has none of its own.
+    pub fn classes(&self, key: &str) -> &[Class] {
+        let own = self.by_key.get(key).or_else(|| self.by_key.get("FiveTuple"));
+        own.map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
 /// Flows of about the same rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Class {

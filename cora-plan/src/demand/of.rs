@@ -1,0 +1,70 @@
+//! Demand of a program for a traffic: from a measurement where there is one, else estimated.
+
+use super::{Demand, Measurement, Origin, Route, estimate};
+use crate::graph::{Does, Exit, Graph};
+use crate::traffic::{Class, Traffic};
+
+/// The demand of `graph` for the classes of flows by `key`.
+///
+/// A measurement on a capture with the same classes is taken as it is. One on another traffic says which ways packets
+/// take and how long they are; how often flows open is then that of `traffic`, and ways that make entries are
+/// taken that often.
+pub fn demand(
+    graph: &Graph,
+    traffic: &Traffic,
+    key: &str,
+    measurement: Option<&Measurement>,
+) -> Demand {
+    let classes = traffic.classes(key);
+    let Some(measured) = measurement.filter(|measured| measured.packets > 0) else {
+        return estimate(graph, classes);
+    };
+    let counts = measured.counts.get(key).or_else(|| measured.counts.get("FiveTuple"));
+    let counts = counts.map(Vec::as_slice).unwrap_or_default();
+    let same = measured.capture == traffic.name && counts.len() == classes.len();
+    let all = sum(counts, measured.routes.len());
+    let weights = classes.iter().enumerate().map(|(number, class)| match counts.get(number) {
+        Some(own) if same && own.iter().any(|count| *count > 0) => normal(own),
+        _ => reopened(graph, &measured.routes, &all, class),
+    });
+    let weights = weights.collect();
+    let counted = if measured.nic_counted { Origin::Measured } else { Origin::Estimated };
+    Demand { routes: measured.routes.clone(), weights, weighed: Origin::Measured, counted }
+}
+
+fn sum(counts: &[Vec<u64>], routes: usize) -> Vec<u64> {
+    (0..routes).map(|route| counts.iter().filter_map(|class| class.get(route)).sum()).collect()
+}
+
+fn normal(counts: &[u64]) -> Vec<f64> {
+    let sum: u64 = counts.iter().sum();
+    counts.iter().map(|count| *count as f64 / sum.max(1) as f64).collect()
+}
+
+/// Ways as they were counted, with those that make entries as often as this class's flows open.
+fn reopened(graph: &Graph, routes: &[Route], counts: &[u64], class: &Class) -> Vec<f64> {
+    let makes: Vec<bool> = routes.iter().map(|route| makes(graph, route)).collect();
+    let part = |wanted: bool| -> u64 {
+        counts.iter().zip(&makes).filter(|(_, makes)| **makes == wanted).map(|(c, _)| c).sum()
+    };
+    let (making, others) = (part(true), part(false));
+    // Where one kind never happened, the other is all there is.
+    let opens = match (making, others) {
+        (0, _) => 0.0,
+        (_, 0) => 1.0,
+        _ => class.opens.clamp(0.0, 1.0),
+    };
+    let of = |(count, makes): (&u64, &bool)| {
+        let (of, share) = if *makes { (making, opens) } else { (others, 1.0 - opens) };
+        *count as f64 / of.max(1) as f64 * share
+    };
+    counts.iter().zip(&makes).map(of).collect()
+}
+
+fn makes(graph: &Graph, route: &Route) -> bool {
+    let paths = route.steps.iter();
+    let mut paths = paths.filter_map(|(handler, path)| graph.chain.get(*handler)?.paths.get(*path));
+    paths.any(|path| {
+        path.exit != Exit::Drop && path.accesses.iter().any(|access| access.does == Does::Insert)
+    })
+}

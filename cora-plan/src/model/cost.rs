@@ -1,0 +1,69 @@
+//! Nanoseconds of one packet, by side, class and route.
+
+use super::latency::Latencies;
+use super::{Setting, Side};
+use crate::nic::Tier;
+
+/// Costs at given latencies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Costs<'a> {
+    pub(super) setting: &'a Setting<'a>,
+    pub(super) latencies: &'a Latencies,
+}
+
+impl Costs<'_> {
+    fn tier(&self, side: Side) -> &Tier {
+        match side {
+            Side::Nic => &self.setting.nic.nic,
+            Side::Host => &self.setting.nic.host,
+        }
+    }
+
+    /// Receiving, sending and copying a packet of this class.
+    pub(super) fn packet(&self, side: Side, class: usize) -> f64 {
+        let tier = self.tier(side);
+        tier.packet_ns.value + self.bytes(class) * tier.byte_ns.value
+    }
+
+    /// What the handlers do for a packet on this route.
+    pub(super) fn route(&self, side: Side, class: usize, route: usize) -> f64 {
+        let tier = self.tier(side);
+        let (latencies, instructions) = match side {
+            Side::Nic => (&self.latencies.nic, self.setting.demand.routes[route].nic_instructions),
+            Side::Host => {
+                (&self.latencies.host, self.setting.demand.routes[route].host_instructions)
+            }
+        };
+        let shape = &self.setting.shapes[route];
+        let touches = shape.touches.iter().zip(latencies).map(|(touches, of)| touches * of[class]);
+        let entries = shape.inserts * tier.insert_ns.value
+            // Whatever is made is freed one day: by a handler, or because it expired.
+            + shape.inserts.max(shape.removes) * tier.remove_ns.value;
+        instructions * tier.instruction_ns.value
+            + touches.sum::<f64>() * tier.exposed.value
+            + entries
+    }
+
+    /// Crossing to the host and back, at one side.
+    pub(super) fn crossing(&self, side: Side, class: usize) -> f64 {
+        let link = &self.setting.nic.link;
+        let packet = match side {
+            Side::Nic => link.nic_ns.value,
+            Side::Host => link.host_ns.value,
+        };
+        packet + self.bytes(class) * link.byte_ns.value
+    }
+
+    /// Moving a flow one way, at one side.
+    pub(super) fn moving(&self, side: Side) -> f64 {
+        match side {
+            Side::Nic => self.setting.nic.link.nic_move_ns.value,
+            Side::Host => self.setting.nic.link.host_move_ns.value,
+        }
+    }
+
+    /// Mean length of this class's frames.
+    pub(super) fn bytes(&self, class: usize) -> f64 {
+        self.setting.classes[class].mean_bytes
+    }
+}

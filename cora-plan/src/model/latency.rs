@@ -1,0 +1,102 @@
+//! What a first touch of each state costs, per class of flows and side: from the working set that the side has under
+//! given shares.
+
+use super::cache::{Filled, Item};
+use super::shape::{Shape, lines};
+use super::{Setting, Side, size};
+
+/// Bytes of a line of the cache.
+const LINE: f64 = 64.0;
+
+/// Expected latencies in nanoseconds: per state, per class.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Latencies {
+    pub(super) nic: Vec<Vec<f64>>,
+    pub(super) host: Vec<Vec<f64>>,
+}
+
+impl Latencies {
+    /// With the NIC handling `at_nic` of each class's packets, and the host the rest.
+    pub(crate) fn at(setting: &Setting<'_>, at_nic: &[f64]) -> Self {
+        let at_host: Vec<f64> = at_nic.iter().map(|share| 1.0 - share).collect();
+        Self { nic: of(setting, Side::Nic, at_nic), host: of(setting, Side::Host, &at_host) }
+    }
+
+    /// With everything at both sides: no allocation has a larger working set.
+    pub(crate) fn crowded(setting: &Setting<'_>) -> Self {
+        let all = vec![1.0; setting.classes.len()];
+        Self { nic: of(setting, Side::Nic, &all), host: of(setting, Side::Host, &all) }
+    }
+}
+
+fn of(setting: &Setting<'_>, side: Side, parts: &[f64]) -> Vec<Vec<f64>> {
+    let (tier, cores) = match side {
+        Side::Nic => (&setting.nic.nic, setting.nic_cores()),
+        // One worker: how many there will be is what is being asked.
+        Side::Host => (&setting.nic.host, 1.0),
+    };
+    let items: Vec<StateItems> =
+        (0..setting.graph.states.len()).map(|state| items(setting, state, parts)).collect();
+    let all: Vec<Item> =
+        items.iter().flat_map(|items| items.bins.iter().map(|(_, item)| *item)).collect();
+    let filled = Filled::new(tier, cores, &all);
+    items.iter().map(|items| items.latency(&filled, setting.classes.len())).collect()
+}
+
+/// The things that a state is made of, each with the class it is of; none for those that all classes share.
+struct StateItems {
+    bins: Vec<(Option<usize>, Item)>,
+}
+
+impl StateItems {
+    /// Per class: the mean over its packets.
+    fn latency(&self, filled: &Filled, classes: usize) -> Vec<f64> {
+        let mean = |wanted: Option<usize>| {
+            let mine = || self.bins.iter().filter(|(class, _)| *class == wanted);
+            let rate: f64 = mine().map(|(_, item)| item.rate).sum();
+            let sum: f64 = mine().map(|(_, item)| item.rate * filled.latency(*item)).sum();
+            (rate > 0.0).then(|| sum / rate)
+        };
+        let shared = mean(None).unwrap_or(0.0);
+        (0..classes).map(|class| mean(Some(class)).unwrap_or(shared)).collect()
+    }
+}
+
+fn items(setting: &Setting<'_>, number: usize, parts: &[f64]) -> StateItems {
+    let state = &setting.graph.states[number];
+    let touches = |class: usize| -> f64 {
+        let weights = &setting.demand.weights[class];
+        let shapes = setting.shapes.iter().zip(weights);
+        shapes.map(|(shape, weight): (&Shape, &f64)| shape.touches[number] * weight).sum()
+    };
+    let classes = || setting.classes.iter().enumerate().zip(parts);
+    let rate: f64 =
+        classes().map(|((number, class), part)| class.share * part * touches(number)).sum();
+    let Some(keyed) = &state.keyed else {
+        // One value: its lines are touched alike.
+        let count = (size::whole(state) / LINE).max(1.0).ceil();
+        return StateItems { bins: vec![(None, Item { count, bytes: LINE, rate })] };
+    };
+    // A look-up touches its lines together: they are one thing, asked for once.
+    let per_look_up = 1.0 / lines(state);
+    let bytes = size::entry(state);
+    if keyed.key == setting.group {
+        let bins = classes().flat_map(|((number, class), part)| {
+            let touched = touches(number);
+            class.bins.iter().map(move |bin| {
+                let rate = bin.share * part * touched * per_look_up;
+                (Some(number), Item { count: bin.flows * part, bytes, rate })
+            })
+        });
+        return StateItems { bins: bins.collect() };
+    }
+    // Another key than flows are owned by: its own popularity, thinned evenly.
+    let part: f64 = classes().map(|((_, class), part)| class.share * part).sum();
+    let own = setting.traffic.by_key.get(&keyed.key);
+    let own = own.or_else(|| setting.traffic.by_key.get("FiveTuple"));
+    let bins = own.into_iter().flatten().flat_map(|class| &class.bins).map(|bin| {
+        let count = bin.flows * part.clamp(0.0, 1.0);
+        (None, Item { count, bytes, rate: bin.share * rate * per_look_up })
+    });
+    StateItems { bins: bins.collect() }
+}

@@ -1,0 +1,157 @@
+//! The figures of an allocation: with the latencies of exactly its working sets.
+
+use std::collections::BTreeMap;
+
+use super::latency::Latencies;
+use super::terms::{entries, is_at_nic, limits, terms};
+use super::{Allocation, Prediction, Resource, Setting, Steering};
+use crate::search::{Problem, evaluate};
+use crate::words::Sides;
+
+/// What the model says of `allocation` at `mpps` million packets a second.
+pub(crate) fn predict(setting: &Setting<'_>, allocation: &Allocation, mpps: f64) -> Prediction {
+    let at = Point::of(setting, allocation);
+    let problem = at.problem(mpps);
+    let (host_cores, used) = evaluate(&problem, &at.on, &at.shares);
+    // Everything but what switches and flows take grows with the rate.
+    let (_, twice) = evaluate(&at.problem(2.0 * mpps), &at.on, &at.shares);
+    let rows = limits(setting);
+    let mut utilisation = BTreeMap::new();
+    let (mut ceiling, mut bottleneck) = (f64::INFINITY, Resource::NicCores);
+    for (row, limit) in rows.iter().enumerate() {
+        let amount = problem.limits[row];
+        if used[row] == 0.0 && amount == 0.0 {
+            continue;
+        }
+        let used_part = if amount > 0.0 { used[row] / amount } else { f64::INFINITY };
+        let most = utilisation.entry(limit.resource).or_insert(0.0_f64);
+        *most = most.max(used_part);
+        let per_mpps = (twice[row] - used[row]) / mpps;
+        let fixed = used[row] - per_mpps * mpps;
+        let highest = if fixed > amount {
+            0.0
+        } else if per_mpps > 0.0 {
+            (amount - fixed) / per_mpps
+        } else {
+            f64::INFINITY
+        };
+        if highest < ceiling {
+            (ceiling, bottleneck) = (highest, limit.resource);
+        }
+    }
+    Prediction {
+        host_cores,
+        nic_cores: used[0],
+        ceiling_mpps: ceiling,
+        bottleneck,
+        utilisation,
+        unstable: unstable(setting, &problem, &at, &used),
+        at_nic: 1000.0
+            * at.handled().iter().zip(setting.classes).map(|(h, c)| h * c.share).sum::<f64>(),
+    }
+}
+
+/// An allocation as switches and shares, and its latencies.
+struct Point<'a> {
+    setting: &'a Setting<'a>,
+    sides: Sides,
+    on: Vec<bool>,
+    shares: Vec<f64>,
+    latencies: Latencies,
+}
+
+impl<'a> Point<'a> {
+    fn of(setting: &'a Setting<'a>, allocation: &Allocation) -> Self {
+        let states = setting.graph.states.iter().map(|state| {
+            let place = allocation.places.get(&state.name);
+            place.is_some_and(|place| is_at_nic(*place))
+        });
+        let handlers =
+            setting.graph.chain.iter().map(|h| !allocation.host_handlers.contains(&h.name));
+        let on: Vec<bool> = states.chain(handlers).collect();
+        let shares = match allocation.sides {
+            Sides::HostOnly => vec![0.0; setting.classes.len()],
+            Sides::NicOnly => vec![1.0; setting.classes.len()],
+            Sides::Split => allocation.shares.clone(),
+        };
+        let handled = handled(setting, allocation.sides, &on, &shares);
+        let latencies = Latencies::at(setting, &handled);
+        Self { setting, sides: allocation.sides, on, shares, latencies }
+    }
+
+    fn problem(&self, mpps: f64) -> Problem {
+        terms(self.setting, mpps, &self.latencies, self.sides, &|switch| Some(self.on[switch]))
+    }
+
+    fn handled(&self) -> Vec<f64> {
+        handled(self.setting, self.sides, &self.on, &self.shares)
+    }
+}
+
+/// Per class: which share of its packets the NIC handles alone.
+pub(crate) fn handled(
+    setting: &Setting<'_>,
+    sides: Sides,
+    on: &[bool],
+    shares: &[f64],
+) -> Vec<f64> {
+    let classes = setting.classes.iter().zip(&setting.demand.weights).zip(shares);
+    classes
+        .map(|((class, weights), share)| {
+            let runs = |route: &usize| {
+                let shape = &setting.shapes[*route];
+                shape.reaches.iter().chain(&shape.runs).zip(on).all(|(needed, on)| !needed || *on)
+            };
+            let local: f64 = (0..weights.len()).filter(runs).map(|route| weights[route]).sum();
+            let first = if sides == Sides::NicOnly { 0.0 } else { class.opens };
+            share * (local - first).clamp(0.0, 1.0)
+        })
+        .collect()
+}
+
+/// Sentences about what would not settle.
+fn unstable(setting: &Setting<'_>, problem: &Problem, at: &Point<'_>, used: &[f64]) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for (row, limit) in limits(setting).iter().enumerate() {
+        let over = used[row] > problem.limits[row] * (1.0 + 1e-9);
+        let (used, most) = (used[row].round(), problem.limits[row]);
+        match limit.resource {
+            Resource::FlowTableInserts if over => sentences.push(format!(
+                "rules come and go {used} times a second, and the flow table takes {most}: it falls behind for \
+                 good; give the NIC only flows that last"
+            )),
+            Resource::FlowTable if over => sentences.push(format!(
+                "{used} flows want a rule, and the flow table has room for {most}"
+            )),
+            Resource::TableEntries => sentences.extend(full(setting, at, limit.state)),
+            _ => {}
+        }
+    }
+    if setting.steering == Steering::Rules && setting.nic.flow_table.is_none() {
+        sentences.push(format!("`{}` has no flow table to hold rules", setting.nic.name));
+    }
+    sentences
+}
+
+/// A table that has fewer entries than its flows want, at either side.
+fn full(setting: &Setting<'_>, at: &Point<'_>, state: Option<usize>) -> Option<String> {
+    let node = &setting.graph.states[state?];
+    let capacity = node.keyed.as_ref()?.capacity as f64;
+    let wanted = |part: &dyn Fn(f64) -> f64| -> f64 {
+        let classes = at.shares.iter().enumerate();
+        classes
+            .map(|(class, share)| part(*share) * entries(setting, state.unwrap_or(0), class))
+            .sum()
+    };
+    let at_nic = if at.on[state?] { wanted(&|share| share) } else { 0.0 };
+    let at_host = if at.on[state?] { wanted(&|share| 1.0 - share) } else { wanted(&|_| 1.0) };
+    let (side, most) = if at_nic > at_host { ("NIC", at_nic) } else { ("host", at_host) };
+    (most > capacity).then(|| {
+        format!(
+            "the table of `{}` has {capacity} entries, and about {} flows at the {side} want one: new flows are \
+             dropped as `table-full`; raise `capacity` or shorten `idle`",
+            node.name,
+            most.round()
+        )
+    })
+}

@@ -1,0 +1,76 @@
+//! What a route asks for, apart from instructions: which lines of memory it touches for the first time, which
+//! entries it makes, and what must be at the NIC for it to run there.
+
+use std::collections::BTreeSet;
+
+use crate::demand::Route;
+use crate::graph::{Access, Does, Graph, StateNode};
+
+/// A route, as costs see it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Shape {
+    /// Per state: how many of its lines are touched first by this packet.
+    pub(super) touches: Vec<f64>,
+    /// Entries made.
+    pub(super) inserts: f64,
+    /// Entries removed.
+    pub(super) removes: f64,
+    /// Per state: whether it is reached.
+    pub(super) reaches: Vec<bool>,
+    /// Per handler of the chain: whether it runs.
+    pub(super) runs: Vec<bool>,
+}
+
+impl Shape {
+    pub(super) fn of(graph: &Graph, route: &Route) -> Self {
+        let mut shape = Self {
+            touches: vec![0.0; graph.states.len()],
+            inserts: 0.0,
+            removes: 0.0,
+            reaches: vec![false; graph.states.len()],
+            runs: vec![false; graph.chain.len()],
+        };
+        let mut seen = BTreeSet::new();
+        for (handler, path) in &route.steps {
+            let Some(node) = graph.chain.get(*handler) else { continue };
+            shape.runs[*handler] = true;
+            let accesses = node.paths.get(*path).map(|path| path.accesses.as_slice());
+            for access in accesses.unwrap_or_default() {
+                shape.add(graph, access, &mut seen);
+            }
+        }
+        shape
+    }
+
+    fn add<'a>(
+        &mut self,
+        graph: &Graph,
+        access: &'a Access,
+        seen: &mut BTreeSet<(&'a str, Option<&'a str>)>,
+    ) {
+        let number = graph.states.iter().position(|state| state.name == access.state);
+        let Some(number) = number else { return };
+        let state = &graph.states[number];
+        self.reaches[number] = true;
+        // The same entry is found in the nearest cache the second time.
+        if seen.insert((&access.state, access.key.as_deref())) {
+            self.touches[number] += lines(state);
+        }
+        if state.keyed.is_some() {
+            self.inserts += f64::from(matches!(access.does, Does::Insert | Does::Anything) as u8);
+            self.removes += f64::from((access.does == Does::Remove) as u8);
+        }
+    }
+}
+
+/// Lines in unlike places that one access of a state touches: a look-up's index and entry; a row of a sketch each.
+pub(super) fn lines(state: &StateNode) -> f64 {
+    if state.keyed.is_some() {
+        return 2.0;
+    }
+    let rows = state.fields.iter().map(|field| {
+        let text = field.type_text.split_once("CountMin<").map(|(_, rest)| rest);
+        text.and_then(|rest| rest.split(',').next()?.trim().parse::<f64>().ok()).unwrap_or(0.0)
+    });
+    rows.sum::<f64>().max(1.0)
+}

@@ -1,0 +1,125 @@
+//! How many bytes a state takes, as far as its declaration shows it.
+//!
+//! The compiler knows it exactly and the planner does not ask it: a plan is made before anything is compiled. The types
+//! that Cora gives are known by name, and so are the numbers; any other type is taken as [`UNKNOWN`] bytes, and
+//! is told by [`unknown`].
+
+use crate::graph::StateNode;
+use crate::words::Kind;
+
+/// Bytes of a type that is not known by name.
+pub const UNKNOWN: f64 = 8.0;
+
+/// Elements of an array whose length is a name: no constant is followed.
+pub const UNKNOWN_ELEMENTS: f64 = 1024.0;
+
+/// Bytes of an entry beside its keys and value: time of use, links of the wheel and of its flow's list
+/// (`cora-core/src/state/table/entry.rs`: a five-tuple and a value of 17 bytes are one line).
+const ENTRY_OVERHEAD: f64 = 10.0;
+
+/// An entry's share of the index: a line of fingerprints for up to seven entries, filled to about four sevenths.
+const INDEX: f64 = 16.0;
+
+/// Bytes of a line of the cache.
+const LINE: f64 = 64.0;
+
+/// Bytes of one entry of a keyed state in memory: whole lines, and its share of the index; 0 for other kinds.
+pub fn entry(state: &StateNode) -> f64 {
+    let Some(keyed) = &state.keyed else { return 0.0 };
+    let key = named(&keyed.key).unwrap_or(UNKNOWN);
+    // The reply key of an entry follows from its key, unless handlers choose it.
+    let keys = if keyed.translates { 2.0 } else { 1.0 };
+    let places = if keyed.reply { 2.0 } else { 1.0 };
+    let bytes = keys * key + value(state) + ENTRY_OVERHEAD;
+    (bytes / LINE).ceil() * LINE + places * INDEX
+}
+
+/// Bytes of the whole state: of all entries for keyed ones.
+pub fn whole(state: &StateNode) -> f64 {
+    match (&state.keyed, state.kind) {
+        (Some(keyed), Kind::Keyed) => entry(state) * keyed.capacity as f64,
+        _ => value(state),
+    }
+}
+
+/// Bytes that cross when an entry moves.
+pub fn moved(state: &StateNode) -> f64 {
+    let key = state.keyed.as_ref().and_then(|keyed| named(&keyed.key)).unwrap_or(UNKNOWN);
+    key + value(state)
+}
+
+/// Types of a state's fields that are not known.
+pub fn unknown(state: &StateNode) -> Vec<&str> {
+    let fields = state.fields.iter().map(|field| field.type_text.as_str());
+    fields.filter(|text| of_type(text).is_none()).collect()
+}
+
+fn value(state: &StateNode) -> f64 {
+    state.fields.iter().map(|field| of_type(&field.type_text).unwrap_or(UNKNOWN)).sum()
+}
+
+/// Bytes of a type as written; `None` when a part of it isn't known.
+fn of_type(text: &str) -> Option<f64> {
+    let text = text.trim();
+    if let Some(inner) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        let (element, length) = inner.rsplit_once(';')?;
+        return Some(of_type(element)? * number(length)?);
+    }
+    let (name, arguments) = match text.split_once('<') {
+        Some((name, rest)) => (name, rest.trim_end_matches('>').split(',').collect()),
+        None => (text, Vec::new()),
+    };
+    match (name.rsplit("::").next()?.trim(), arguments.as_slice()) {
+        ("CountMin", [rows, columns]) => Some(8.0 * number(rows)? * number(columns)?),
+        ("TopK", [key, length]) => Some((of_type(key)? + 8.0) * number(length)?),
+        ("Option", [inner]) => Some(1.0 + of_type(inner)?),
+        (name, []) => named(name),
+        _ => None,
+    }
+}
+
+fn named(name: &str) -> Option<f64> {
+    Some(match name {
+        "u8" | "i8" | "bool" | "Port" | "TcpState" => 1.0,
+        "u16" | "i16" => 2.0,
+        "u32" | "i32" | "f32" => 4.0,
+        "u64" | "i64" | "f64" | "Sum" | "Max" => 8.0,
+        "u128" | "i128" | "Address" | "SourceAddress" | "DestinationAddress" | "InsideAddress" => {
+            16.0
+        }
+        "FiveTuple" => 37.0,
+        _ => return None,
+    })
+}
+
+/// A length as written; a name stands for [`UNKNOWN_ELEMENTS`].
+fn number(text: &str) -> Option<f64> {
+    let text = text.trim();
+    if text.starts_with(|first: char| first.is_ascii_digit()) {
+        let digits: String = text.chars().take_while(|c| c.is_ascii_digit() || *c == '_').collect();
+        return digits.replace('_', "").parse().ok();
+    }
+    (!text.is_empty()).then_some(UNKNOWN_ELEMENTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_of_cora_and_numbers_are_known() {
+        for (text, bytes) in [
+            ("u64", Some(8.0)),
+            ("[u32; 32_768]", Some(131_072.0)),
+            ("[[u8; 4]; 2usize]", Some(8.0)),
+            ("[u32; PORTS]", Some(4.0 * UNKNOWN_ELEMENTS)),
+            ("CountMin<4, 65_536>", Some(2_097_152.0)),
+            ("TopK<FiveTuple, 16>", Some(720.0)),
+            ("cora::Address", Some(16.0)),
+            ("Mine", None),
+            ("Vec<u8>", None),
+        ] {
+            assert_eq!(of_type(text), bytes, "{text}");
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! The model at a rate, as a problem to search: switches are states, then handlers; costs are host cores.
+
+use super::cost::Costs;
+use super::latency::Latencies;
+use super::{Resource, Setting, Side, size};
+use crate::search::{ClassTerms, Problem, RouteTerms, Share, Switch, Terms};
+use crate::words::{Kind, Place, Sides};
+
+/// How packets of flows that the host owns get there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steering {
+    /// The NIC's cores receive every packet and pass it on: what Cora's runtime does.
+    Cores,
+    /// A rule of the hardware's flow table per flow of the NIC; the rest goes to the host by itself.
+    Rules,
+}
+
+/// Nanoseconds times millions a second, in cores.
+const CORES: f64 = 1e-3;
+
+/// One limit: the resource, and for entries the state whose table it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limit {
+    pub(crate) resource: Resource,
+    pub(crate) state: Option<usize>,
+}
+
+/// The limits of a setting, in the order of a problem's resources.
+pub(crate) fn limits(setting: &Setting<'_>) -> Vec<Limit> {
+    let plain = [
+        Resource::NicCores,
+        Resource::HostCores,
+        Resource::NicMemory,
+        Resource::RingPackets,
+        Resource::RingBytes,
+        Resource::FlowTable,
+        Resource::FlowTableInserts,
+    ];
+    let tables = setting.graph.states.iter().enumerate();
+    let tables = tables.filter(|(_, state)| state.keyed.is_some()).map(|(number, _)| number);
+    plain
+        .into_iter()
+        .map(|resource| Limit { resource, state: None })
+        .chain(tables.map(|state| Limit { resource: Resource::TableEntries, state: Some(state) }))
+        .collect()
+}
+
+/// What a resource has, in its unit: cores, bytes, millions a second, gigabits a second, entries.
+fn amount(setting: &Setting<'_>, limit: Limit) -> f64 {
+    let nic = setting.nic;
+    let table = nic.flow_table.as_ref();
+    match limit.resource {
+        Resource::NicCores => setting.nic_cores() * nic.nic.busy.value,
+        Resource::HostCores => setting.host_cores() * nic.host.busy.value,
+        Resource::NicMemory => nic.nic.state_bytes.value,
+        Resource::RingPackets => nic.link.mpps.value,
+        Resource::RingBytes => nic.link.gbps.value,
+        Resource::FlowTable => table.map_or(0.0, |table| table.entries.value),
+        Resource::FlowTableInserts => table.map_or(0.0, |table| table.inserts_per_s.value),
+        Resource::TableEntries => {
+            let state = limit.state.and_then(|state| setting.graph.states[state].keyed.as_ref());
+            state.map_or(0.0, |keyed| keyed.capacity as f64)
+        }
+    }
+}
+
+/// The problem at `mpps` million packets a second, with the given side of everything fixed by `place`.
+///
+/// `place` says where a state or handler (by its number behind the states) must be; `None` leaves it open.
+pub(crate) fn terms(
+    setting: &Setting<'_>,
+    mpps: f64,
+    latencies: &Latencies,
+    sides: Sides,
+    place: &dyn Fn(usize) -> Option<bool>,
+) -> Problem {
+    let rows = limits(setting);
+    let at = At { costs: Costs { setting, latencies }, mpps, sides, rows: &rows };
+    let states = setting.graph.states.len();
+    let switches = (0..states + setting.graph.chain.len())
+        .map(|number| Switch {
+            fixed: place(number).or_else(|| by_kind(setting, sides, number)),
+            uses: at.uses(|row| match row.resource {
+                Resource::NicMemory if number < states => {
+                    size::whole(&setting.graph.states[number])
+                }
+                _ => 0.0,
+            }),
+        })
+        .collect();
+    let classes = (0..setting.classes.len()).map(|class| at.class(class)).collect();
+    let limits = rows.iter().map(|row| amount(setting, *row)).collect();
+    Problem { switches, classes, limits }
+}
+
+/// What a kind leaves no choice about.
+fn by_kind(setting: &Setting<'_>, sides: Sides, number: usize) -> Option<bool> {
+    let Some(state) = setting.graph.states.get(number) else {
+        // A single handler at the host is a plan without shares.
+        return (setting.graph.chain.len() < 2).then_some(true);
+    };
+    match (sides, state.kind) {
+        (Sides::NicOnly, _) | (_, Kind::Commutative) => Some(true),
+        (Sides::HostOnly, _) | (_, Kind::Singleton) => Some(false),
+        (Sides::Split, Kind::Keyed | Kind::ReadMostly) => None,
+    }
+}
+
+/// Whether a place is at the NIC, too.
+pub(crate) fn is_at_nic(place: Place) -> bool {
+    place != Place::Host
+}
+
+/// The rate and all that costs follow from.
+struct At<'a> {
+    costs: Costs<'a>,
+    mpps: f64,
+    sides: Sides,
+    rows: &'a [Limit],
+}
+
+/// One packet, as resources see it: nanoseconds at each side, and whether it crosses.
+#[derive(Clone, Copy, Default)]
+struct Packet {
+    nic: f64,
+    host: f64,
+    crossings: f64,
+}
+
+impl Packet {
+    fn mix(self, part: f64, other: Self) -> Self {
+        let mix = |a: f64, b: f64| (1.0 - part) * a + part * b;
+        Self {
+            nic: mix(self.nic, other.nic),
+            host: mix(self.host, other.host),
+            crossings: mix(self.crossings, other.crossings),
+        }
+    }
+}
+
+impl At<'_> {
+    fn uses(&self, of: impl Fn(&Limit) -> f64) -> Vec<f64> {
+        self.rows.iter().map(of).collect()
+    }
+
+    fn class(&self, class: usize) -> ClassTerms {
+        let setting = self.costs.setting;
+        let first = first(setting, class);
+        let weights = &setting.demand.weights[class];
+        let packets = |weight: f64| self.mpps * setting.classes[class].share * weight;
+        let mut away = Packet::default();
+        let mut routes = Vec::new();
+        for (route, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
+            let owned_by_host = self.away(class, route);
+            away.nic += weight * owned_by_host.nic;
+            away.host += weight * owned_by_host.host;
+            away.crossings += weight * owned_by_host.crossings;
+            let opening = self.opening(class, route);
+            let (local, punted) = match self.sides {
+                Sides::NicOnly => (self.local(class, route), self.local(class, route)),
+                Sides::HostOnly | Sides::Split => (
+                    self.local(class, route).mix(first[route], opening),
+                    self.punted(class, route).mix(first[route], opening),
+                ),
+            };
+            routes.push(RouteTerms {
+                needs: needs(setting, route),
+                local: self.terms(class, packets(*weight), local, true),
+                punted: self.terms(class, packets(*weight), punted, true),
+            });
+        }
+        ClassTerms {
+            away: self.terms(class, packets(1.0), away, false),
+            routes,
+            carries: self.carries(class),
+            share: match self.sides {
+                Sides::HostOnly => Share::Exactly(0.0),
+                Sides::NicOnly => Share::Exactly(1.0),
+                Sides::Split => Share::UpTo(1.0),
+            },
+        }
+    }
+
+    fn away(&self, class: usize, route: usize) -> Packet {
+        let costs = &self.costs;
+        let host = costs.packet(Side::Host, class) + costs.route(Side::Host, class, route);
+        match costs.setting.steering {
+            Steering::Rules => Packet { nic: 0.0, host, crossings: 0.0 },
+            Steering::Cores => Packet {
+                nic: costs.packet(Side::Nic, class) + costs.crossing(Side::Nic, class),
+                host: host + costs.crossing(Side::Host, class),
+                crossings: 1.0,
+            },
+        }
+    }
+
+    fn local(&self, class: usize, route: usize) -> Packet {
+        let costs = &self.costs;
+        let nic = costs.packet(Side::Nic, class) + costs.route(Side::Nic, class, route);
+        Packet { nic, ..Packet::default() }
+    }
+
+    /// It ran at the NIC up to the state that is not there, which is taken as all of it; its flow goes and comes back.
+    fn punted(&self, class: usize, route: usize) -> Packet {
+        let costs = &self.costs;
+        let (nic, host) = (Side::Nic, Side::Host);
+        Packet {
+            nic: self.local(class, route).nic
+                + costs.crossing(nic, class)
+                + 2.0 * costs.moving(nic),
+            host: costs.packet(host, class)
+                + costs.route(host, class, route)
+                + costs.crossing(host, class)
+                + 2.0 * costs.moving(host),
+            crossings: 1.0,
+        }
+    }
+
+    /// The first packet of a flow runs at the host, which then gives the flow away.
+    fn opening(&self, class: usize, route: usize) -> Packet {
+        let away = self.away(class, route);
+        Packet {
+            nic: away.nic + self.costs.moving(Side::Nic),
+            host: away.host + self.costs.moving(Side::Host),
+            ..away
+        }
+    }
+
+    /// What `packets` million such packets a second take. Rules are taken by flows of the NIC.
+    fn terms(&self, class: usize, packets: f64, packet: Packet, owned: bool) -> Terms {
+        let of = &self.costs.setting.classes[class];
+        let ruled = owned && self.costs.setting.steering == Steering::Rules;
+        let total = self.mpps * of.share;
+        // A class's rules are counted once, spread over its routes by their packets.
+        let part = if total > 0.0 { packets / total } else { 0.0 };
+        Terms {
+            cost: packets * packet.host * CORES,
+            uses: self.uses(|row| match row.resource {
+                Resource::NicCores => packets * packet.nic * CORES,
+                Resource::HostCores => packets * packet.host * CORES,
+                Resource::RingPackets => packets * packet.crossings,
+                Resource::RingBytes => packets * packet.crossings * of.mean_bytes * 8.0 * 1e-3,
+                Resource::FlowTable if ruled => part * of.flows,
+                // One that comes and one that goes.
+                Resource::FlowTableInserts if ruled => packets * 1e6 * of.opens * 2.0,
+                _ => 0.0,
+            }),
+        }
+    }
+
+    /// Entries that a class's flows take in the NIC's tables.
+    fn carries(&self, class: usize) -> Vec<(usize, Vec<f64>)> {
+        let setting = self.costs.setting;
+        let tables = self.rows.iter().filter_map(|row| row.state);
+        tables
+            .map(|state| {
+                let entries = entries(setting, state, class);
+                (state, self.uses(|row| if row.state == Some(state) { entries } else { 0.0 }))
+            })
+            .collect()
+    }
+}
+
+/// Entries that the flows of a class have in a keyed state.
+pub(super) fn entries(setting: &Setting<'_>, state: usize, class: usize) -> f64 {
+    let Some(keyed) = &setting.graph.states[state].keyed else { return 0.0 };
+    let own = &setting.classes[class];
+    if keyed.key == setting.group {
+        return own.flows;
+    }
+    let all: f64 = setting.traffic.classes(&keyed.key).iter().map(|class| class.flows).sum();
+    all * own.share
+}
+
+/// Switches that must be on for a route to run at the NIC.
+fn needs(setting: &Setting<'_>, route: usize) -> u128 {
+    let shape = &setting.shapes[route];
+    let wanted = shape.reaches.iter().chain(&shape.runs).enumerate();
+    wanted.filter(|(_, wanted)| **wanted).fold(0, |needs, (number, _)| needs | 1 << number)
+}
+
+/// Per route: which share of a class's packets on it are the first of their flow. Those that make entries are, before
+/// any other.
+fn first(setting: &Setting<'_>, class: usize) -> Vec<f64> {
+    let weights = &setting.demand.weights[class];
+    let opens = setting.classes[class].opens;
+    let makes = |route: usize| setting.shapes[route].inserts > 0.0;
+    let making: f64 =
+        weights.iter().enumerate().filter(|(route, _)| makes(*route)).map(|(_, w)| w).sum();
+    let (of_makers, of_others) = if making >= opens {
+        (if making > 0.0 { opens / making } else { 0.0 }, 0.0)
+    } else {
+        (1.0, if making < 1.0 { (opens - making) / (1.0 - making) } else { 0.0 })
+    };
+    (0..weights.len()).map(|route| if makes(route) { of_makers } else { of_others }).collect()
+}

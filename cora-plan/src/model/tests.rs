@@ -1,0 +1,141 @@
+use std::collections::BTreeMap;
+
+use super::latency::Latencies;
+use super::predict::predict;
+use super::terms::terms;
+use super::*;
+use crate::demand::estimate;
+use crate::sample;
+use crate::search::evaluate;
+
+fn allocation(sides: Sides, shares: &[f64], session: Place) -> Allocation {
+    let pool = if sides == Sides::NicOnly { Place::Nic } else { Place::Host };
+    Allocation {
+        sides,
+        places: BTreeMap::from([("PortPool".to_owned(), pool), ("Session".to_owned(), session)]),
+        host_handlers: Vec::new(),
+        group: "FiveTuple".to_owned(),
+        shares: shares.to_vec(),
+    }
+}
+
+/// Runs `test` with the sample's setting.
+fn with_setting(steering: Steering, test: impl FnOnce(&Setting<'_>)) {
+    let (graph, nic, traffic) = (sample::nat(), sample::nic(), sample::traffic());
+    let demand = estimate(&graph, traffic.classes("FiveTuple"));
+    test(&Setting::new(&graph, &nic, &traffic, &demand, "FiveTuple", true, steering));
+}
+
+#[test]
+fn host_only_costs_what_its_parts_say() {
+    with_setting(Steering::Cores, |setting| {
+        let predicted =
+            predict(setting, &allocation(Sides::HostOnly, &[0.0, 0.0], Place::Host), 1.0);
+        // By hand: 20 + 64·0.05 to receive, 30 + 64·0.05 to cross, and at least the instructions of a steady packet,
+        // (100 + 60 + 250)·0.1.
+        let least = 20.0 + 30.0 + 6.4 + 41.0;
+        let ns = predicted.host_cores * 1e3;
+        assert!(ns > least && ns < 2.0 * least, "{ns} ns");
+        assert_eq!(predicted.at_nic, 0.0);
+        // Four cores at nine tenths.
+        let ceiling = 4.0 * 0.9 / predicted.host_cores;
+        assert_eq!(predicted.bottleneck, Resource::HostCores);
+        assert!((predicted.ceiling_mpps / ceiling - 1.0).abs() < 1e-9, "{predicted:?}");
+    });
+}
+
+#[test]
+fn cores_and_utilisation_grow_with_the_rate_and_the_ceiling_does_not() {
+    with_setting(Steering::Cores, |setting| {
+        let split = allocation(Sides::Split, &[1.0, 0.25], Place::Travels);
+        let (one, three) = (predict(setting, &split, 1.0), predict(setting, &split, 3.0));
+        assert!((three.host_cores / one.host_cores - 3.0).abs() < 1e-9);
+        assert!((three.ceiling_mpps / one.ceiling_mpps - 1.0).abs() < 1e-9);
+        let at_ceiling = predict(setting, &split, one.ceiling_mpps);
+        let fullest = at_ceiling.utilisation[&one.bottleneck];
+        assert!((fullest - 1.0).abs() < 1e-9, "{at_ceiling:?}");
+    });
+}
+
+#[test]
+fn owning_steady_flows_saves_host_cores_and_pinning_their_state_does_not() {
+    with_setting(Steering::Cores, |setting| {
+        let at = |shares: &[f64], session| {
+            predict(setting, &allocation(Sides::Split, shares, session), 1.0).host_cores
+        };
+        let host = at(&[0.0, 0.0], Place::Travels);
+        let heavy = at(&[1.0, 0.0], Place::Travels);
+        assert!(heavy < 0.6 * host, "{heavy} of {host}");
+        // Every packet that looks its session up punts.
+        assert!(at(&[1.0, 0.0], Place::Host) > host);
+    });
+}
+
+#[test]
+fn more_flows_than_the_caches_hold_cost_more() {
+    let ns = |flows: f64| {
+        let (graph, nic, mut traffic) = (sample::nat(), sample::nic(), sample::traffic());
+        let classes = vec![sample::class("all", flows, 1.0, 0.0)];
+        traffic.by_key.insert("FiveTuple".to_owned(), classes);
+        let demand = estimate(&graph, traffic.classes("FiveTuple"));
+        let setting =
+            Setting::new(&graph, &nic, &traffic, &demand, "FiveTuple", true, Steering::Cores);
+        predict(&setting, &allocation(Sides::HostOnly, &[0.0], Place::Host), 1.0).host_cores * 1e3
+    };
+    let (few, some, many) = (ns(100.0), ns(10_000.0), ns(10_000_000.0));
+    assert!(few < some && some < many, "{few} {some} {many}");
+    // Two lines of 120 ns each, half of it exposed, and nearly none of it for a hundred flows.
+    assert!(many - few > 90.0 && many - few < 120.0, "{}", many - few);
+}
+
+#[test]
+fn rules_that_come_too_fast_and_tables_that_are_full_are_told() {
+    with_setting(Steering::Rules, |setting| {
+        let split = allocation(Sides::Split, &[1.0, 1.0], Place::Travels);
+        let calm = predict(setting, &split, 0.001);
+        // 20,100 flows want a rule, and there are 10,000.
+        assert_eq!(calm.unstable.len(), 1, "{:?}", calm.unstable);
+        assert!(calm.utilisation[&Resource::FlowTable] > 2.0);
+        let hurried = predict(setting, &split, 10.0);
+        assert!(hurried.unstable.iter().any(|s| s.contains("falls behind")), "{hurried:?}");
+        assert_eq!(hurried.utilisation.get(&Resource::RingPackets).map(|u| *u < 1.0), Some(true));
+    });
+    let (mut graph, nic, traffic) = (sample::nat(), sample::nic(), sample::traffic());
+    graph.states[1].keyed.as_mut().expect("keyed").capacity = 1_000;
+    let demand = estimate(&graph, traffic.classes("FiveTuple"));
+    let setting = Setting::new(&graph, &nic, &traffic, &demand, "FiveTuple", true, Steering::Cores);
+    let predicted = predict(&setting, &allocation(Sides::HostOnly, &[0.0, 0.0], Place::Host), 1.0);
+    assert!(predicted.unstable[0].contains("`Session` has 1000 entries"), "{predicted:?}");
+}
+
+#[test]
+fn one_pair_has_one_core_of_each() {
+    let (graph, nic, traffic) = (sample::nat(), sample::nic(), sample::traffic());
+    let demand = estimate(&graph, traffic.classes("FiveTuple"));
+    let ceiling = |many_pairs| {
+        let setting =
+            Setting::new(&graph, &nic, &traffic, &demand, "FiveTuple", many_pairs, Steering::Cores);
+        let host = allocation(Sides::HostOnly, &[0.0, 0.0], Place::Host);
+        predict(&setting, &host, 1.0).ceiling_mpps
+    };
+    assert!((ceiling(true) / ceiling(false) - 4.0).abs() < 1e-9);
+}
+
+/// The search minimises the same figures that predictions tell.
+#[test]
+fn problem_and_prediction_agree() {
+    with_setting(Steering::Cores, |setting| {
+        let split = allocation(Sides::Split, &[0.75, 0.5], Place::Travels);
+        let on = [false, true, true];
+        let handled = predict::handled(setting, Sides::Split, &on, &split.shares);
+        let latencies = Latencies::at(setting, &handled);
+        let problem = terms(setting, 2.0, &latencies, Sides::Split, &|_| None);
+        let (cost, uses) = evaluate(&problem, &on, &split.shares);
+        let predicted = predict(setting, &split, 2.0);
+        assert!((cost - predicted.host_cores).abs() < 1e-12);
+        assert!((uses[0] - predicted.nic_cores).abs() < 1e-12);
+        let crowded = terms(setting, 2.0, &Latencies::crowded(setting), Sides::Split, &|_| None);
+        let (worst, more) = evaluate(&crowded, &on, &split.shares);
+        assert!(worst >= cost && more[0] >= uses[0], "a crowded working set costs no less");
+    });
+}

@@ -1,0 +1,79 @@
+//! What others would choose, under the same model.
+//!
+//! - host-only: the host runs everything, and the NIC passes packets on.
+//! - nic-only: the NIC runs everything.
+//! - state-only: each state has its place, and all flows are treated alike: a packet punts when it needs a state that is
+//!   at the host. No flow stays away; when the NIC can't take all of them, host-only is what is left.
+//! - flow-only: each flow has its side and runs there wholly. A state that can't be divided is at the host, and flows
+//!   that ever need it stay there; no state is put anywhere by choice.
+
+use super::candidate::of;
+use super::optimise::{Found, Freedom, better, optimise};
+use super::{Baseline, BaselinePlan, Inputs};
+use crate::model::Allocation;
+use crate::model::predict::predict;
+use crate::words::{Place, Sides};
+
+/// Every baseline at this rate.
+pub(super) fn all(inputs: &Inputs<'_>, mpps: f64) -> Vec<BaselinePlan> {
+    Baseline::ALL.into_iter().map(|baseline| one(inputs, baseline, mpps)).collect()
+}
+
+/// The best of one.
+pub(super) fn one(inputs: &Inputs<'_>, baseline: Baseline, mpps: f64) -> BaselinePlan {
+    let (sides, freedom) = match baseline {
+        Baseline::HostOnly => (Sides::HostOnly, Freedom::All),
+        Baseline::NicOnly => (Sides::NicOnly, Freedom::All),
+        Baseline::StateOnly => (Sides::Split, Freedom::Places),
+        Baseline::FlowOnly => (Sides::Split, Freedom::Flows),
+    };
+    let found = search(inputs, sides, freedom, mpps);
+    // Both splits may also give the NIC nothing.
+    let found = found.or_else(|| match sides {
+        Sides::Split => search(inputs, Sides::HostOnly, Freedom::All, mpps),
+        Sides::HostOnly | Sides::NicOnly => None,
+    });
+    match found {
+        Some(Found { allocation, predicted, .. }) => {
+            BaselinePlan { baseline, allocation, predicted, feasible: true }
+        }
+        None => infeasible(inputs, baseline, sides, mpps),
+    }
+}
+
+fn search(inputs: &Inputs<'_>, sides: Sides, freedom: Freedom, mpps: f64) -> Option<Found> {
+    // Baselines choose as the source declares: what the user pins is a choice of Cora's.
+    let mut best: Option<Found> = None;
+    for candidate in of(inputs, sides) {
+        let found = optimise(&candidate.setting(inputs), &candidate, freedom, None, mpps);
+        if let Ok(found) = found
+            && best.as_ref().is_none_or(|best| better(&found, best))
+        {
+            best = Some(found);
+        }
+    }
+    best
+}
+
+/// One that can't meet the rate, with its figures: they say how far it goes.
+fn infeasible(inputs: &Inputs<'_>, baseline: Baseline, sides: Sides, mpps: f64) -> BaselinePlan {
+    // A split that can't be had is host-only, which was tried.
+    let sides = if sides == Sides::Split { Sides::HostOnly } else { sides };
+    let candidate = &of(inputs, sides)[0];
+    let setting = candidate.setting(inputs);
+    let allocation = Allocation {
+        sides,
+        places: candidate
+            .pinned
+            .iter()
+            .map(|(state, place)| {
+                (state.clone(), if sides == Sides::HostOnly { Place::Host } else { *place })
+            })
+            .collect(),
+        host_handlers: Vec::new(),
+        group: candidate.group.clone(),
+        shares: vec![if sides == Sides::NicOnly { 1.0 } else { 0.0 }; setting.classes().len()],
+    };
+    let predicted = predict(&setting, &allocation, mpps);
+    BaselinePlan { baseline, allocation, predicted, feasible: false }
+}

@@ -1,0 +1,111 @@
+//! Ways of running that a plan chooses among: sides, and under a split the key that flows are owned by.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Inputs;
+use crate::decide::{is_group_for, one_pair};
+use crate::demand::{Demand, demand};
+use crate::graph::{Graph, StateNode};
+use crate::model::Setting;
+use crate::words::{Kind, Place, Sides};
+
+/// The key of flows.
+pub(super) const FLOW: &str = "FiveTuple";
+
+/// One way of running, before anything is searched.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    pub(super) sides: Sides,
+    /// Key that flows are owned by.
+    pub(super) group: String,
+    /// Places that are decided: by the statement, or because the key will not do for them.
+    pub(super) pinned: BTreeMap<String, Place>,
+    /// Demand of the classes by that key.
+    pub(super) demand: Demand,
+    /// The program runs on several pairs of cores.
+    pub(super) many_pairs: bool,
+}
+
+impl Candidate {
+    /// One for these sides and this key.
+    pub(super) fn new(inputs: &Inputs<'_>, sides: Sides, group: &str) -> Self {
+        let graph = inputs.graph;
+        let stated = inputs.statement.places.iter();
+        let mut pinned: BTreeMap<String, Place> =
+            stated.map(|(state, place)| (state.clone(), place.what)).collect();
+        if sides == Sides::Split {
+            let stay = graph.states.iter().filter(|s| s.keyed.is_some() && !is_group_for(group, s));
+            pinned.extend(stay.map(|state| (state.name.clone(), Place::Host)));
+        } else {
+            pinned = graph.states.iter().map(|s| (s.name.clone(), one_sided(s, sides))).collect();
+        }
+        let demand = demand(graph, inputs.traffic, group, inputs.measurement);
+        let many_pairs = one_pair(graph, group).is_empty();
+        Self { sides, group: group.to_owned(), pinned, demand, many_pairs }
+    }
+
+    /// What costs depend on.
+    pub(super) fn setting<'a>(&'a self, inputs: &Inputs<'a>) -> Setting<'a> {
+        Setting::new(
+            inputs.graph,
+            inputs.nic,
+            inputs.traffic,
+            &self.demand,
+            &self.group,
+            self.many_pairs,
+            inputs.steering,
+        )
+    }
+}
+
+/// Every way that the statement allows, in the order of preference among equals.
+pub(super) fn all(inputs: &Inputs<'_>) -> Vec<Candidate> {
+    let sides = match &inputs.statement.target {
+        Some(target) if target.any_sides => vec![Sides::Split, Sides::NicOnly, Sides::HostOnly],
+        _ => vec![inputs.statement.sides],
+    };
+    // Stated places are places of a split.
+    let split_only = !inputs.statement.places.is_empty();
+    let sides = sides.into_iter().filter(|sides| !split_only || *sides == Sides::Split);
+    sides.flat_map(|sides| of(inputs, sides)).collect()
+}
+
+/// The candidates with these sides.
+pub(super) fn of(inputs: &Inputs<'_>, sides: Sides) -> Vec<Candidate> {
+    let keys = match sides {
+        Sides::Split => keys(inputs.graph),
+        Sides::HostOnly | Sides::NicOnly => vec![coarsest(inputs.graph)],
+    };
+    keys.iter().map(|key| Candidate::new(inputs, sides, key)).collect()
+}
+
+/// Keys that flows could be owned by: those of states, and the flow's own.
+fn keys(graph: &Graph) -> Vec<String> {
+    let own = graph.states.iter().filter_map(|state| state.keyed.as_ref());
+    let keys: BTreeSet<&str> = own.map(|keyed| keyed.key.as_str()).collect();
+    let mut keys: Vec<String> = keys.into_iter().map(str::to_owned).collect();
+    if keys.is_empty() {
+        keys.push(FLOW.to_owned());
+    }
+    // The key of flows first: of equals it moves the least at a time.
+    keys.sort_by_key(|key| key != FLOW);
+    keys
+}
+
+/// The key that packets are steered to pairs by when one side runs all.
+fn coarsest(graph: &Graph) -> String {
+    let all = keys(graph);
+    let travel = |key: &&String| {
+        graph.states.iter().filter(|state| state.keyed.is_some()).all(|s| is_group_for(key, s))
+    };
+    all.iter().find(travel).or(all.first()).cloned().unwrap_or_default()
+}
+
+fn one_sided(state: &StateNode, sides: Sides) -> Place {
+    match (sides, state.kind) {
+        (Sides::HostOnly, _) => Place::Host,
+        (_, Kind::Keyed) => Place::Travels,
+        (_, Kind::Singleton) => Place::Nic,
+        (_, Kind::Commutative | Kind::ReadMostly) => Place::Replica,
+    }
+}

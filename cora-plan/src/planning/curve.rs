@@ -1,0 +1,31 @@
+//! Host cores against rate, for Cora and every baseline.
+
+use super::baseline::one;
+use super::run::best;
+use super::{Baseline, Inputs};
+
+/// Host cores at one rate; none where the rate is out of reach.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CurvePoint {
+    /// Million packets a second.
+    pub mpps: f64,
+    /// Cora's plan.
+    pub cora: Option<f64>,
+    /// The baselines, in the order of [`Baseline::ALL`].
+    pub baselines: [Option<f64>; 4],
+}
+
+/// Points at these rates.
+pub fn curve(inputs: &Inputs<'_>, rates: &[f64]) -> Vec<CurvePoint> {
+    rates
+        .iter()
+        .map(|mpps| CurvePoint {
+            mpps: *mpps,
+            cora: best(inputs, *mpps).ok().map(|(_, found)| found.predicted.host_cores),
+            baselines: Baseline::ALL.map(|baseline| {
+                let plan = one(inputs, baseline, *mpps);
+                plan.feasible.then_some(plan.predicted.host_cores)
+            }),
+        })
+        .collect()
+}

@@ -1,0 +1,174 @@
+//! The best allocation of a candidate at a rate.
+//!
+//! Latencies depend on the working set, and that on the shares. So:
+//!
+//! 1. Search with the latencies of a working set that no allocation exceeds. What is found holds whatever the truth.
+//! 2. Search again with the latencies of what was found, and so on, at most [`ROUNDS`] times or until nothing changes.
+//! 3. Each find is judged by the whole model; the best that holds there is the result.
+
+use super::candidate::Candidate;
+use crate::graph::Graph;
+use crate::model::latency::Latencies;
+use crate::model::predict::{handled, predict};
+use crate::model::terms::{is_at_nic, limits, terms};
+use crate::model::{Allocation, Prediction, Resource, Setting};
+use crate::search::{Effort, Problem, Proof, Share, Solution, solve};
+use crate::words::{Kind, Place};
+
+/// Most searches of one candidate.
+const ROUNDS: usize = 6;
+
+/// By how much a limit may seem exceeded: the error of sums of floating-point numbers.
+const SLACK: f64 = 1e-6;
+
+/// An allocation, and what is known of it.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) allocation: Allocation,
+    pub(super) predicted: Prediction,
+    pub(super) proof: Proof,
+}
+
+/// What a baseline leaves to choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Freedom {
+    /// Everything.
+    All,
+    /// Places; every flow alike.
+    Places,
+    /// Shares, but only of classes whose packets never punt, and no places.
+    Flows,
+}
+
+impl Found {
+    /// Whether no limit is exceeded.
+    pub(super) fn holds(&self) -> bool {
+        self.predicted.utilisation.values().all(|used| *used <= 1.0 + SLACK)
+    }
+}
+
+/// The best allocation, or what runs out first when there is none.
+pub(super) fn optimise(
+    setting: &Setting<'_>,
+    candidate: &Candidate,
+    freedom: Freedom,
+    most: Option<f64>,
+    mpps: f64,
+) -> Result<Found, Resource> {
+    let graph = setting.graph();
+    let mut latencies = Latencies::crowded(setting);
+    let mut best: Option<Found> = None;
+    let mut short = Resource::NicCores;
+    let mut seen = Vec::new();
+    for _ in 0..ROUNDS {
+        let problem = problem(setting, candidate, freedom, most, mpps, &latencies);
+        let solution = match solve(&problem, Effort::default()) {
+            Ok(solution) => solution,
+            Err(infeasible) => {
+                short = limits(setting)[infeasible.resource].resource;
+                if best.is_some() || !seen.is_empty() {
+                    break;
+                }
+                // The crowded working set was too much to ask; begin with the least that the NIC could have.
+                seen.push(Vec::new());
+                latencies = Latencies::at(setting, &vec![0.0; setting.classes().len()]);
+                continue;
+            }
+        };
+        let found = judged(setting, candidate, graph, &solution, mpps);
+        let key: Vec<u64> = solution.shares.iter().map(|share| share.to_bits()).collect();
+        let again = seen.contains(&key);
+        seen.push(key);
+        latencies = Latencies::at(
+            setting,
+            &handled(setting, candidate.sides, &solution.on, &solution.shares),
+        );
+        if found.holds() && best.as_ref().is_none_or(|best| better(&found, best)) {
+            best = Some(found);
+        } else if !found.holds() {
+            short = found.predicted.bottleneck;
+        }
+        if again {
+            break;
+        }
+    }
+    best.ok_or(short)
+}
+
+/// Fewer host cores; of equals fewer NIC cores.
+pub(super) fn better(a: &Found, b: &Found) -> bool {
+    let close = (a.predicted.host_cores - b.predicted.host_cores).abs() <= 1e-9;
+    if close {
+        a.predicted.nic_cores < b.predicted.nic_cores - 1e-9
+    } else {
+        a.predicted.host_cores < b.predicted.host_cores
+    }
+}
+
+fn problem(
+    setting: &Setting<'_>,
+    candidate: &Candidate,
+    freedom: Freedom,
+    most: Option<f64>,
+    mpps: f64,
+    latencies: &Latencies,
+) -> Problem {
+    let graph = setting.graph();
+    let place = |switch: usize| {
+        let Some(state) = graph.states.get(switch) else {
+            return (freedom == Freedom::Flows).then_some(true);
+        };
+        let pinned = candidate.pinned.get(&state.name).map(|place| is_at_nic(*place));
+        let alike = freedom == Freedom::Flows && state.kind != Kind::Singleton;
+        pinned.or(alike.then_some(true))
+    };
+    let mut problem = terms(setting, mpps, latencies, candidate.sides, &place);
+    let off = problem.switches.iter().enumerate().filter(|(_, s)| s.fixed == Some(false));
+    let off = off.fold(0_u128, |off, (switch, _)| off | 1 << switch);
+    for class in &mut problem.classes {
+        let Share::UpTo(up_to) = class.share else { continue };
+        let punts = class.routes.iter().any(|route| route.needs & off != 0);
+        class.share = match freedom {
+            Freedom::Places => Share::Exactly(1.0),
+            Freedom::Flows if punts => Share::Exactly(0.0),
+            Freedom::All | Freedom::Flows => {
+                Share::UpTo(most.map_or(up_to, |most| most.min(up_to)))
+            }
+        };
+    }
+    problem
+}
+
+fn judged(
+    setting: &Setting<'_>,
+    candidate: &Candidate,
+    graph: &Graph,
+    solution: &Solution,
+    mpps: f64,
+) -> Found {
+    let allocation = allocation(candidate, graph, &solution.on, &solution.shares);
+    let predicted = predict(setting, &allocation, mpps);
+    Found { allocation, predicted, proof: solution.proof }
+}
+
+/// Switches and shares in the words of plans.
+fn allocation(candidate: &Candidate, graph: &Graph, on: &[bool], shares: &[f64]) -> Allocation {
+    let places = graph.states.iter().zip(on).map(|(state, on)| {
+        let place = match (on, state.kind) {
+            (false, _) => Place::Host,
+            (true, Kind::Keyed) => Place::Travels,
+            (true, Kind::Singleton) => Place::Nic,
+            (true, Kind::Commutative | Kind::ReadMostly) => Place::Replica,
+        };
+        (state.name.clone(), place)
+    });
+    let handlers = graph.chain.iter().zip(&on[graph.states.len()..]);
+    let at_host = handlers.filter(|(_, on)| !**on).map(|(handler, _)| handler.name.clone());
+    Allocation {
+        sides: candidate.sides,
+        places: places.collect(),
+        host_handlers: at_host.collect(),
+        group: candidate.group.clone(),
+        shares: shares.to_vec(),
+    }
+}

@@ -1,0 +1,145 @@
+//! The whole of planning.
+
+use std::time::Instant;
+
+use super::candidate::{Candidate, all};
+use super::optimise::{Found, Freedom, better, optimise};
+use super::{Ask, Inputs, Planned, PlanningError, baseline, rate};
+use crate::decide::{self, Decision, PlanError};
+use crate::model::predict::predict as model;
+use crate::model::{Allocation, Prediction, Resource};
+use crate::plan::SHARE_OF;
+use crate::statement::{Stated, Statement};
+use crate::words::Sides;
+
+/// Plans, and says what every baseline would do. All that speaks against the ask is told at once.
+pub fn run(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningError>> {
+    let begun = Instant::now();
+    check(inputs, ask)?;
+    let (mpps, best) = match ask {
+        Ask::Rate(mpps) => (*mpps, at_rate(inputs, *mpps)?),
+        Ask::HostCores(cores) => rate::highest(inputs, *cores)?,
+    };
+    let ms = begun.elapsed().as_secs_f64() * 1e3;
+    let (candidate, found) = best;
+    Ok(Planned {
+        ask: ask.clone(),
+        mpps,
+        nic: inputs.nic.name.clone(),
+        traffic: inputs.traffic.name.clone(),
+        weighed: candidate.demand.weighed,
+        counted: candidate.demand.counted,
+        allocation: found.allocation,
+        predicted: found.predicted,
+        proof: found.proof,
+        ms,
+        baselines: baseline::all(inputs, mpps),
+    })
+}
+
+/// What the model says of an allocation, good or bad.
+pub fn predict(inputs: &Inputs<'_>, allocation: &Allocation, mpps: f64) -> Prediction {
+    let candidate = Candidate::new(inputs, allocation.sides, &allocation.group);
+    model(&candidate.setting(inputs), allocation, mpps)
+}
+
+/// The decision that an allocation makes, with reasons; what runtimes need follows from it.
+pub fn decide(inputs: &Inputs<'_>, planned: &Planned) -> Result<Decision, Vec<PlanError>> {
+    let allocation = &planned.allocation;
+    let mut statement = Statement::of(allocation.sides);
+    statement.host_handlers.clone_from(&allocation.host_handlers);
+    let stated = &inputs.statement.places;
+    if allocation.sides == Sides::Split {
+        for (state, place) in &allocation.places {
+            let line = stated.get(state).map_or(0, |stated| stated.line);
+            statement.places.insert(state.clone(), Stated { what: *place, line });
+        }
+        statement.nic_share = Some(Stated { what: share(inputs, allocation), line: 0 });
+    }
+    statement.offer_after = offer_after(inputs, allocation);
+    decide::run(inputs.graph, &statement)
+}
+
+/// The best candidate at a rate.
+pub(super) fn at_rate(
+    inputs: &Inputs<'_>,
+    mpps: f64,
+) -> Result<(Candidate, Found), Vec<PlanningError>> {
+    best(inputs, mpps).map_err(|resource| {
+        vec![PlanningError::OutOfReach {
+            mpps,
+            resource,
+            nearest_mpps: rate::nearest(inputs, mpps),
+        }]
+    })
+}
+
+/// The same, with what runs out where the most promising candidate fails.
+pub(super) fn best(inputs: &Inputs<'_>, mpps: f64) -> Result<(Candidate, Found), Resource> {
+    let most = inputs.statement.nic_share.map(|share| share.what);
+    let mut best: Option<(Candidate, Found)> = None;
+    let mut short = None;
+    for candidate in all(inputs) {
+        let found = optimise(&candidate.setting(inputs), &candidate, Freedom::All, most, mpps);
+        match found {
+            Ok(found) => {
+                if best.as_ref().is_none_or(|(_, best)| is_worth(&found, best)) {
+                    best = Some((candidate, found));
+                }
+            }
+            Err(resource) => short = short.or(Some(resource)),
+        }
+    }
+    best.ok_or(short.unwrap_or(Resource::NicCores))
+}
+
+/// Candidates come in order of preference: a later one must be better by more than rounding.
+fn is_worth(found: &Found, best: &Found) -> bool {
+    better(found, best) && found.predicted.host_cores < best.predicted.host_cores - 1e-9
+}
+
+fn check(inputs: &Inputs<'_>, ask: &Ask) -> Result<(), Vec<PlanningError>> {
+    let (what, kind) = match ask {
+        Ask::Rate(mpps) => (*mpps, "rate"),
+        Ask::HostCores(cores) => (*cores, "number of cores"),
+    };
+    let mut errors = Vec::new();
+    if !(what.is_finite() && what > 0.0) {
+        errors.push(PlanningError::NoAsk { what: what.to_string(), kind });
+    }
+    // Pins are held against program and kinds before anything is searched.
+    if let Err(refusals) = decide::run(inputs.graph, &inputs.statement.pins()) {
+        let refusals = refusals.into_iter();
+        // Which states travel together is for the search to say, where nothing is pinned.
+        let refusals = refusals.filter(|e| !matches!(e, PlanError::NoCommonGroup { .. }));
+        errors.extend(refusals.map(PlanningError::Refused));
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// Of all flows, the share that the NIC may own. The runtime cannot tell classes apart but by
+/// [`offer_after`]: it owns this share of every class, so it is the share of packets that the plan gives the NIC among
+/// the classes that it gives it anything of.
+fn share(inputs: &Inputs<'_>, allocation: &Allocation) -> f64 {
+    let classes = inputs.traffic.classes(&allocation.group).iter().zip(&allocation.shares);
+    let owned = classes.filter(|(_, share)| **share > 0.0);
+    let (given, all) = owned.fold((0.0, 0.0), |(given, all), (class, share)| {
+        (given + class.share * share, all + class.share)
+    });
+    let share: f64 = if all > 0.0 { given / all } else { 0.0 };
+    (share * f64::from(SHARE_OF)).floor() / f64::from(SHARE_OF)
+}
+
+/// Packets of a flow that the host sees before it offers it: more than the flows of a class have that the NIC is to own
+/// nothing of. Such classes are the light ones; a class's flow has `1 / opens` packets.
+fn offer_after(inputs: &Inputs<'_>, allocation: &Allocation) -> u32 {
+    if allocation.sides != Sides::Split {
+        return 1;
+    }
+    let classes = inputs.traffic.classes(&allocation.group).iter().zip(&allocation.shares);
+    let light = classes.rev().take_while(|(_, share)| **share == 0.0).map(|(class, _)| class);
+    let longest = light.filter(|class| class.opens > 0.0).map(|class| 1.0 / class.opens);
+    let longest = longest.fold(0.0_f64, f64::max);
+    // A flow that lasts for good is told from a heavy one by no count.
+    if longest > 65_536.0 { 1 } else { longest.ceil() as u32 + 1 }
+}
