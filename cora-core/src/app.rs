@@ -68,6 +68,9 @@ pub struct PlanFacts {
     pub stateless_flows: bool,
     /// Of 1024 flows, how many the NIC may own.
     pub nic_share: u16,
+    /// Packets of a flow that the host handles before it offers the flow to the NIC: 1 offers every flow after its
+    /// first, more keeps flows that end sooner from moving in vain.
+    pub offer_after: u32,
     /// States that keep the program on one pair of NIC core and host worker, each with the reason: packets
     /// that [steering](crate::steering) sends to several pairs reach the same of it. Without one, any
     /// number of pairs give the result of one.

@@ -7,16 +7,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::decide::Decision;
 use crate::graph::Graph;
+use crate::model::Resource;
+use crate::planning::Planned;
+use crate::traffic::Traffic;
 use crate::words::{Place, Sides};
 
 /// Version of the plan's JSON; a reader refuses others.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// Of how many flows [`Plan::nic_share`] counts.
 pub const SHARE_OF: u16 = 1024;
 
 /// Where each state lives, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// [`SCHEMA`].
     pub schema: u32,
@@ -36,6 +39,10 @@ pub struct Plan {
     pub stateless_flows: bool,
     /// Of [`SHARE_OF`] flows, how many the NIC may own.
     pub nic_share: u16,
+    /// Packets of a flow that the host handles before it offers the flow to the NIC; at least 1.
+    pub offer_after: u32,
+    /// Handlers that run at the host only.
+    pub host_handlers: Vec<String>,
     /// Key that ownership goes by, and that packets are steered to pairs by.
     pub group: String,
     /// State whose key that is; none when no state is keyed, or under `split` when none travels.
@@ -45,8 +52,32 @@ pub struct Plan {
     /// would be right. Without one, any number of pairs give the result of one.
     #[serde(default)]
     pub one_pair: BTreeMap<String, String>,
+    /// What the plan was searched for, and what is expected of it; none when it was stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub searched: Option<Searched>,
     /// The hash, as 16 hexadecimal digits.
     pub hash: String,
+}
+
+/// What a plan was searched for, and what is expected of it. Figures are rounded to six digits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Searched {
+    /// Name of the NIC profile.
+    pub nic: String,
+    /// Name of the traffic profile.
+    pub traffic: String,
+    /// Rate, in million packets a second.
+    pub mpps: f64,
+    /// Per class of flows, heaviest first: its name, and which share of it the NIC is to own.
+    pub shares: Vec<(String, f64)>,
+    /// Host cores at that rate, by the model.
+    pub host_cores: f64,
+    /// Highest rate, by the model.
+    pub ceiling_mpps: f64,
+    /// What limits it.
+    pub bottleneck: Resource,
+    /// Nothing is better, at the costs that the model has for this plan.
+    pub optimal: bool,
 }
 
 impl Plan {
@@ -65,14 +96,36 @@ impl Plan {
             host_ordered: decision.host_ordered,
             stateless_flows: decision.stateless_flows,
             nic_share: decision.nic_share,
+            offer_after: decision.offer_after,
+            host_handlers: decision.host_handlers,
             group: decision.group.key,
             group_of: decision.group.state,
             one_pair: decision.one_pair,
+            searched: None,
             hash: String::new(),
         };
         let sealed = (env!("CARGO_PKG_VERSION"), format!("{sources:016x}"), graph, &plan);
         plan.hash = format!("{:016x}", rapidhash_v3(pretty(&sealed).as_bytes()));
         plan
+    }
+
+    /// The plan with what it was searched for. That is no part of the hash: binaries agree on what was decided.
+    #[must_use]
+    pub fn searched_for(self, planned: &Planned, traffic: &Traffic) -> Self {
+        let classes = traffic.classes(&planned.allocation.group).iter();
+        let shares = classes.zip(&planned.allocation.shares);
+        let predicted = &planned.predicted;
+        let searched = Searched {
+            nic: planned.nic.clone(),
+            traffic: planned.traffic.clone(),
+            mpps: rounded(planned.mpps),
+            shares: shares.map(|(class, share)| (class.name.clone(), rounded(*share))).collect(),
+            host_cores: rounded(predicted.host_cores),
+            ceiling_mpps: rounded(predicted.ceiling_mpps),
+            bottleneck: predicted.bottleneck,
+            optimal: planned.proof.optimal,
+        };
+        Self { searched: Some(searched), ..self }
     }
 
     /// The hash as the number that the binaries carry.
@@ -100,6 +153,11 @@ impl Plan {
         }
         Ok(plan)
     }
+}
+
+/// A figure to six significant digits: sums of floating-point numbers differ in their last ones between compilers.
+pub(crate) fn rounded(figure: f64) -> f64 {
+    format!("{figure:.5e}").parse().unwrap_or(figure)
 }
 
 /// Digest of source texts: pairs of file name and text, in any order.
@@ -153,7 +211,7 @@ mod tests {
     fn json_round_trips_and_other_schemas_are_refused() {
         let text = plan(3).to_json();
         assert_eq!(Plan::from_json(&text), Ok(plan(3)));
-        assert!(Plan::from_json(&text.replace("\"schema\": 1", "\"schema\": 2")).is_err());
+        assert!(Plan::from_json(&text.replace("\"schema\": 2", "\"schema\": 3")).is_err());
         assert!(Plan::from_json(&text.replace(&plan(3).hash, "xyz")).is_err());
     }
 }

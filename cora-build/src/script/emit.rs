@@ -81,7 +81,7 @@ fn file(out: &mut Lines, graph: &Graph, plan: &Plan, nic_image: bool) -> fmt::Re
         }
         out.text.push('\n');
         if !graph.chain.is_empty() {
-            out.block("impl Program", |out| handlers(out, graph))?;
+            out.block("impl Program", |out| handlers(out, graph, plan))?;
             out.text.push('\n');
         }
         out.block("impl App for Program", |out| app(out, graph, plan))?;
@@ -175,6 +175,7 @@ fn facts(out: &mut Lines, plan: &Plan) -> fmt::Result {
     out.line(format_args!("    host_ordered: {},", plan.host_ordered))?;
     out.line(format_args!("    stateless_flows: {},", plan.stateless_flows))?;
     out.line(format_args!("    nic_share: {},", plan.nic_share))?;
+    out.line(format_args!("    offer_after: {},", plan.offer_after))?;
     let one_pair: Vec<_> = plan.one_pair.iter().collect();
     out.line(format_args!("    one_pair: &{one_pair:?},"))?;
     out.line("};")
@@ -197,7 +198,7 @@ fn new(out: &mut Lines, graph: &Graph) -> fmt::Result {
 }
 
 /// One method per handler of the chain: `h0` for the first.
-fn handlers(out: &mut Lines, graph: &Graph) -> fmt::Result {
+fn handlers(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     for (at, handler) in graph.chain.iter().enumerate() {
         if at > 0 {
             out.text.push('\n');
@@ -206,6 +207,12 @@ fn handlers(out: &mut Lines, graph: &Graph) -> fmt::Result {
         out.line("#[inline(always)]")?;
         let head = format!("fn h{at}<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict");
         out.block(head, |out| {
+            if plan.host_handlers.contains(&handler.name) {
+                // The host reaches every state, a split's NIC side does not: there this handler has no code.
+                let at_nic = "if const { R::PLACES.is_some() }";
+                let punt = "return Err(::cora::__private::core::verdict::Stop::punt());";
+                out.block(at_nic, |out| out.line(punt))?;
+            }
             let run = format!("<{} as Handler>::run::<R>", hidden(&handler.path));
             if handler.parameters.is_empty() {
                 return out.line(format_args!("{run}(packet, ())"));

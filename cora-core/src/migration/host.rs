@@ -209,7 +209,7 @@ impl<A: App> HostHalf<A> {
         // When there is no stray any more, none is this flow's.
         record.scattered &= strays > 0;
         record.packets = record.packets.saturating_add(1);
-        let patience = 1_u32 << record.punts.min(MAX_BACK_OFF);
+        let patience = A::PLAN.offer_after.max(1 << record.punts.min(MAX_BACK_OFF));
         let stays = record.stage == Stage::Offered || record.scattered || record.packets < patience;
         if stays || share >= A::PLAN.nic_share {
             return;

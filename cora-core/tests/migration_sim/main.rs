@@ -25,7 +25,7 @@ use apps::counters::Counting;
 use apps::firewall::Firewall;
 use apps::inside::Inside;
 use apps::nat::Nat;
-use apps::{NoRollback, Share, SimApp, Unordered};
+use apps::{NoRollback, OfferedAfter, Share, SimApp, Unordered};
 use link::Sabotage;
 use sim::Account;
 
@@ -120,6 +120,10 @@ fn balancer() {
 fn firewall() {
     did_everything(&holds::<Firewall<Share<1024>>>(seeds(1)));
     holds::<Firewall<Share<512>>>(seeds(2));
+    // Flows that end sooner never move.
+    let all = holds::<Firewall<Share<1024>>>(seeds(1)).nic.offloads;
+    let late = holds::<Firewall<OfferedAfter<5>>>(seeds(1)).nic.offloads;
+    assert!(late > 0 && late < all, "{late} offloads after five packets, {all} after one");
 }
 
 #[test]

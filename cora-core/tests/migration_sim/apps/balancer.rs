@@ -133,6 +133,7 @@ impl<V: Variant> App for Balancer<V> {
         host_ordered: V::ORDERED,
         stateless_flows: false,
         nic_share: V::SHARE,
+        offer_after: V::OFFER_AFTER,
         one_pair: &[],
     };
     const PLACES: &'static [(&'static str, Place)] =

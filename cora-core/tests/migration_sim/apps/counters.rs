@@ -132,6 +132,7 @@ impl<V: Variant> App for Counting<V> {
         host_ordered: false,
         stateless_flows: true,
         nic_share: V::SHARE,
+        offer_after: V::OFFER_AFTER,
         one_pair: &[],
     };
     const PLACES: &'static [(&'static str, Place)] =

@@ -85,6 +85,7 @@ impl<V: Variant> App for Firewall<V> {
         host_ordered: false,
         stateless_flows: false,
         nic_share: V::SHARE,
+        offer_after: V::OFFER_AFTER,
         one_pair: &[],
     };
     const PLACES: &'static [(&'static str, Place)] =

@@ -130,6 +130,7 @@ impl<V: Variant> App for Inside<V> {
         host_ordered: V::ORDERED,
         stateless_flows: false,
         nic_share: V::SHARE,
+        offer_after: V::OFFER_AFTER,
         one_pair: &[],
     };
     const PLACES: &'static [(&'static str, Place)] =

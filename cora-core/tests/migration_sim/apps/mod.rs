@@ -26,6 +26,8 @@ pub trait SimApp: App {
 pub trait Variant: std::fmt::Debug + 'static {
     /// Of 1024 flows, how many the NIC may own.
     const SHARE: u16 = 1024;
+    /// Packets of a flow that the host handles before it offers it.
+    const OFFER_AFTER: u32 = 1;
     /// Packets reach the host in the order of their arrival.
     const ORDERED: bool = true;
     /// A punt takes back what the packet wrote to tables.
@@ -38,6 +40,14 @@ pub struct Share<const OF_1024: u16>;
 
 impl<const OF_1024: u16> Variant for Share<OF_1024> {
     const SHARE: u16 = OF_1024;
+}
+
+/// As it should be, with flows that are offered after so many packets.
+#[derive(Debug)]
+pub struct OfferedAfter<const PACKETS: u32>;
+
+impl<const PACKETS: u32> Variant for OfferedAfter<PACKETS> {
+    const OFFER_AFTER: u32 = PACKETS;
 }
 
 /// Sabotage: the host sees flows in another order than that of their arrival.

@@ -220,6 +220,7 @@ impl<V: Variant> App for Nat<V> {
         host_ordered: V::ORDERED,
         stateless_flows: false,
         nic_share: V::SHARE,
+        offer_after: V::OFFER_AFTER,
         one_pair: &[],
     };
     const PLACES: &'static [(&'static str, Place)] =
