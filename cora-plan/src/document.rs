@@ -196,6 +196,19 @@ pub struct Entry<'t> {
     value: &'t DeValue<'t>,
 }
 
+impl Entry<'_> {
+    /// Whether it is a number.
+    pub fn is_number(&self) -> bool {
+        matches!(self.value, DeValue::Integer(_) | DeValue::Float(_))
+    }
+
+    /// The same, under a key that says more in a fault.
+    #[must_use]
+    pub fn called<'k>(&'k self, key: &'k str) -> Entry<'k> {
+        Entry { key, line: self.line, value: self.value }
+    }
+}
+
 /// Reading one file: its text, and what was wrong so far. `E` is what the reader of this kind of file calls a fault.
 #[derive(Debug)]
 pub struct Reader<'a, E> {

@@ -2,6 +2,23 @@
 //!
 //! Three tiers can handle a packet: a table of flows in hardware, the NIC's cores, the host's cores. Costs are
 //! nanoseconds of one core.
+//!
+//! ```
+//! use cora_plan::nic::NicProfile;
+//!
+//! let nic = NicProfile::builtin("bluefield2").expect("it is built in");
+//! assert_eq!(nic.nic.cores.value, 8.0);
+//! assert_eq!(NicProfile::parse(&nic.to_toml()), Ok(nic));
+//! ```
+
+mod builtin;
+mod error;
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use error::ProfileError;
 
 use crate::figure::Figure;
 
@@ -104,4 +121,16 @@ pub enum Rule {
     Count,
     /// Rewrite addresses and ports, and send it.
     Rewrite,
+}
+
+impl Rule {
+    /// Every rule.
+    pub const ALL: [Self; 4] = [Self::Steer, Self::Drop, Self::Count, Self::Rewrite];
+    /// Their words, as a profile spells them, in the same order.
+    pub const WORDS: [&str; 4] = ["steer", "drop", "count", "rewrite"];
+
+    /// The word, as a profile spells it.
+    pub fn word(self) -> &'static str {
+        Self::WORDS[self as usize]
+    }
 }

@@ -1,0 +1,106 @@
+//! What a NIC profile says wrong.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::NicProfile;
+use crate::document::Fault;
+use crate::nearest::choose;
+
+/// What is wrong with a NIC profile, or with the name of one.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ProfileError {
+    /// It is not TOML, or it has other keys, types or numbers.
+    #[error(transparent)]
+    Document(#[from] Fault),
+    /// A number that does not say where it is from.
+    #[error("`{key}` has no source")]
+    NoSource {
+        /// Key of the number.
+        key: String,
+        /// Line.
+        line: usize,
+    },
+    /// A number with several sources.
+    #[error("`{key}` has {count} sources")]
+    ManySources {
+        /// Key of the number.
+        key: String,
+        /// How many.
+        count: usize,
+        /// Line.
+        line: usize,
+    },
+    /// Cores without any cache.
+    #[error("{tier} has no cache")]
+    NoCache {
+        /// The cores' table.
+        tier: String,
+        /// Line where it begins.
+        line: usize,
+    },
+    /// A cache, or the memory behind all of them, that is not above the cache before it.
+    #[error("`{key} = {found}` is not above the {before} of the cache before it")]
+    NotAbove {
+        /// Key of the number.
+        key: String,
+        /// The number.
+        found: String,
+        /// That of the cache before it.
+        before: String,
+        /// Line.
+        line: usize,
+    },
+    /// Neither a built-in profile's name nor a file.
+    #[error("there is no NIC profile `{name}`")]
+    NoProfile {
+        /// The name.
+        name: String,
+    },
+    /// A file that can't be read.
+    #[error("`{}` can't be read: {cause}", path.display())]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        cause: String,
+    },
+}
+
+impl ProfileError {
+    /// Line of the file, from 1, where it is about one.
+    pub fn line(&self) -> Option<usize> {
+        match self {
+            Self::Document(fault) => Some(fault.line()),
+            Self::NoSource { line, .. }
+            | Self::ManySources { line, .. }
+            | Self::NoCache { line, .. }
+            | Self::NotAbove { line, .. } => Some(*line),
+            Self::NoProfile { .. } | Self::Unreadable { .. } => None,
+        }
+    }
+
+    /// What would be right.
+    pub fn cure(&self) -> String {
+        match self {
+            Self::Document(fault) => fault.cure(),
+            Self::NoSource { .. } => "say where the number is from: `{ value = …, measured = \"how\" }`, or `published`, \
+                                      `derived`, `assumed`"
+                .to_owned(),
+            Self::ManySources { .. } => "keep the one that the number is from".to_owned(),
+            Self::NoCache { tier, .. } => format!(
+                "write at least one `[[{}.cache]]` with `bytes`, `latency_ns` and `shared_by`",
+                tier.trim_matches(['`', '[', ']'])
+            ),
+            Self::NotAbove { .. } => {
+                "write the caches in order, the nearest first: sizes and latencies rise".to_owned()
+            }
+            Self::NoProfile { name } => {
+                let known: Vec<&str> = NicProfile::names().collect();
+                format!("{} (a file's path has a `/`, or ends in `.toml`)", choose(name, &known))
+            }
+            Self::Unreadable { .. } => "name a file that is there and is yours to read".to_owned(),
+        }
+    }
+}
