@@ -1,6 +1,47 @@
 //! Traffic profiles: what the packets look like, in classes of flows by their rate.
+//!
+//! ```
+//! use cora_plan::traffic::Traffic;
+//!
+//! let traffic = Traffic::load("zipf:flows=1000000,s=0.99").expect("a built-in profile");
+//! let classes = &traffic.by_key["FiveTuple"];
+//! assert_eq!(classes[0].name, "the top 10");
+//! assert_eq!(format!("{:.3}", classes[0].share), "0.192");
+//! ```
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `class` | flows by their rate, cut into classes and bins |
+//! | `builtin` | profiles with published parameters, and the names that ask for them |
+//! | `parameter` | what may stand behind a profile's name |
+//! | `popularity` | how the packets are shared among ranked flows, and among their addresses |
+//! | `zipf` | Zipf's law, summed |
+//! | `campus` | how long the flows of a campus are |
+//! | `draw` | a profile from what was counted in a capture |
+//! | `read`, `write` | profiles as TOML; the schema is in `docs/traffic.md` |
+//! | `error` | what can be wrong with a profile, or its name |
+
+mod builtin;
+mod campus;
+mod class;
+mod draw;
+mod error;
+mod parameter;
+mod popularity;
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+mod zipf;
 
 use std::collections::BTreeMap;
+
+pub use builtin::BUILTIN;
+pub use draw::{Borders, Drawn, Sample, Tally};
+pub use error::{ProfileFault, TrafficError};
+
+/// The keys that built-in profiles and captures tell flows apart by, as `by_key` names them.
+pub const KEYS: [&str; 4] = ["DestinationAddress", "FiveTuple", "InsideAddress", "SourceAddress"];
 
 /// Traffic, as a plan sees it. It has no rate: a plan is asked for at a rate.
 #[derive(Clone, Debug, PartialEq)]

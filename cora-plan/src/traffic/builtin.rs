@@ -1,0 +1,196 @@
+//! Profiles with published parameters, and what asks for them by name.
+//!
+//! | name | packets | flows | popularity |
+//! | --- | --- | --- | --- |
+//! | `uniform` | 64 bytes | 40,000, as the uniform trace of Maestro's evaluation | all alike |
+//! | `zipf` | 64 bytes | 100,000 | Zipf's law, exponent 1.1 |
+//! | `campus` | 870.6 bytes | 273,700 at 10 Gbit/s | by the length of flows, see `campus` |
+//! | `kv` | 196 bytes | 1,000 clients of a key-value store | Zipf's law, exponent 0.99 as in YCSB |
+//! | `shift` | 357.8 bytes | 10,000 to 200,000, growing | Zipf's law, exponent 0.9 to 1.26; here its mean |
+
+use super::Traffic;
+use super::campus::{self, Lengths};
+use super::error::TrafficError;
+use super::parameter::{self, Parameter};
+use super::popularity::Popularity;
+use super::zipf::Zipf;
+
+/// Names of the built-in profiles.
+pub const BUILTIN: [&str; 5] = ["campus", "kv", "shift", "uniform", "zipf"];
+
+/// A built-in profile: what it is called, what may be set, and what makes it of its name and the numbers.
+struct Builtin {
+    name: &'static str,
+    parameters: &'static [Parameter],
+    make: fn(&str, &[f64]) -> Traffic,
+}
+
+const ALL: [Builtin; 5] = [
+    Builtin { name: "campus", parameters: &[parameter::GBPS], make: campus },
+    Builtin { name: "kv", parameters: &[], make: kv },
+    Builtin { name: "shift", parameters: &[], make: shift },
+    Builtin {
+        name: "uniform",
+        parameters: &[parameter::flows(40_000.0), parameter::BYTES, parameter::CHURN],
+        make: uniform,
+    },
+    Builtin {
+        name: "zipf",
+        parameters: &[
+            parameter::flows(100_000.0),
+            parameter::BYTES,
+            parameter::CHURN,
+            parameter::exponent(1.1),
+        ],
+        make: zipf,
+    },
+];
+
+/// How many flows share a host inside; nothing published says.
+const FLOWS_PER_HOST: f64 = 8.0;
+/// How many flows share a server outside; nothing published says.
+const FLOWS_PER_SERVER: f64 = 32.0;
+
+/// Mean frame of Facebook's ETC pool: see [`kv`].
+const KV_BYTES: f64 = 195.9;
+
+/// Mean frame of the simple Internet mix: 64, 594 and 1518 bytes as 7 to 4 to 1, less 4 of check sequence each.
+const IMIX_BYTES: f64 = (7.0 * 60.0 + 4.0 * 590.0 + 1514.0) / 12.0;
+
+impl Traffic {
+    /// The built-in profile of this name, with parameters where it takes some: `zipf:flows=1000000,s=0.99`. Nothing
+    /// when the part before the colon is none of [`BUILTIN`].
+    ///
+    /// # Errors
+    /// All parameters that mean nothing or are out of range.
+    pub fn builtin(name: &str) -> Result<Option<Self>, TrafficError> {
+        let (word, text) = name.split_once(':').unwrap_or((name, ""));
+        let Some(builtin) = ALL.iter().find(|builtin| builtin.name == word) else {
+            return Ok(None);
+        };
+        let numbers = parameter::read(text, builtin.parameters)
+            .map_err(|why| TrafficError::Parameters { name: name.to_owned(), why })?;
+        Ok(Some((builtin.make)(name, &numbers)))
+    }
+}
+
+fn uniform(name: &str, numbers: &[f64]) -> Traffic {
+    let [flows, bytes, churn] = [numbers[0], numbers[1], numbers[2]];
+    let title = format!("{flows} equal flows, frames of {bytes} bytes{}", told(churn));
+    ranked(name, title, [flows, bytes, churn], 0.0)
+}
+
+fn zipf(name: &str, numbers: &[f64]) -> Traffic {
+    let [flows, bytes, churn, exponent] = [numbers[0], numbers[1], numbers[2], numbers[3]];
+    let title = format!(
+        "{flows} flows by Zipf's law with exponent {exponent}, frames of {bytes} bytes{}",
+        told(churn)
+    );
+    ranked(name, title, [flows, bytes, churn], exponent)
+}
+
+fn told(churn: f64) -> String {
+    if churn == 0.0 { String::new() } else { format!(", {churn} flows replaced per packet") }
+}
+
+/// Flows by Zipf's law. Each is replaced by a new one equally often; the packet behind that opens the new flow.
+fn ranked(name: &str, title: String, [flows, bytes, churn]: [f64; 3], exponent: f64) -> Traffic {
+    let zipf = Zipf::new(flows, exponent);
+    // Between two packets of a flow there are `1 / rate` packets, each of which replaces it with chance
+    // `churn / flows`. Gaps are memoryless, so it is replaced before its next packet with chance a / (a + rate).
+    let replaced = churn / flows;
+    let opens = |flows: f64, share: f64| share * replaced / (replaced + share / flows);
+    let popularity = Popularity {
+        ranks: flows,
+        share: &|rank| zipf.share(rank),
+        flows: &|rank| rank,
+        opens: &opens,
+        bytes,
+        hosts: (flows / FLOWS_PER_HOST).ceil(),
+        servers: (flows / FLOWS_PER_SERVER).ceil(),
+    };
+    traffic(name, title, &popularity)
+}
+
+/// Flows at a time are those that begin within the router's time-out: at 10 Gbit/s 18,270 a second for 15 s. That
+/// is the least there can be, since flows also last; nothing published says how long.
+fn campus(name: &str, numbers: &[f64]) -> Traffic {
+    let gbps = numbers[0];
+    let lengths = Lengths::published();
+    let mean = lengths.packets_of_longest(1.0);
+    let flows = (gbps * 1e9 / 8.0 / campus::MEAN_FLOW_BYTES * campus::IDLE_SECONDS).ceil();
+    let title = format!(
+        "a university's border at {gbps} Gbit/s: flow lengths of AGH Kraków, June 2015 (Jurkiewicz et al. 2021), \
+         idle after 15 s"
+    );
+    let popularity = Popularity {
+        ranks: flows,
+        share: &|rank| lengths.packets_of_longest(rank / flows) / mean,
+        flows: &|rank| rank,
+        // Each flow opens once in all of its packets.
+        opens: &|of, _| of / flows / mean,
+        bytes: campus::MEAN_BYTES,
+        hosts: (flows / FLOWS_PER_HOST).ceil(),
+        servers: (flows / FLOWS_PER_SERVER).ceil(),
+    };
+    traffic(name, title, &popularity)
+}
+
+/// A key-value store: sizes of Facebook's ETC pool (Atikoglu et al., "Workload analysis of a large-scale key-value
+/// store", 2012; parameters as in `mutilate`): keys of 36 bytes, values of 186, thirty reads to a write. In
+/// memcached's text protocol over TCP and IPv4 without options, 54 bytes of headers: read 96 and 297 bytes, write
+/// 292 and 62, one frame each. A thousand clients with a connection each to one server; how busy they are goes by
+/// YCSB's constant, 0.99 (Cooper et al. 2010, which says so of keys).
+fn kv(name: &str, _numbers: &[f64]) -> Traffic {
+    let zipf = Zipf::new(1_000.0, 0.99);
+    let title = "1,000 clients of a key-value store: sizes of Facebook's ETC pool (Atikoglu et al. 2012), \
+                 30 reads to a write, Zipf's law with exponent 0.99";
+    let popularity = Popularity {
+        ranks: 1_000.0,
+        share: &|rank| zipf.share(rank),
+        flows: &|rank| rank,
+        opens: &|_, _| 0.0,
+        bytes: KV_BYTES,
+        hosts: 1_000.0,
+        servers: 1.0,
+    };
+    traffic(name, title.to_owned(), &popularity)
+}
+
+/// Traffic that changes: from 10,000 flows with exponent 0.9 to 200,000 with 1.26. A plan is made for its mean,
+/// over nine moments equally far apart; it says nothing of the change itself, and leaves the openings of growth
+/// (less than one packet in a thousand above 10 Mpps and 20 s) out.
+fn shift(name: &str, _numbers: &[f64]) -> Traffic {
+    const MOMENTS: u8 = 9;
+    let moments: Vec<(f64, Zipf)> = (0..MOMENTS)
+        .map(|moment| f64::from(moment) / f64::from(MOMENTS - 1))
+        .map(|part| {
+            let flows = 10_000.0 + part * 190_000.0;
+            (flows, Zipf::new(flows, 0.9 + part * 0.36))
+        })
+        .collect();
+    let mean =
+        |of: &dyn Fn(&(f64, Zipf)) -> f64| moments.iter().map(of).sum::<f64>() / f64::from(MOMENTS);
+    let flows = mean(&|(flows, _)| *flows);
+    let title = "the mean of traffic that grows from 10,000 to 200,000 flows, with Zipf's exponent from 0.9 to \
+                 1.26, frames of the simple Internet mix (7:4:1)";
+    let popularity = Popularity {
+        ranks: 200_000.0,
+        share: &|rank| mean(&|(flows, zipf)| zipf.share(rank.min(*flows))),
+        flows: &|rank| mean(&|(flows, _)| rank.min(*flows)),
+        opens: &|_, _| 0.0,
+        bytes: IMIX_BYTES,
+        hosts: (flows / FLOWS_PER_HOST).ceil(),
+        servers: (flows / FLOWS_PER_SERVER).ceil(),
+    };
+    traffic(name, title.to_owned(), &popularity)
+}
+
+fn traffic(name: &str, title: String, popularity: &Popularity<'_>) -> Traffic {
+    Traffic {
+        name: name.to_owned(),
+        title,
+        mean_bytes: super::class::nine_digits(popularity.bytes),
+        by_key: popularity.by_key(),
+    }
+}

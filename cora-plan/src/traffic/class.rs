@@ -1,0 +1,317 @@
+//! Flows by their rate, cut into classes that a plan can speak of, and bins that caches are reckoned with.
+//!
+//! Flows come in cells: so many of one rate, heaviest first. Then:
+//! 1. a class ends at the ranks 10, 100, 1,000 … 10,000,000, a bin at 1, 2, 4, 8 … and where a class ends; where
+//!    a cell lies across such a rank, at the nearer of its ends;
+//! 2. from the lightest up, a class becomes one with the next heavier one when their flows are alike: the rates
+//!    differ by less than a quarter, or (in a capture) by no more than chance makes them differ;
+//! 3. likewise the bins of each class.
+//!
+//! So there are at most eight classes, and about a bin for each factor of two in rank.
+
+use std::ops::Range;
+
+use super::{Bin, Class};
+use crate::graph::grouped;
+
+/// Ranks at which classes end.
+const CLASS_ENDS: [f64; 7] = [1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
+
+/// Powers of two at which bins end: up to four thousand million flows.
+const BIN_ENDS: i32 = 32;
+
+/// Rates that differ by less than this factor are alike.
+const ALIKE: f64 = 1.25;
+
+/// So many flows of one rate; as a sum, of about one rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Cell {
+    /// Flows at a time.
+    pub(super) flows: f64,
+    /// Their share of all packets.
+    pub(super) share: f64,
+    /// Share of all packets that are the first of one of these flows.
+    pub(super) opens: f64,
+    /// Their bytes, per packet of the whole traffic.
+    pub(super) bytes: f64,
+    /// Keys that were seen in a capture; 0 in a profile that was not counted.
+    pub(super) seen: f64,
+    /// Their packets in it.
+    pub(super) packets: f64,
+}
+
+impl Cell {
+    /// Packets of one flow, as a share of all.
+    fn rate(&self) -> f64 {
+        self.share / self.flows
+    }
+
+    fn sum(cells: &[Self]) -> Self {
+        cells.iter().fold(Self::default(), |sum, cell| sum.and(cell))
+    }
+
+    fn and(&self, other: &Self) -> Self {
+        Self {
+            flows: self.flows + other.flows,
+            share: self.share + other.share,
+            opens: self.opens + other.opens,
+            bytes: self.bytes + other.bytes,
+            seen: self.seen + other.seen,
+            packets: self.packets + other.packets,
+        }
+    }
+
+    /// Whether these flows and lighter ones are better taken for one kind.
+    fn is_like(&self, lighter: &Self) -> bool {
+        self.rate() < ALIKE * lighter.rate() || self.is_chance(lighter)
+    }
+
+    /// Whether the heaviest of equally heavy flows could have come out as heavy as these.
+    ///
+    /// Packets of equally heavy flows are Poisson-distributed with mean `m`, and at most
+    /// `exp(-m (h ln h - h + 1))` of the flows have `h m` packets or more (Chernoff's bound).
+    fn is_chance(&self, lighter: &Self) -> bool {
+        if self.seen == 0.0 || lighter.seen == 0.0 {
+            return false;
+        }
+        let both = self.and(lighter);
+        let mean = both.packets / both.seen;
+        let h = self.packets / self.seen / mean;
+        h <= 1.0 || mean * (h * libm::log(h) - h + 1.0) <= libm::log(both.seen / self.seen)
+    }
+}
+
+/// A class as cells: which ones, and how they are binned.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Cut {
+    /// Cells of the class.
+    pub(super) cells: Range<usize>,
+    bins: Vec<Range<usize>>,
+}
+
+/// Cuts cells, heaviest first, where they lie across the end of a class or of a bin: for flows that are no more
+/// than numbers.
+pub(super) fn divided(cells: &[Cell]) -> Vec<Cell> {
+    let ends = ends();
+    let mut divided = Vec::new();
+    let mut above = 0.0;
+    for cell in cells {
+        let (begin, end) = (above, above + cell.flows);
+        let inner = ends.iter().copied().filter(|rank| *rank > begin && *rank < end);
+        let mut from = begin;
+        for to in inner.chain([end]) {
+            divided.push(part(cell, (to - from) / cell.flows));
+            from = to;
+        }
+        above = end;
+    }
+    divided
+}
+
+/// Ranks at which something ends, in order.
+pub(super) fn ends() -> Vec<f64> {
+    let mut ends: Vec<f64> = bin_ends().chain(CLASS_ENDS).collect();
+    ends.sort_by(f64::total_cmp);
+    ends
+}
+
+fn bin_ends() -> impl Iterator<Item = f64> {
+    (0..=BIN_ENDS).map(|power| f64::powi(2.0, power))
+}
+
+fn part(cell: &Cell, part: f64) -> Cell {
+    Cell {
+        flows: cell.flows * part,
+        share: cell.share * part,
+        opens: cell.opens * part,
+        bytes: cell.bytes * part,
+        seen: cell.seen * part,
+        packets: cell.packets * part,
+    }
+}
+
+/// Cuts cells, heaviest first, into classes of bins. Without cells there are none.
+pub(super) fn cut(cells: &[Cell]) -> Vec<Cut> {
+    let mut above = 0.0;
+    let ranks: Vec<f64> = cells
+        .iter()
+        .map(|cell| {
+            above += cell.flows;
+            above
+        })
+        .collect();
+    let all = 0..cells.len();
+    // 1.
+    let classes = cut_at(&ranks, all, CLASS_ENDS.into_iter());
+    // 2.
+    let classes = joined(cells, classes);
+    // 3.
+    let binned = classes.into_iter().map(|class| {
+        let bins = joined(cells, cut_at(&ranks, class.clone(), bin_ends()));
+        Cut { cells: class, bins }
+    });
+    binned.collect()
+}
+
+/// The parts of a range of cells that end near the given ranks; `ranks` are those of the cells' ends.
+fn cut_at(
+    ranks: &[f64],
+    range: Range<usize>,
+    ends: impl Iterator<Item = f64>,
+) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let mut begin = range.start;
+    for end in ends {
+        let past = ranks.partition_point(|rank| *rank < end);
+        let before = past.checked_sub(1).map(|at| end - ranks[at]);
+        let behind = ranks.get(past).map(|rank| rank - end);
+        let at = match (before, behind) {
+            (Some(before), Some(behind)) if behind < before => past + 1,
+            (None, Some(_)) => past + 1,
+            _ => past,
+        };
+        if at > begin && at < range.end {
+            parts.push(begin..at);
+            begin = at;
+        }
+    }
+    if begin < range.end {
+        parts.push(begin..range.end);
+    }
+    parts
+}
+
+/// Makes one of neighbours that are alike, from the lightest up.
+fn joined(cells: &[Cell], parts: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    let mut joined: Vec<(Range<usize>, Cell)> = Vec::new();
+    for part in parts.into_iter().rev() {
+        let sum = Cell::sum(&cells[part.clone()]);
+        match joined.last_mut() {
+            Some((lighter, of_lighter)) if sum.is_like(of_lighter) => {
+                lighter.start = part.start;
+                *of_lighter = of_lighter.and(&sum);
+            }
+            _ => joined.push((part, sum)),
+        }
+    }
+    joined.into_iter().rev().map(|(part, _)| part).collect()
+}
+
+/// Classes with their names and numbers. Numbers have nine digits, so that the last bits of a sum don't show.
+pub(super) fn named(cells: &[Cell], cuts: &[Cut]) -> Vec<Class> {
+    let mut above = 0.0;
+    let mut classes = Vec::new();
+    for (at, cut) in cuts.iter().enumerate() {
+        let sum = Cell::sum(&cells[cut.cells.clone()]);
+        let (before, behind) = (whole(above), whole(above + sum.flows));
+        let name = match (at, at + 1 == cuts.len()) {
+            (0, true) => "all flows".to_owned(),
+            (0, false) => format!("the top {}", grouped(behind.max(1))),
+            (_, true) => "the rest".to_owned(),
+            _ => format!("the next {}", grouped((behind - before).max(1))),
+        };
+        above += sum.flows;
+        let bins = cut.bins.iter().map(|bin| {
+            let sum = Cell::sum(&cells[bin.clone()]);
+            Bin { flows: nine_digits(sum.flows), share: nine_digits(sum.share) }
+        });
+        classes.push(Class {
+            name,
+            flows: nine_digits(sum.flows),
+            share: nine_digits(sum.share),
+            opens: nine_digits((sum.opens / sum.share).min(1.0)),
+            mean_bytes: nine_digits(sum.bytes / sum.share),
+            bins: bins.collect(),
+        });
+    }
+    classes
+}
+
+/// A number of flows as a name says it. Not below zero, and far from what an integer can't hold.
+#[expect(clippy::cast_sign_loss, reason = "sums of numbers of flows")]
+fn whole(flows: f64) -> u64 {
+    flows.round() as u64
+}
+
+/// A number to nine digits.
+pub(super) fn nine_digits(number: f64) -> f64 {
+    format!("{number:.8e}").parse().unwrap_or(number)
+}
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "what has few digits is the same")]
+mod tests {
+    use super::*;
+
+    fn cells(of: &[(f64, f64)]) -> Vec<Cell> {
+        let cell = |&(flows, rate): &(f64, f64)| {
+            let share = flows * rate;
+            Cell {
+                flows,
+                share,
+                bytes: share * 64.0,
+                seen: flows,
+                packets: share,
+                ..Cell::default()
+            }
+        };
+        of.iter().map(cell).collect()
+    }
+
+    fn names(of: &[(f64, f64)]) -> Vec<String> {
+        let cells = cells(of);
+        named(&cells, &cut(&cells)).into_iter().map(|class| class.name).collect()
+    }
+
+    #[test]
+    fn classes_end_at_powers_of_ten_or_at_the_nearest_cell() {
+        let steep = [(4.0, 1e9), (7.0, 1e8), (80.0, 1e7), (300.0, 1e6), (5000.0, 1e4)];
+        let wanted = ["the top 11", "the next 80", "the next 300", "the rest"];
+        assert_eq!(names(&steep), wanted);
+        assert_eq!(names(&[]), [""; 0]);
+        assert_eq!(names(&[(3.0, 7.0)]), ["all flows"]);
+    }
+
+    #[test]
+    fn equal_flows_are_one_class_whatever_chance_made_of_them() {
+        // 30,000 flows with Poisson's numbers of packets, mean 10, by their number of packets.
+        let probability = |k: f64| libm::exp(k * libm::log(10.0) - 10.0 - libm::lgamma(k + 1.0));
+        let counted: Vec<_> = (1..=24)
+            .rev()
+            .map(|k| ((30_000.0 * probability(f64::from(k))).round(), f64::from(k)))
+            .filter(|(flows, _)| *flows > 0.0)
+            .collect();
+        assert_eq!(names(&counted), ["all flows"]);
+        // One flow that chance didn't make.
+        let mut with_one = vec![(1.0, 4000.0)];
+        with_one.extend(counted);
+        assert_eq!(names(&with_one).len(), 2);
+    }
+
+    #[test]
+    fn nothing_is_lost_and_bins_add_up_to_their_class() {
+        let uneven: Vec<_> =
+            (0..400).map(|k| (1.0 + f64::from(k * k), 1e6 / f64::from(1 + k * k * k))).collect();
+        let cells = divided(&cells(&uneven));
+        let total = Cell::sum(&cells);
+        let classes = named(&cells, &cut(&cells));
+        assert!((2..=8).contains(&classes.len()), "{}", classes.len());
+        assert!(classes.iter().map(|class| class.bins.len()).sum::<usize>() <= 64);
+        let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-7;
+        assert!(close(classes.iter().map(|class| class.flows).sum(), total.flows));
+        assert!(close(classes.iter().map(|class| class.share).sum(), total.share));
+        for class in classes {
+            assert!(close(class.bins.iter().map(|bin| bin.flows).sum(), class.flows));
+            assert!(close(class.bins.iter().map(|bin| bin.share).sum(), class.share));
+            let rates: Vec<f64> = class.bins.iter().map(|bin| bin.share / bin.flows).collect();
+            assert!(rates.is_sorted_by(|a, b| a >= b), "{rates:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_have_nine_digits() {
+        assert_eq!(nine_digits(1.0 / 3.0), 0.333_333_333);
+        assert_eq!(nine_digits(0.0), 0.0);
+        assert_eq!(nine_digits(1e6), 1e6);
+    }
+}

@@ -1,0 +1,157 @@
+//! A profile from what was counted in a capture.
+//!
+//! The rate of a flow is its number of packets: flows with equally many are never told apart, so that a class is
+//! known by the least number of packets that a flow of it has.
+#![expect(clippy::cast_precision_loss, reason = "counts of packets are far below 2^53")]
+
+use std::collections::BTreeMap;
+
+use super::Traffic;
+use super::class::{Cell, cut, named, nine_digits};
+
+/// What was counted in a capture.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// By the type of the key, then by how many packets a key had: the keys with that many.
+    pub by_key: BTreeMap<String, BTreeMap<u64, Tally>>,
+}
+
+/// Keys with equally many packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// How many different ones there were.
+    pub keys: u64,
+    /// How many of them there were at a time.
+    pub flows: f64,
+    /// How often one of them opened: its first packet, or the first after it was idle.
+    pub opens: u64,
+    /// Bytes of all their packets.
+    pub bytes: u64,
+}
+
+/// What was drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drawn {
+    /// The profile.
+    pub traffic: Traffic,
+    /// By the type of the key: which class a flow of the capture is in.
+    pub borders: BTreeMap<String, Borders>,
+}
+
+/// Which class of a drawn profile a flow is in: by its packets in the whole capture, both directions together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Borders(Vec<u64>);
+
+impl Borders {
+    /// Per class, the least number of packets that a flow of it has. They fall.
+    pub fn least(&self) -> &[u64] {
+        &self.0
+    }
+
+    /// The class of a flow with so many packets; those with fewer than any are in the last.
+    pub fn class_of(&self, packets: u64) -> usize {
+        let heavier = self.0.partition_point(|least| *least > packets);
+        heavier.min(self.0.len().saturating_sub(1))
+    }
+}
+
+impl Traffic {
+    /// Draws a profile from what was counted. A type of key that no packet had gets no classes, and no place in the
+    /// profile; nothing is drawn when there was no packet with a five-tuple.
+    pub fn draw(name: &str, title: &str, sample: &Sample) -> Option<Drawn> {
+        let flows = sample.by_key.get("FiveTuple")?;
+        let (packets, bytes) = totals(flows);
+        if packets == 0 {
+            return None;
+        }
+        let mut drawn = Drawn {
+            traffic: Self {
+                name: name.to_owned(),
+                title: title.to_owned(),
+                mean_bytes: nine_digits(bytes as f64 / packets as f64),
+                by_key: BTreeMap::new(),
+            },
+            borders: BTreeMap::new(),
+        };
+        for (key, tallies) in sample.by_key.iter().filter(|(_, tallies)| totals(tallies).0 > 0) {
+            let counted: Vec<(u64, Cell)> = cells(tallies);
+            let cells: Vec<Cell> = counted.iter().map(|(_, cell)| *cell).collect();
+            let cuts = cut(&cells);
+            let least = cuts.iter().map(|cut| counted[cut.cells.end - 1].0);
+            drawn.borders.insert(key.clone(), Borders(least.collect()));
+            drawn.traffic.by_key.insert(key.clone(), named(&cells, &cuts));
+        }
+        Some(drawn)
+    }
+}
+
+/// Packets and bytes.
+fn totals(tallies: &BTreeMap<u64, Tally>) -> (u64, u64) {
+    tallies.iter().fold((0, 0), |(packets, bytes), (each, tally)| {
+        (packets + each * tally.keys, bytes + tally.bytes)
+    })
+}
+
+/// Keys with equally many packets as a cell each, heaviest first, with that number.
+fn cells(tallies: &BTreeMap<u64, Tally>) -> Vec<(u64, Cell)> {
+    let total = totals(tallies).0 as f64;
+    let cell = |(&each, tally): (&u64, &Tally)| {
+        let packets = each as f64 * tally.keys as f64;
+        let cell = Cell {
+            flows: tally.flows,
+            share: packets / total,
+            opens: tally.opens as f64 / total,
+            bytes: tally.bytes as f64 / total,
+            seen: tally.keys as f64,
+            packets,
+        };
+        (each, cell)
+    };
+    let live = |(each, tally): &(&u64, &Tally)| **each > 0 && tally.keys > 0 && tally.flows > 0.0;
+    tallies.iter().rev().filter(live).map(cell).collect()
+}
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "what has few digits is the same")]
+mod tests {
+    use super::*;
+
+    fn sample(of: &[(u64, u64)]) -> Sample {
+        let tally = |&(each, keys): &(u64, u64)| {
+            let tally = Tally { keys, flows: keys as f64, opens: keys, bytes: each * keys * 100 };
+            (each, tally)
+        };
+        let tallies = of.iter().map(tally).collect();
+        Sample { by_key: BTreeMap::from([("FiveTuple".to_owned(), tallies)]) }
+    }
+
+    #[test]
+    fn a_flow_is_found_in_its_class() {
+        let drawn =
+            Traffic::draw("a", "b", &sample(&[(90_000, 3), (70_000, 6), (9_000, 91), (30, 5_000)]));
+        let drawn = drawn.expect("packets");
+        let borders = &drawn.borders["FiveTuple"];
+        assert_eq!(borders.least(), [70_000, 9_000, 30]);
+        let classes = [100_000, 90_000, 70_000, 69_999, 9_000, 40, 30, 1];
+        assert_eq!(classes.map(|packets| borders.class_of(packets)), [0, 0, 0, 1, 1, 2, 2, 2]);
+        let names: Vec<&str> =
+            drawn.traffic.by_key["FiveTuple"].iter().map(|class| class.name.as_str()).collect();
+        assert_eq!(names, ["the top 9", "the next 91", "the rest"]);
+    }
+
+    #[test]
+    fn shares_openings_and_lengths_are_those_of_the_packets() {
+        let drawn = Traffic::draw("a", "b", &sample(&[(1_000, 10), (10, 90)])).expect("packets");
+        let classes = &drawn.traffic.by_key["FiveTuple"];
+        assert_eq!(classes[0].share, nine_digits(10_000.0 / 10_900.0));
+        assert_eq!(classes[0].opens, 0.001);
+        assert_eq!(classes[1].opens, 0.1);
+        assert_eq!((classes[1].mean_bytes, drawn.traffic.mean_bytes), (100.0, 100.0));
+    }
+
+    #[test]
+    fn nothing_is_drawn_of_nothing() {
+        assert_eq!(Traffic::draw("a", "b", &Sample::default()), None);
+        assert_eq!(Traffic::draw("a", "b", &sample(&[])), None);
+    }
+}

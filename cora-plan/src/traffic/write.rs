@@ -1,0 +1,41 @@
+//! A traffic profile as TOML.
+
+use std::fmt::Write as _;
+
+use super::{Class, Traffic};
+
+impl Traffic {
+    /// As TOML, which [`Traffic::parse`] reads back to the same.
+    pub fn to_toml(&self) -> String {
+        let mut text = format!(
+            "name = {}\ntitle = {}\nmean-bytes = {}\n",
+            string(&self.name),
+            string(&self.title),
+            self.mean_bytes
+        );
+        for (key, classes) in &self.by_key {
+            for class in classes {
+                write_class(&mut text, key, class);
+            }
+        }
+        text
+    }
+}
+
+fn write_class(text: &mut String, key: &str, class: &Class) {
+    let Class { name, flows, share, opens, mean_bytes, bins } = class;
+    let bins: Vec<String> =
+        bins.iter().map(|bin| format!("    [{}, {}],\n", bin.flows, bin.share)).collect();
+    // Writing into a string never fails.
+    let _written = write!(
+        text,
+        "\n[[by-key.{key}]]\nname = {}\nflows = {flows}\nshare = {share}\nopens = {opens}\nmean-bytes = \
+         {mean_bytes}\nbins = [\n{}]\n",
+        string(name),
+        bins.concat()
+    );
+}
+
+fn string(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
