@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use super::latency::Latencies;
 use super::terms::{entries, is_at_nic, limits, terms};
 use super::{Allocation, Prediction, Resource, Setting, Steering};
-use crate::search::{Problem, evaluate};
+use crate::search::{Problem, Terms, evaluate};
 use crate::words::Sides;
 
 /// What the model says of `allocation` at `mpps` million packets a second.
 pub(crate) fn predict(setting: &Setting<'_>, allocation: &Allocation, mpps: f64) -> Prediction {
     let at = Point::of(setting, allocation);
     let problem = at.problem(mpps);
-    let (host_cores, used) = evaluate(&problem, &at.on, &at.shares);
+    let Terms { cost: host_cores, uses: used } = evaluate(&problem, &at.on, &at.shares);
     // Everything but what switches and flows take grows with the rate.
-    let (_, twice) = evaluate(&at.problem(2.0 * mpps), &at.on, &at.shares);
+    let twice = evaluate(&at.problem(2.0 * mpps), &at.on, &at.shares).uses;
     let rows = limits(setting);
     let mut utilisation = BTreeMap::new();
     let (mut ceiling, mut bottleneck) = (f64::INFINITY, Resource::NicCores);

@@ -6,7 +6,7 @@ use super::terms::terms;
 use super::*;
 use crate::demand::estimate;
 use crate::sample;
-use crate::search::evaluate;
+use crate::search::{Terms, evaluate};
 
 fn allocation(sides: Sides, shares: &[f64], session: Place) -> Allocation {
     let pool = if sides == Sides::NicOnly { Place::Nic } else { Place::Host };
@@ -130,12 +130,12 @@ fn problem_and_prediction_agree() {
         let handled = predict::handled(setting, Sides::Split, &on, &split.shares);
         let latencies = Latencies::at(setting, &handled);
         let problem = terms(setting, 2.0, &latencies, Sides::Split, &|_| None);
-        let (cost, uses) = evaluate(&problem, &on, &split.shares);
+        let Terms { cost, uses } = evaluate(&problem, &on, &split.shares);
         let predicted = predict(setting, &split, 2.0);
         assert!((cost - predicted.host_cores).abs() < 1e-12);
         assert!((uses[0] - predicted.nic_cores).abs() < 1e-12);
         let crowded = terms(setting, 2.0, &Latencies::crowded(setting), Sides::Split, &|_| None);
-        let (worst, more) = evaluate(&crowded, &on, &split.shares);
+        let Terms { cost: worst, uses: more } = evaluate(&crowded, &on, &split.shares);
         assert!(worst >= cost && more[0] >= uses[0], "a crowded working set costs no less");
     });
 }

@@ -65,7 +65,9 @@ pub(super) fn optimise(
         let solution = match solve(&problem, Effort::default()) {
             Ok(solution) => solution,
             Err(infeasible) => {
-                short = limits(setting)[infeasible.resource].resource;
+                if let Some(shortage) = infeasible.shortages.first() {
+                    short = limits(setting)[shortage.resource].resource;
+                }
                 if best.is_some() || !seen.is_empty() {
                     break;
                 }

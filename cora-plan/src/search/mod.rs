@@ -14,11 +14,16 @@
 //!           + Σ_c x(c)·Σ_{j in carries(c)} on(j)·carried[k]                          ≤ limit[k]
 //! ```
 
-mod evaluate;
+mod branch;
+mod flow;
+mod form;
+mod priced;
+mod relaxed;
+mod shares;
+mod simplex;
+mod solve;
 
-pub use evaluate::evaluate;
-mod standin;
-pub use standin::*;
+pub use solve::{Infeasible, Shortage, evaluate, solve};
 
 /// Something to optimise.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,4 +109,22 @@ pub struct Proof {
     pub bound: f64,
     /// Nodes of the search.
     pub nodes: u64,
+}
+
+/// How long to search, in units that are the same on every machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Effort {
+    /// Most nodes to bound.
+    pub nodes: u64,
+    /// Most steps of work: arcs and cells looked at. A few hundred million of them take a second.
+    pub steps: u64,
+    /// Part of the cost by which the result may be above the bound: 0 asks for the optimum.
+    pub gap: f64,
+}
+
+impl Default for Effort {
+    /// The optimum, or what a second or so of work finds.
+    fn default() -> Self {
+        Self { nodes: 1_000_000, steps: 400_000_000, gap: 0.0 }
+    }
 }

@@ -1,0 +1,300 @@
+//! Branch and bound over switches.
+//!
+//! 1. **Start.** Host alone, everything on, and what is fixed are tried; the best is improved by flipping and
+//!    exchanging switches ([`Search::improve`]).
+//! 2. **Root.** [`Relaxed`] gives a bound, and choices on its way; each is tried as it is, which is where most good
+//!    allocations come from.
+//! 3. **Pop** the open node with the lowest bound. All that is still open costs at least as much: that is the bound
+//!    of the whole, and where it meets the best that was found, the search is over.
+//! 4. **Branch** on the switch whose decision is expected to lift both children most: by the experience with it so
+//!    far, or by its price (pseudo-costs; Bénichou et al., *Experiments in mixed-integer linear programming*, 1971).
+//! 5. **Settle** each child: switches that no way can gain by any more are off; where none is open, the shares are
+//!    a linear program, and the node is done. Otherwise it is bounded, and switches whose other value could not
+//!    be below the best are fixed (reduced costs).
+//! 6. **Keep** it if its bound is below the best, by more than the proof may be off.
+//!
+//! Work is counted, never timed. Nodes with equal bounds are taken by depth and age.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, BinaryHeap};
+
+use super::Effort;
+use super::form::{Form, members};
+use super::priced::Decided;
+use super::relaxed::{Climb, Relaxed};
+use super::shares::{self, Filled};
+
+/// Prices to try at the root, and at any other node.
+const TRIES: (usize, usize) = (80, 10);
+/// Part of the best cost by which a proof may be off; half of what is promised.
+const EXACT: f64 = 5e-10;
+/// The same for costs around nothing, where costs are scaled to 1.
+const TINY: f64 = 1e-13;
+
+/// The best so far.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Best {
+    /// What is on.
+    pub(super) on: u128,
+    /// Its shares.
+    pub(super) filled: Filled,
+}
+
+/// A node that is still open.
+struct Node {
+    bound: f64,
+    depth: u32,
+    serial: u64,
+    decided: Decided,
+    prices: Vec<f64>,
+    /// Which switch to decide next, and which part of it is on.
+    branch: (usize, f64),
+}
+
+impl Ord for Node {
+    /// The greatest is taken first: the lowest bound, the deepest, the oldest.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let bound = other.bound.total_cmp(&self.bound);
+        bound.then(self.depth.cmp(&other.depth)).then(other.serial.cmp(&self.serial))
+    }
+}
+
+impl PartialOrd for Node {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Node {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Node {}
+
+/// How much bounds rose when a switch was decided, per part that it was off by.
+#[derive(Clone, Copy, Default)]
+struct Experience {
+    rise: f64,
+    count: u32,
+}
+
+/// A search under way.
+pub(super) struct Search<'a> {
+    form: &'a Form,
+    effort: Effort,
+    /// A cost that is good enough.
+    enough: f64,
+    /// The best that is allowed.
+    pub(super) best: Option<Best>,
+    /// No allocation costs less.
+    pub(super) bound: f64,
+    /// Nodes bounded.
+    pub(super) nodes: u64,
+    /// Work done on shares.
+    filling: u64,
+    relaxed: Relaxed,
+    tried: BTreeSet<u128>,
+    open: BinaryHeap<Node>,
+    serial: u64,
+    /// Per switch: when it was turned off, and on.
+    experience: Vec<[Experience; 2]>,
+}
+
+impl<'a> Search<'a> {
+    /// A search that ends at a cost of `enough`, or with a proof, or when the effort is spent.
+    pub(super) fn new(form: &'a Form, effort: Effort, enough: f64) -> Self {
+        Self {
+            form,
+            effort,
+            enough,
+            best: None,
+            bound: f64::NEG_INFINITY,
+            nodes: 0,
+            filling: 0,
+            relaxed: Relaxed::default(),
+            tried: BTreeSet::new(),
+            open: BinaryHeap::new(),
+            serial: 0,
+            experience: vec![[Experience::default(); 2]; form.switches],
+        }
+    }
+
+    /// Work done so far.
+    pub(super) fn steps(&self) -> u64 {
+        self.filling + self.relaxed.steps()
+    }
+
+    /// Whether the best is proven, or there is proven to be none.
+    pub(super) fn is_proven(&self) -> bool {
+        self.bound >= self.cutoff_for(EXACT)
+    }
+
+    /// Searches, from sets of switches that may be good.
+    pub(super) fn run(&mut self, starts: &[u128]) {
+        // 1. Start.
+        let all = if self.form.switches == 128 { u128::MAX } else { (1 << self.form.switches) - 1 };
+        for on in starts.iter().copied().chain([0, all]) {
+            self.attempt(on);
+        }
+        self.improve(true);
+        // 2. Root.
+        let root = Decided { on: self.form.on, off: self.form.off };
+        let mut prices = vec![0.0; self.form.width];
+        prices[0] = 1.0;
+        if let Some(node) = self.bounded(root, &prices, 0) {
+            self.open.push(node);
+        }
+        self.improve(true);
+        // 3. Pop.
+        while let Some(node) = self.open.pop() {
+            self.bound = self.bound.max(node.bound);
+            let spent = self.nodes >= self.effort.nodes || self.steps() >= self.effort.steps;
+            if spent || node.bound >= self.cutoff() || self.is_enough() {
+                return;
+            }
+            self.branch(&node);
+        }
+        self.bound = self.cutoff();
+    }
+
+    fn is_enough(&self) -> bool {
+        self.best.as_ref().is_some_and(|best| best.filled.cost <= self.enough)
+    }
+
+    /// A bound of this much ends a node.
+    fn cutoff(&self) -> f64 {
+        self.cutoff_for(self.effort.gap.max(EXACT))
+    }
+
+    fn cutoff_for(&self, gap: f64) -> f64 {
+        self.best.as_ref().map_or(f64::INFINITY, |best| {
+            best.filled.cost - (gap * best.filled.cost.abs()).max(TINY)
+        })
+    }
+
+    /// 4. Both children of a node.
+    fn branch(&mut self, node: &Node) {
+        let (switch, part) = node.branch;
+        for (side, distance) in [(1, 1.0 - part), (0, part)] {
+            let mut decided = node.decided;
+            if side == 1 {
+                decided.on |= 1 << switch;
+            } else {
+                decided.off |= 1 << switch;
+            }
+            let Some(child) = self.bounded(decided, &node.prices, node.depth + 1) else { continue };
+            let experience = &mut self.experience[switch][side];
+            experience.rise += (child.bound - node.bound).max(0.0) / distance.max(0.05);
+            experience.count += 1;
+            self.open.push(child);
+        }
+    }
+
+    /// 5. Settles and bounds a node; nothing if it holds nothing better than the best.
+    fn bounded(&mut self, mut decided: Decided, prices: &[f64], depth: u32) -> Option<Node> {
+        self.nodes += 1;
+        let mut prices = prices.to_vec();
+        loop {
+            let open = self.form.open(decided.on, decided.off);
+            if open == 0 {
+                self.attempt(decided.on);
+                return None;
+            }
+            let tries = if depth == 0 { TRIES.0 } else { TRIES.1 };
+            let climb = Climb { cutoff: self.cutoff(), tries, thorough: depth == 0 };
+            self.relaxed.climb(self.form, decided, &prices, climb);
+            let choices = std::mem::take(&mut self.relaxed.choices);
+            for choice in choices.iter().rev().take(if depth == 0 { 80 } else { 3 }) {
+                self.attempt(*choice);
+            }
+            self.relaxed.choices = choices;
+            // 6. Keep.
+            if self.relaxed.bound >= self.cutoff() {
+                return None;
+            }
+            prices.clone_from(&self.relaxed.prices);
+            let shut = self.relaxed.shut;
+            decided.on |= shut.on & open;
+            decided.off |= shut.off & open;
+            if (shut.on | shut.off) & open == 0 {
+                let branch = self.choose(open);
+                self.serial += 1;
+                let (bound, serial) = (self.relaxed.bound, self.serial);
+                return Some(Node { bound, depth, serial, decided, prices, branch });
+            }
+        }
+    }
+
+    /// The switch to decide next, of the open ones.
+    fn choose(&self, open: u128) -> (usize, f64) {
+        let mut chosen = (open.trailing_zeros() as usize, 0.5);
+        let mut highest = f64::NEG_INFINITY;
+        for switch in members(open) {
+            let part = self.relaxed.parts[switch].clamp(0.0, 1.0);
+            let expected = |side: usize, distance: f64| {
+                let it = self.experience[switch][side];
+                let rise = if it.count > 0 {
+                    it.rise / f64::from(it.count)
+                } else {
+                    self.relaxed.switch_price[switch]
+                };
+                (rise * distance).max(1e-9)
+            };
+            // A switch that is wholly on or off in the relaxation may still be wrongly paid for.
+            let score = expected(1, (1.0 - part).max(1e-6)) * expected(0, part.max(1e-6));
+            if score > highest {
+                highest = score;
+                chosen = (switch, part);
+            }
+        }
+        chosen
+    }
+
+    /// Tries a set of switches, once; whether it is the best now.
+    fn attempt(&mut self, on: u128) -> bool {
+        let on = (on | self.form.on) & !self.form.off;
+        if !self.tried.insert(on) {
+            return false;
+        }
+        let filled = shares::best(self.form, on);
+        self.filling += filled.steps;
+        let better = filled.fits()
+            && self.best.as_ref().is_none_or(|best| {
+                let equal = (filled.cost - best.filled.cost).abs() <= TINY;
+                let more = on.count_ones().cmp(&best.on.count_ones()).then(best.on.cmp(&on));
+                if equal { more.is_gt() } else { filled.cost < best.filled.cost }
+            });
+        if better {
+            self.best = Some(Best { on, filled });
+        }
+        better
+    }
+
+    /// Flips single switches of the best while that helps; if `pairs`, exchanges two as well.
+    fn improve(&mut self, pairs: bool) {
+        let free: Vec<usize> = members(self.form.open(self.form.on, self.form.off)).collect();
+        let Some(best) = &self.best else { return };
+        let mut on = best.on;
+        'again: loop {
+            for switch in &free {
+                if self.attempt(on ^ (1 << switch)) {
+                    on = self.best.as_ref().map_or(on, |best| best.on);
+                    continue 'again;
+                }
+            }
+            if pairs {
+                for one in free.iter().filter(|switch| on & 1 << **switch != 0) {
+                    for other in free.iter().filter(|switch| on & 1 << **switch == 0) {
+                        if self.attempt(on ^ (1 << one) ^ (1 << other)) {
+                            on = self.best.as_ref().map_or(on, |best| best.on);
+                            continue 'again;
+                        }
+                    }
+                }
+            }
+            return;
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! The bound at given prices: what the cheapest choice costs when nothing is limited, but resources are paid for.
+//!
+//! 1. With a price per row, a line is one number. A class that is owned pays for itself, for what it carries, and
+//!    gains by each way whose needs are all on. A switch that is on is paid for once.
+//! 2. What is decided is exact. For what is not, two things are relaxed: a class pays for carrying only if a way of
+//!    its own gains by that switch, and a way that would lose by running at the NIC is punted. Both only lower
+//!    the cost, so what comes out is a lower bound.
+//! 3. What remains is a closure: to take a way's gain, take its class, its switches, and what the class carries for
+//!    them. The cheapest closure is a smallest cut (Picard, *Maximal closure of a graph and applications to
+//!    combinatorial problems*, 1976).
+//! 4. What the cut leaves over bounds every decision: turning a switch on costs at least what is left of its arc to
+//!    the sink; turning it off at least what is left of the gains of all ways that need it.
+//!
+//! The bound less what all limits are worth at these prices is a lower bound for the limited problem, too
+//! (Lagrange); [`relaxed`](super::relaxed) looks for the prices at which it is highest.
+
+use super::flow::{DRY, Network, SINK, SOURCE};
+use super::form::{Form, add, members};
+
+/// What is decided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Decided {
+    /// Switches that are on.
+    pub(super) on: u128,
+    /// Switches that are off.
+    pub(super) off: u128,
+}
+
+/// A way that could gain.
+struct Candidate {
+    route: usize,
+    /// Gain, and the arc that it flows through, if anything stands in its way.
+    gain: f64,
+    arc: Option<usize>,
+}
+
+/// The bound at some prices, with room to compute it in.
+#[derive(Default)]
+pub(super) struct Priced {
+    /// No allocation within the decisions costs less.
+    pub(super) bound: f64,
+    /// What is on in the relaxed choice.
+    pub(super) on: u128,
+    /// Line of the relaxed choice: its cost, and what it takes.
+    pub(super) line: Vec<f64>,
+    /// Per switch, by how much the bound rises at least if it is on.
+    pub(super) rise_on: Vec<f64>,
+    /// Per switch, by how much the bound rises at least if it is off.
+    pub(super) rise_off: Vec<f64>,
+    /// Per switch: its price.
+    pub(super) switch_price: Vec<f64>,
+    network: Network,
+    class_price: Vec<f64>,
+    candidates: Vec<Candidate>,
+    /// Switches that are paid for, and their arcs to the sink.
+    switch_arc: Vec<(usize, usize)>,
+    /// Per class: needs of the ways that it takes.
+    wanted: Vec<u128>,
+    work: u64,
+}
+
+fn dot(prices: &[f64], line: &[f64]) -> f64 {
+    prices.iter().zip(line).map(|(price, term)| price * term).sum()
+}
+
+impl Priced {
+    /// Work done so far.
+    pub(super) fn steps(&self) -> u64 {
+        self.work + self.network.steps
+    }
+
+    /// Computes the bound at `prices`: of the cost (1, or 0), and of each row.
+    pub(super) fn compute(&mut self, form: &Form, decided: Decided, prices: &[f64]) {
+        let lines = form.switches + form.classes.len() + form.routes.len() + form.carries.len();
+        self.work += (lines * form.width) as u64;
+        // 1. Lines become numbers.
+        self.price(form, decided, prices);
+        self.gather(form, decided, prices);
+        // 3. The closure.
+        self.connect(form, decided, prices);
+        let flow = self.network.fill();
+        let mut bound = dot(prices, &form.base) - dot(&prices[1..], &form.limits) + flow;
+        bound += members(decided.on).map(|switch| self.switch_price[switch]).sum::<f64>();
+        for (class, price) in form.classes.iter().zip(&self.class_price) {
+            bound += if class.forced { *price } else { price.min(0.0) };
+        }
+        bound -= self.candidates.iter().map(|candidate| candidate.gain).sum::<f64>();
+        self.bound = bound;
+        // 4. What is left over.
+        self.rises(form);
+        self.choose(form, decided);
+    }
+
+    /// Prices of switches, and of classes with all that is decided.
+    fn price(&mut self, form: &Form, decided: Decided, prices: &[f64]) {
+        self.switch_price.clear();
+        self.switch_price
+            .extend((0..form.switches).map(|switch| dot(prices, form.switch_line(switch))));
+        self.class_price.clear();
+        self.class_price
+            .extend((0..form.classes.len()).map(|class| dot(prices, form.class_line(class))));
+        for (index, carry) in form.carries.iter().enumerate() {
+            if decided.on & 1 << carry.switch != 0 {
+                self.class_price[carry.class] += dot(prices, form.carried_line(index));
+            }
+        }
+        for (index, route) in form.routes.iter().enumerate() {
+            if route.needs & !decided.on == 0 {
+                self.class_price[route.class] += dot(prices, form.gain(index));
+            }
+        }
+    }
+
+    /// The ways that could gain, of classes that could be worth owning.
+    fn gather(&mut self, form: &Form, decided: Decided, prices: &[f64]) {
+        self.candidates.clear();
+        let mut start = 0;
+        let mut sum = 0.0;
+        for (index, route) in form.routes.iter().enumerate() {
+            if route.needs & decided.off == 0 && route.needs & !decided.on != 0 {
+                let gain = -dot(prices, form.gain(index));
+                if gain > DRY {
+                    self.candidates.push(Candidate { route: index, gain, arc: None });
+                    sum += gain;
+                }
+            }
+            let last = form.routes.get(index + 1).is_none_or(|next| next.class != route.class);
+            if last {
+                // 2. A class that could not even pay for itself is not owned.
+                let owned = form.classes[route.class].forced;
+                if !owned && sum <= self.class_price[route.class] {
+                    self.candidates.truncate(start);
+                }
+                (start, sum) = (self.candidates.len(), 0.0);
+            }
+        }
+    }
+
+    /// Arcs from gains to what they need, and from there to what that costs.
+    fn connect(&mut self, form: &Form, decided: Decided, prices: &[f64]) {
+        let class_node = 2;
+        let switch_node = class_node + form.classes.len();
+        let carry_node = switch_node + form.switches;
+        let mut node = carry_node + form.carries.len();
+        let nodes = node + self.candidates.len();
+        self.network.clear(nodes);
+        self.rise_on.clear();
+        self.rise_on.extend_from_slice(&self.switch_price);
+        self.wanted.clear();
+        self.wanted.resize(form.classes.len(), 0);
+        let mut switches_seen = 0_u128;
+        for candidate in &mut self.candidates {
+            let route = form.routes[candidate.route];
+            let mut stands = false;
+            if !form.classes[route.class].forced && self.class_price[route.class] > DRY {
+                stands = true;
+                self.network.arc(node, class_node + route.class, f64::INFINITY);
+            }
+            for switch in members(route.needs & !decided.on) {
+                let dear = self.switch_price[switch] > DRY;
+                if dear {
+                    switches_seen |= 1 << switch;
+                }
+                let carry = form.carry_of[route.class * form.switches + switch];
+                let carry = carry.map(|carry| carry as usize);
+                let carried = carry.map_or(0.0, |carry| dot(prices, form.carried_line(carry)));
+                if carried > DRY {
+                    stands = true;
+                    let carry = carry_node + carry.unwrap_or_default();
+                    self.network.arc(node, carry, f64::INFINITY);
+                    if self.wanted[route.class] & 1 << switch == 0 {
+                        self.wanted[route.class] |= 1 << switch;
+                        self.network.arc(carry, SINK, carried);
+                        if dear {
+                            self.network.arc(carry, switch_node + switch, f64::INFINITY);
+                        }
+                    }
+                } else if dear {
+                    stands = true;
+                    self.network.arc(node, switch_node + switch, f64::INFINITY);
+                }
+            }
+            candidate.arc = stands.then(|| self.network.arc(SOURCE, node, candidate.gain));
+            node += 1;
+        }
+        for (class, price) in self.class_price.iter().enumerate() {
+            if !form.classes[class].forced && *price > DRY {
+                self.network.arc(class_node + class, SINK, *price);
+            }
+        }
+        self.rise_off.clear();
+        self.rise_off.resize(form.switches, 0.0);
+        self.switch_arc.clear();
+        for switch in members(switches_seen) {
+            let arc = self.network.arc(switch_node + switch, SINK, self.switch_price[switch]);
+            self.switch_arc.push((switch, arc));
+        }
+    }
+
+    fn rises(&mut self, form: &Form) {
+        for (switch, arc) in &self.switch_arc {
+            self.rise_on[*switch] = self.network.left(*arc);
+        }
+        for candidate in &self.candidates {
+            let left = candidate.arc.map_or(candidate.gain, |arc| self.network.left(arc));
+            for switch in members(form.routes[candidate.route].needs) {
+                self.rise_off[switch] += left;
+            }
+        }
+    }
+
+    /// The line of the cheapest closure.
+    fn choose(&mut self, form: &Form, decided: Decided) {
+        self.line.clear();
+        self.line.extend_from_slice(&form.base);
+        self.wanted.fill(0);
+        let mut taken = vec![false; form.classes.len()];
+        let first = 2 + form.classes.len() + form.switches + form.carries.len();
+        for (at, candidate) in self.candidates.iter().enumerate() {
+            if candidate.arc.is_none() || self.network.reached(first + at) {
+                let route = form.routes[candidate.route];
+                taken[route.class] = true;
+                self.wanted[route.class] |= route.needs & !decided.on;
+                add(&mut self.line, 1.0, form.gain(candidate.route));
+            }
+        }
+        for (index, class) in form.classes.iter().enumerate() {
+            taken[index] |= class.forced || self.class_price[index] <= 0.0;
+            if taken[index] {
+                add(&mut self.line, 1.0, form.class_line(index));
+            }
+        }
+        for (index, route) in form.routes.iter().enumerate() {
+            if taken[route.class] && route.needs & !decided.on == 0 {
+                add(&mut self.line, 1.0, form.gain(index));
+            }
+        }
+        for (index, carry) in form.carries.iter().enumerate() {
+            let paid = (decided.on | self.wanted[carry.class]) & 1 << carry.switch != 0;
+            if taken[carry.class] && paid {
+                add(&mut self.line, 1.0, form.carried_line(index));
+            }
+        }
+        self.on = decided.on | self.wanted.iter().fold(0, |set, wanted| set | wanted);
+        for switch in members(self.on) {
+            add(&mut self.line, 1.0, form.switch_line(switch));
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The search from outside: a problem in, a solution with its proof out.
+//!
+//! 1. The problem is made ready ([`Form`]).
+//! 2. An allocation that every limit allows is looked for. Where the start finds none, the same search runs on
+//!    another question: by how much must limits grow? It ends with an allowed allocation, or proves that
+//!    there is none and says what is nearest.
+//! 3. Branch and bound ([`Search`]).
+//! 4. Ties: of what costs the same, as much as can be added to the NIC is on, tried from the lowest index; then
+//!    shares are as large as can be.
+//! 5. Shares within a billionth of a multiple of 1/1024 become it, if every limit allows.
+
+use super::branch::{Best, Search};
+use super::form::{Form, add, members};
+use super::shares;
+use super::simplex::TOLERANCE;
+use super::{Effort, Problem, Proof, Share, Solution, Terms};
+
+/// Shares near a multiple of one part in so many become it.
+const GRID: f64 = 1024.0;
+
+/// No allocation keeps within every limit; or none was found, and none is likely.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Infeasible {
+    /// Resources that lack, at the allocation that lacks least: in the order of the problem. Never empty.
+    pub shortages: Vec<Shortage>,
+    /// By which part every limit would have to grow, at least, for an allocation to be allowed.
+    pub grow: f64,
+    /// What lacks least: what is on.
+    pub on: Vec<bool>,
+    /// What lacks least: shares.
+    pub shares: Vec<f64>,
+    /// Whether it is proven that no allocation is allowed. Otherwise the effort ended first.
+    pub proven: bool,
+    /// Nodes of the search.
+    pub nodes: u64,
+}
+
+/// A resource that there is too little of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shortage {
+    /// Its index.
+    pub resource: usize,
+    /// How much there is.
+    pub limit: f64,
+    /// How much the allocation that lacks least takes.
+    pub takes: f64,
+}
+
+impl std::fmt::Display for Infeasible {
+    fn fmt(&self, text: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let sure = if self.proven { "no allocation is" } else { "no allocation was found to be" };
+        write!(text, "{sure} within every limit; the nearest takes")?;
+        for (at, lack) in self.shortages.iter().enumerate() {
+            let between = if at == 0 { " " } else { ", " };
+            let Shortage { resource, limit, takes } = lack;
+            write!(text, "{between}{takes} of resource {resource}, of which there is {limit}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Infeasible {}
+
+/// What an allocation costs, and what it takes of each resource.
+///
+/// # Panics
+/// If `on` or `shares` is not as long as the problem has switches or classes.
+pub fn evaluate(problem: &Problem, on: &[bool], shares: &[f64]) -> Terms {
+    assert_eq!(on.len(), problem.switches.len(), "one word per switch");
+    assert_eq!(shares.len(), problem.classes.len(), "one share per class");
+    let mut cost = 0.0;
+    let mut uses = vec![0.0; problem.limits.len()];
+    for (switch, _) in problem.switches.iter().zip(on).filter(|(_, on)| **on) {
+        add(&mut uses, 1.0, &switch.uses);
+    }
+    let is_on = |needs: u128| members(needs).all(|switch| on[switch]);
+    for (class, share) in problem.classes.iter().zip(shares) {
+        let mut charge = |factor: f64, terms: &Terms| {
+            cost += factor * terms.cost;
+            add(&mut uses, factor, &terms.uses);
+        };
+        charge(1.0 - share, &class.away);
+        for route in &class.routes {
+            charge(*share, if is_on(route.needs) { &route.local } else { &route.punted });
+        }
+        for (_, carried) in class.carries.iter().filter(|(switch, _)| on[*switch]) {
+            add(&mut uses, *share, carried);
+        }
+    }
+    Terms { cost, uses }
+}
+
+/// The allocation that costs least, within every limit.
+///
+/// A limit counts as kept up to a billionth of it. The result is a function of its arguments, to the byte, on every
+/// machine.
+///
+/// # Errors
+/// That no allocation is within every limit, with the one that lacks least.
+///
+/// # Panics
+/// If the problem is not one: lengths that differ, numbers that are negative or not finite, more than 128 switches.
+pub fn solve(problem: &Problem, effort: Effort) -> Result<Solution, Infeasible> {
+    // 1. Made ready.
+    let form = Form::new(problem);
+    // 2. Something that is allowed.
+    let starts = match start(problem, &form, effort)? {
+        Some(on) => vec![on],
+        None => vec![],
+    };
+    // 3. Branch and bound.
+    let mut search = Search::new(&form, effort, f64::NEG_INFINITY);
+    search.run(&starts);
+    let (bound, nodes, proven) = (search.bound, search.nodes, search.is_proven());
+    let best = search.best.expect("the start is allowed, and was tried");
+    // 4. Ties.
+    let best = settle_ties(&form, best);
+    // 5. The grid.
+    let on: Vec<bool> = (0..form.switches).map(|switch| best.on & 1 << switch != 0).collect();
+    let shares = snap(problem, &on, shares_of(problem, &form, &best.filled.parts));
+    let cost = evaluate(problem, &on, &shares).cost;
+    let bound = (bound * form.scale).clamp(0.0, cost);
+    Ok(Solution { on, shares, cost, proof: Proof { optimal: proven, bound, nodes } })
+}
+
+/// A set of switches that is allowed, if one had to be looked for.
+fn start(problem: &Problem, form: &Form, effort: Effort) -> Result<Option<u128>, Infeasible> {
+    let least = shares::best(form, form.on);
+    if least.fits() {
+        return Ok(Some(form.on));
+    }
+    let relieved = form.relieved(least.lacks * 1.5);
+    let mut search = Search::new(&relieved, effort, TOLERANCE);
+    search.run(&[]);
+    let found = search.best.as_ref().map_or(form.on, |best| best.on);
+    let filled = shares::best(form, found);
+    if filled.fits() {
+        return Ok(Some(found));
+    }
+    let on: Vec<bool> = (0..form.switches).map(|switch| found & 1 << switch != 0).collect();
+    let shares = shares_of(problem, form, &filled.parts);
+    let takes = evaluate(problem, &on, &shares).uses;
+    let over = |at: &usize| takes[*at] > problem.limits[*at] * (1.0 + TOLERANCE);
+    let shortages = (0..takes.len()).filter(over);
+    let shortages = shortages.map(|resource| Shortage {
+        resource,
+        limit: problem.limits[resource],
+        takes: takes[resource],
+    });
+    Err(Infeasible {
+        shortages: shortages.collect(),
+        grow: filled.lacks,
+        on,
+        shares,
+        proven: search.bound > TOLERANCE,
+        nodes: search.nodes,
+    })
+}
+
+/// Of what costs the same, what has more on, and larger shares.
+fn settle_ties(form: &Form, mut best: Best) -> Best {
+    let same = 1e-12 * best.filled.cost.abs().max(1e-3);
+    for switch in 0..form.switches {
+        let on = best.on | 1 << switch;
+        if on == best.on || form.off & 1 << switch != 0 {
+            continue;
+        }
+        let filled = shares::best(form, on);
+        if filled.fits() && filled.cost <= best.filled.cost + same {
+            best = Best { on, filled };
+        }
+    }
+    best.filled = shares::largest(form, best.on);
+    best
+}
+
+fn shares_of(problem: &Problem, form: &Form, parts: &[f64]) -> Vec<f64> {
+    let classes = problem.classes.iter().zip(&form.classes).zip(parts);
+    let share =
+        |((class, ready), part): ((&super::ClassTerms, &super::form::Class), &f64)| match class
+            .share
+        {
+            Share::Exactly(share) => share,
+            Share::UpTo(_) => ready.most * part,
+        };
+    classes.map(share).collect()
+}
+
+/// Shares on the grid, where they were beside it by rounding alone.
+fn snap(problem: &Problem, on: &[bool], shares: Vec<f64>) -> Vec<f64> {
+    let near = |share: f64| {
+        let grid = (share * GRID).round() / GRID;
+        if (grid - share).abs() <= 1e-9 { grid } else { share }
+    };
+    let free = |at: usize| matches!(problem.classes[at].share, Share::UpTo(most) if near(shares[at]) <= most);
+    let snapped: Vec<f64> =
+        (0..shares.len()).map(|at| if free(at) { near(shares[at]) } else { shares[at] }).collect();
+    let before = evaluate(problem, on, &shares);
+    let after = evaluate(problem, on, &snapped);
+    let kept = after.uses.iter().zip(&before.uses).zip(&problem.limits);
+    let kept = kept
+        .into_iter()
+        .all(|((after, before), limit)| *after <= before.max(*limit * (1.0 + TOLERANCE)));
+    if kept && after.cost <= before.cost * (1.0 + 1e-10) { snapped } else { shares }
+}
