@@ -29,6 +29,10 @@
 //!
 //! Everything is ordered: the same graph and statement give the same bytes.
 #![forbid(unsafe_code)]
+#![allow(
+    clippy::cast_precision_loss,
+    reason = "counts of flows, packets and bytes are far below 2^53"
+)]
 
 pub mod decide;
 pub mod demand;

@@ -175,6 +175,7 @@ impl Statement {
     }
 
     /// What is stated about places, sides and share, without the target: to be held against a program.
+    #[must_use]
     pub fn pins(&self) -> Self {
         let split = !self.places.is_empty() && self.target.as_ref().is_some_and(|t| t.any_sides);
         let sides = if split { Sides::Split } else { self.sides };
@@ -228,13 +229,11 @@ impl Statement {
         if let Some(name) = plan.get("traffic").and_then(|entry| reader.string(entry)) {
             name.clone_into(&mut self.target.get_or_insert_default().traffic);
         }
-        let asks: [(&str, fn(f64) -> Ask); 2] =
-            [("host-cores", Ask::HostCores), ("mpps", Ask::Rate)];
-        for (key, ask) in asks {
+        for key in ["host-cores", "mpps"] {
             let Some(entry) = plan.get(key) else { continue };
-            if let Some(number) = reader.number(entry, Range::POSITIVE) {
-                self.target.get_or_insert_default().ask = ask(number);
-            }
+            let Some(number) = reader.number(entry, Range::POSITIVE) else { continue };
+            let ask = if key == "mpps" { Ask::Rate(number) } else { Ask::HostCores(number) };
+            self.target.get_or_insert_default().ask = ask;
         }
         if let (Some(cores), Some(_)) = (plan.get("host-cores"), plan.get("mpps")) {
             reader.refuse(cores.line, StatementError::TwoAsks { line: cores.line });

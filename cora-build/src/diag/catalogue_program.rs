@@ -137,7 +137,7 @@ catalogue! {
     }
     PLAN_NOT_FOUND = 122 {
         title: "no plan of that name, and no file",
-        cause: "`CORA_PLAN` (or `--plan`) is `host-only`, `nic-only`, `split`, or the path of a TOML file.",
+        cause: "`CORA_PLAN` (or `--plan`) is `best`, `host-only`, `nic-only`, `split`, or the path of a TOML file.",
         cure: "Correct the name, or give the path from the package's directory.",
         example: "CORA_PLAN=hostonly cargo build",
     }
@@ -152,5 +152,23 @@ catalogue! {
         cause: "The same source is compiled for the NIC, without `std`; the compiler says what is wrong above.",
         cure: "Mend that; what only the host can do, put under `#[cfg(not(target_os = \"none\"))]`.",
         example: "fn helper() { std::fs::remove_file(\"a\"); }",
+    }
+    PROFILE_REFUSED = 126 {
+        title: "a NIC or traffic profile that is not there, or says something wrong",
+        cause: "A plan for another NIC than the one that was meant would be worse than none, so nothing in a profile is passed over.",
+        cure: "Correct the name or the line; `nics/README.md` and `docs/traffic.md` say what profiles hold.",
+        example: "[plan]\nnic = \"bluefeld2\"",
+    }
+    OUT_OF_REACH = 127 {
+        title: "no plan does what is asked",
+        cause: "Under the NIC profile, something runs out at that rate whatever the plan.",
+        cure: "Ask for the rate that the message names, or less.",
+        example: "[plan]\nmpps = 10_000",
+    }
+    MEASUREMENT_OLD = 128 {
+        title: "a measurement that is left aside (warning)",
+        cause: "`cora.measured.json` tells ways through a program that is not this one any more.",
+        cure: "Run `cargo cora measure` again, or remove the file: the plan is then made from estimates.",
+        example: "cora.measured.json: { \"schema\": 1, \"graph\": \"0000000000000000\", … }",
     }
 }

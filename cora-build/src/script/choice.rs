@@ -1,14 +1,18 @@
 //! Which plan is wanted, and what speaks against it.
 //!
 //! `CORA_PLAN` says it: the name of a plan, or the path of a file like `cora.toml`. Otherwise
-//! `cora.toml` beside the package's manifest does; without one, the plan is a plain split.
+//! `cora.toml` beside the package's manifest does; without one, the plan is a plain split. One that names a target
+//! is searched for.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use cora_plan::planning::{Planned, PlanningError};
+use cora_plan::traffic::Traffic;
 use cora_plan::words::Sides;
-use cora_plan::{Decision, Graph, Statement, decide};
+use cora_plan::{Decision, Graph, PlanError, Statement, decide};
 
+use super::target;
 use crate::diag::{Code, codes};
 
 /// A statement, and where it was said.
@@ -26,7 +30,7 @@ pub struct Choice {
 /// The file that states a plan, if one does.
 pub fn file(directory: &Path, plan: Option<&str>) -> Option<PathBuf> {
     let path = match plan {
-        Some(name) if Sides::named(name).is_some() => return None,
+        Some(name) if Statement::named(name).is_ok() => return None,
         Some(path) => directory.join(path),
         None => directory.join("cora.toml"),
     };
@@ -63,19 +67,64 @@ pub fn read(directory: &Path, plan: Option<&str>) -> Result<Choice, String> {
     }
 }
 
+/// What was decided, and how.
+#[derive(Clone, Debug)]
+pub struct Decided {
+    /// Where everything goes.
+    pub decision: Decision,
+    /// What the search found, and for which traffic; none when the plan was stated.
+    pub searched: Option<(Planned, Traffic)>,
+    /// What is not wrong, but should be known; one line each.
+    pub warnings: Vec<String>,
+}
+
 impl Choice {
     /// Decides; the error is ready to be shown.
-    pub fn decide(&self, graph: &Graph) -> Result<Decision, String> {
-        decide::run(graph, &self.statement).map_err(|errors| {
-            errors
-                .iter()
-                .map(|error| {
-                    let line = error.line().filter(|_| self.file.is_some());
-                    let at = line.map(|line| (self.name.as_str(), line, self.text.as_str()));
-                    render(codes::PLAN_REFUSED, &error.to_string(), &error.cure(), at)
-                })
-                .collect()
-        })
+    pub fn decide(&self, directory: &Path, graph: &Graph) -> Result<Decided, String> {
+        let Some(target) = &self.statement.target else {
+            let decision = decide::run(graph, &self.statement);
+            return match decision {
+                Ok(decision) => Ok(Decided { decision, searched: None, warnings: Vec::new() }),
+                Err(errors) => Err(errors.iter().map(|error| self.refused(error)).collect()),
+            };
+        };
+        let profiles = target::profiles(directory, target, graph)?;
+        match target::run(graph, &self.statement, target, &profiles) {
+            Ok((planned, decision)) => Ok(Decided {
+                decision,
+                searched: Some((planned, profiles.traffic)),
+                warnings: profiles.warnings,
+            }),
+            Err(errors) => Err(errors.iter().map(|error| self.unplanned(error)).collect()),
+        }
+    }
+
+    fn unplanned(&self, error: &PlanningError) -> String {
+        match error {
+            PlanningError::Refused(error) => self.refused(error),
+            _ => render(
+                codes::OUT_OF_REACH,
+                &error.to_string(),
+                &error.cure(),
+                self.place_of(&["mpps", "host-cores", "use"]),
+            ),
+        }
+    }
+
+    fn refused(&self, error: &PlanError) -> String {
+        let line = error.line().filter(|line| self.file.is_some() && *line > 0);
+        let at = line.map(|line| (self.name.as_str(), line, self.text.as_str()));
+        render(codes::PLAN_REFUSED, &error.to_string(), &error.cure(), at)
+    }
+
+    /// The line of the first of these keys that the file has.
+    fn place_of(&self, keys: &[&str]) -> Option<(&str, usize, &str)> {
+        let has = |key: &&str| {
+            let mut lines = self.text.lines().enumerate();
+            lines.find(|(_, line)| line.split('=').next().is_some_and(|word| word.trim() == *key))
+        };
+        let (line, _) = keys.iter().find_map(has)?;
+        Some((&self.name, line + 1, &self.text))
     }
 }
 

@@ -11,6 +11,7 @@
 //! | [`program`] | whether states, handlers and chain fit together |
 //! | [`graph`] | the checked program as data |
 //! | [`choice`] | the stated plan |
+//! | [`target`] | the plan that is searched for |
 //! | [`emit`] | the program as the runtimes want it |
 //! | [`nested`] | the NIC half, by a second cargo |
 //! | [`link`] | how the NIC half is linked |
@@ -28,6 +29,7 @@ pub mod nested;
 mod package;
 pub mod program;
 pub mod source;
+pub mod target;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -112,8 +114,15 @@ pub fn read(directory: &Path, name: &str, cfg: &Cfg, plan: Option<&str>) -> Read
         Some(program) => {
             let graph = graph::run(name, program, &source);
             warnings.extend(graph::opaque(&graph));
-            choice::read(directory, plan).and_then(|choice| choice.decide(&graph)).map(|decision| {
-                let plan = Plan::seal(decision, &graph, source.digest(cfg));
+            let decided =
+                choice::read(directory, plan).and_then(|choice| choice.decide(directory, &graph));
+            decided.map(|decided| {
+                warnings.extend(decided.warnings);
+                let plan = Plan::seal(decided.decision, &graph, source.digest(cfg));
+                let plan = match &decided.searched {
+                    Some((planned, traffic)) => plan.searched_for(planned, traffic),
+                    None => plan,
+                };
                 (graph, plan)
             })
         }
@@ -149,6 +158,11 @@ impl Unit {
         }
         // A file that is not there would have the script run every time.
         if let Some(file) = choice::file(&self.directory, self.plan.as_deref()) {
+            self.watch_file(&file);
+        }
+        let choice = choice::read(&self.directory, self.plan.as_deref());
+        let target = choice.ok().and_then(|choice| choice.statement.target);
+        for file in target.iter().flat_map(|target| target::files(&self.directory, target)) {
             self.watch_file(&file);
         }
     }

@@ -86,7 +86,9 @@ fn composed(graph: &Graph, occasion: Occasion) -> Vec<(Vec<(usize, usize)>, f64)
     }
     done.extend(open);
     let sum: f64 = done.iter().map(|(_, part)| part).sum();
-    done.iter_mut().for_each(|(_, part)| *part /= sum);
+    for (_, part) in &mut done {
+        *part /= sum;
+    }
     done
 }
 

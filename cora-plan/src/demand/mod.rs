@@ -5,6 +5,7 @@
 //! says which.
 
 mod estimate;
+mod measured;
 mod of;
 
 use serde::{Deserialize, Serialize};

@@ -9,7 +9,7 @@
 
 use super::candidate::of;
 use super::optimise::{Found, Freedom, better, optimise};
-use super::{Baseline, BaselinePlan, Inputs};
+use super::{Baseline, BaselinePlan, Inputs, rate};
 use crate::model::Allocation;
 use crate::model::predict::predict;
 use crate::words::{Place, Sides};
@@ -39,6 +39,15 @@ pub(super) fn one(inputs: &Inputs<'_>, baseline: Baseline, mpps: f64) -> Baselin
         }
         None => infeasible(inputs, baseline, sides, mpps),
     }
+}
+
+/// The highest rate that a baseline reaches with at most so many host cores, in million packets a second; 0 for none.
+pub fn highest(inputs: &Inputs<'_>, baseline: Baseline, host_cores: f64) -> f64 {
+    let within = |mpps| {
+        let plan = one(inputs, baseline, mpps);
+        (plan.feasible && plan.predicted.host_cores <= host_cores + 1e-9).then_some(())
+    };
+    rate::search(rate::LOWEST, rate::HIGHEST, within).map_or(0.0, |(mpps, ())| mpps)
 }
 
 fn search(inputs: &Inputs<'_>, sides: Sides, freedom: Freedom, mpps: f64) -> Option<Found> {

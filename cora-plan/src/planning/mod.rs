@@ -18,6 +18,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
+pub use baseline::highest;
 pub use curve::{CurvePoint, curve};
 pub use error::PlanningError;
 pub use run::{decide, predict, run};

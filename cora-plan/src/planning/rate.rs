@@ -9,9 +9,9 @@ use super::{Inputs, PlanningError};
 use crate::model::Resource;
 
 /// The lowest rate that is tried, in million packets a second: a packet a second.
-const LOWEST: f64 = 1e-6;
+pub(super) const LOWEST: f64 = 1e-6;
 /// The highest: more than any link carries.
-const HIGHEST: f64 = 1e4;
+pub(super) const HIGHEST: f64 = 1e4;
 const PRECISION: f64 = 1e-4;
 
 /// The highest rate with at most so many host cores, and its plan.

@@ -141,5 +141,7 @@ fn offer_after(inputs: &Inputs<'_>, allocation: &Allocation) -> u32 {
     let longest = light.filter(|class| class.opens > 0.0).map(|class| 1.0 / class.opens);
     let longest = longest.fold(0.0_f64, f64::max);
     // A flow that lasts for good is told from a heavy one by no count.
-    if longest > 65_536.0 { 1 } else { longest.ceil() as u32 + 1 }
+    #[expect(clippy::cast_sign_loss, reason = "a length is never negative")]
+    let after = longest.ceil() as u32 + 1;
+    if longest > 65_536.0 { 1 } else { after }
 }

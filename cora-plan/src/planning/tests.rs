@@ -101,6 +101,15 @@ fn the_highest_rate_for_given_cores_uses_them() {
 }
 
 #[test]
+fn no_baseline_is_faster_with_the_same_cores() {
+    let world = World::new();
+    let ours = world.run(&Ask::HostCores(0.5)).mpps;
+    let theirs = Baseline::ALL.map(|baseline| highest(&world.inputs(), baseline, 0.5));
+    assert!(theirs.iter().all(|rate| *rate > 0.0 && *rate <= ours * 1.0002), "{theirs:?} {ours}");
+    assert!(theirs[0] < 0.9 * ours, "host-only is {} of {ours}", theirs[0]);
+}
+
+#[test]
 fn pins_that_contradict_the_program_are_told_together() {
     let mut world = World::new();
     let pin = |what, line| Stated { what, line };

@@ -1,0 +1,106 @@
+//! A plan that is searched for: the target's profiles, the measurement beside the manifest, and what comes of them.
+
+use std::path::{Path, PathBuf};
+
+use cora_plan::demand::Measurement;
+use cora_plan::model::Steering;
+use cora_plan::nic::NicProfile;
+use cora_plan::planning::{self, Inputs, Planned, PlanningError};
+use cora_plan::statement::Target;
+use cora_plan::traffic::Traffic;
+use cora_plan::{Decision, Graph, Statement};
+
+use super::choice::render;
+use crate::diag::codes;
+
+/// The file beside a package's manifest that `cargo cora measure` writes.
+pub const MEASURED: &str = "cora.measured.json";
+
+/// Profiles and measurement of a target.
+#[derive(Clone, Debug)]
+pub struct Profiles {
+    /// The NIC and its host.
+    pub nic: NicProfile,
+    /// What comes.
+    pub traffic: Traffic,
+    /// What running the program counted.
+    pub measurement: Option<Measurement>,
+    /// What is not wrong, but should be known.
+    pub warnings: Vec<String>,
+}
+
+/// Files that a target goes by, as far as they exist.
+pub fn files(directory: &Path, target: &Target) -> Vec<PathBuf> {
+    let names = [target.nic.as_str(), &target.traffic, MEASURED];
+    names.map(|name| directory.join(name)).into_iter().filter(|path| path.is_file()).collect()
+}
+
+/// Reads what a target names; relative paths are beside the manifest. The error is ready to be shown, with every fault.
+pub fn profiles(directory: &Path, target: &Target, graph: &Graph) -> Result<Profiles, String> {
+    let nic = nic(&beside(directory, &target.nic));
+    let traffic = traffic(&beside(directory, &target.traffic));
+    match (nic, traffic) {
+        (Ok(nic), Ok(traffic)) => {
+            let mut warnings = Vec::new();
+            let measurement = measurement(directory, graph).unwrap_or_else(|warning| {
+                warnings.push(warning);
+                None
+            });
+            Ok(Profiles { nic, traffic, measurement, warnings })
+        }
+        (nic, traffic) => {
+            Err(nic.err().into_iter().chain(traffic.err()).collect::<Vec<_>>().concat())
+        }
+    }
+}
+
+/// Searches; the error is ready to be shown.
+pub fn run(
+    graph: &Graph,
+    statement: &Statement,
+    target: &Target,
+    profiles: &Profiles,
+) -> Result<(Planned, Decision), Vec<PlanningError>> {
+    let inputs = Inputs {
+        graph,
+        nic: &profiles.nic,
+        traffic: &profiles.traffic,
+        measurement: profiles.measurement.as_ref(),
+        statement,
+        steering: Steering::Cores,
+    };
+    let planned = planning::run(&inputs, &target.ask)?;
+    let decision = planning::decide(&inputs, &planned)
+        .map_err(|errors| errors.into_iter().map(PlanningError::Refused).collect::<Vec<_>>())?;
+    Ok((planned, decision))
+}
+
+/// A name of a built-in profile stays; a file beside the manifest gets its whole path.
+fn beside(directory: &Path, name: &str) -> String {
+    let path = directory.join(name);
+    if path.is_file() { path.display().to_string() } else { name.to_owned() }
+}
+
+fn nic(name: &str) -> Result<NicProfile, String> {
+    NicProfile::load(name).map_err(|faults| {
+        let text = std::fs::read_to_string(name).unwrap_or_default();
+        let faults = faults.iter().map(|fault| {
+            let at = fault.line().map(|line| (name, line, text.as_str()));
+            render(codes::PROFILE_REFUSED, &fault.to_string(), &fault.cure(), at)
+        });
+        faults.collect()
+    })
+}
+
+fn traffic(name: &str) -> Result<Traffic, String> {
+    Traffic::load(name)
+        .map_err(|error| render(codes::PROFILE_REFUSED, &error.to_string(), "", None))
+}
+
+/// The measurement of the package, if it is of this graph; the error says why it is left aside.
+fn measurement(directory: &Path, graph: &Graph) -> Result<Option<Measurement>, String> {
+    let Ok(text) = std::fs::read_to_string(directory.join(MEASURED)) else { return Ok(None) };
+    let read = Measurement::from_json(&text, graph);
+    read.map(Some)
+        .map_err(|why| format!("{}: `{MEASURED}` is left aside: {why}", codes::MEASUREMENT_OLD))
+}
