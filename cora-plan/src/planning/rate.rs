@@ -31,11 +31,8 @@ pub(super) fn highest(
 /// The highest rate below `mpps` that some plan handles; 0 when none is low enough. Rounded down to four digits.
 pub(super) fn nearest(inputs: &Inputs<'_>, mpps: f64) -> f64 {
     let found = search(LOWEST, mpps, |mpps| best(inputs, mpps).ok());
-    found.map_or(0.0, |(mpps, _)| {
-        let digit = 10_f64.powi(mpps.log10().floor() as i32 - 3);
-        // The nearest printable number, not one with a tail of binary digits.
-        format!("{:.6}", (mpps / digit).floor() * digit).parse().unwrap_or(mpps)
-    })
+    // What rounding to four digits may add is taken off before.
+    found.map_or(0.0, |(mpps, _)| format!("{:.3e}", mpps * 0.9995).parse().unwrap_or(0.0))
 }
 
 /// The highest rate between two that `plan` has a result for, and that result.
