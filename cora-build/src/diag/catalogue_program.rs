@@ -153,6 +153,12 @@ catalogue! {
         cure: "Mend that; what only the host can do, put under `#[cfg(not(target_os = \"none\"))]`.",
         example: "fn helper() { std::fs::remove_file(\"a\"); }",
     }
+    TOO_MANY_PATHS = 125 {
+        title: "more paths than the plan tells apart (warning)",
+        cause: "A handler may have 64 paths that differ in what they do to states. With more, those that touch the same states and end alike are taken as one that may do all of it: the plan is right, but coarser.",
+        cure: "Split the handler into several that the app chains, or take its branches together before it touches a state.",
+        example: "#[flow_handler]\nfn audit(packet: &mut Packet, a: &mut Table<A>, b: &mut Table<B>) -> Verdict {\n    if one(packet) { a.get(&1); }\n    if two(packet) { b.get(&1); }\n    if three(packet) { a.get(&2); }\n    // … and so on: each condition doubles the paths.\n    Transmit\n}",
+    }
     PROFILE_REFUSED = 126 {
         title: "a NIC or traffic profile that is not there, or says something wrong",
         cause: "A plan for another NIC than the one that was meant would be worse than none, so nothing in a profile is passed over.",

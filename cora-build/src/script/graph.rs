@@ -2,30 +2,52 @@
 
 use cora_plan::Graph;
 use cora_plan::graph::{
-    Edge, Field, HandlerNode, Keyed, Opaque, Parameter, SCHEMA, SourcePlace, StateNode,
+    Access, Edge, Field, HandlerNode, Keyed, Opaque, Parameter, Path, SCHEMA, SourcePlace,
+    StateNode,
 };
 use cora_plan::words::Kind;
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::Span;
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 
 use super::program::{Handler, Program, State, Translates, path};
 use super::source::Source;
-use crate::check::access::{Access, accesses};
+use crate::check::paths::{self, Effect, Found, Home, MOST_PATHS};
 use crate::diag::codes;
-use crate::syntax::{KeyedArgs, ParameterAccess, StateKind};
+use crate::syntax::{self, KeyedArgs, ParameterAccess, StateKind};
 
-/// The graph of the program's chain, and of the states that it uses.
-pub fn run(app: &str, program: &Program, source: &Source) -> Graph {
+/// The graph of the program's chain, and of the states that it uses; and the handlers of which not all
+/// paths are told apart, each with where it is.
+pub fn run(app: &str, program: &Program, source: &Source) -> (Graph, Vec<String>) {
     let mut graph = Graph { schema: SCHEMA, ..Graph::new(app) };
+    let mut bounded = Vec::new();
     for handler in &program.chain {
-        let accesses = accesses(&handler.decl);
-        graph.edges.extend(accesses.iter().filter_map(|access| edge(handler, access)));
-        graph.chain.push(node(handler, &accesses, source));
+        let home = Home { file: handler.file, module: &handler.module };
+        let found = paths::run(&handler.decl, home, &source.surroundings);
+        let edges = handler.decl.parameters.iter().zip(&found.effects);
+        graph.edges.extend(edges.map(|(parameter, effect)| edge(handler, parameter, *effect)));
+        let node = node(handler, &found, source);
+        if found.merged {
+            bounded.push(merged(&node));
+        }
+        graph.chain.push(node);
     }
     let used = program.states.values().filter(|state| users(program, state).next().is_some());
     graph.states = used.map(|state| state_node(program, state, source)).collect();
-    graph
+    (graph, bounded)
+}
+
+/// A warning, in one line, that paths were taken together.
+fn merged(node: &HandlerNode) -> String {
+    format!(
+        "{}: `{}` has more than {MOST_PATHS} paths that differ: of those that touch the same states and end \
+         alike, the plan sees one ({}:{}:{})",
+        codes::TOO_MANY_PATHS,
+        node.name,
+        node.at.file,
+        node.at.line,
+        node.at.column
+    )
 }
 
 /// A warning, in one line, for each access that was taken as the worst case.
@@ -52,10 +74,9 @@ fn users<'a>(program: &'a Program, state: &'a State) -> impl Iterator<Item = &'a
     program.chain.iter().filter(takes)
 }
 
-fn node(handler: &Handler, accesses: &[Access], source: &Source) -> HandlerNode {
-    let parameters = handler
-        .decl
-        .parameters
+fn node(handler: &Handler, found: &Found, source: &Source) -> HandlerNode {
+    let declared = &handler.decl.parameters;
+    let parameters = declared
         .iter()
         .map(|parameter| Parameter {
             name: parameter.ident.unraw().to_string(),
@@ -66,62 +87,43 @@ fn node(handler: &Handler, accesses: &[Access], source: &Source) -> HandlerNode 
             ),
         })
         .collect();
-    let opaque = accesses.iter().flat_map(|access| opaque_of(handler, access, source)).collect();
+    let opaque = found.opaque.iter().map(|unseen| Opaque {
+        at: place(source, unseen.at.file, unseen.at.span),
+        state: declared[unseen.state].state.clone(),
+        why: unseen.why.clone(),
+    });
     HandlerNode {
         name: handler.decl.name.clone(),
         path: path(&handler.module, &handler.decl.name),
         at: place(source, handler.file, handler.decl.ident.span()),
         parameters,
-        paths: Vec::new(),
-        opaque,
+        paths: found.paths.iter().map(|path| way(path, declared, source)).collect(),
+        opaque: opaque.collect(),
     }
 }
 
-fn opaque_of(handler: &Handler, access: &Access, source: &Source) -> Vec<Opaque> {
-    let state = state_of(handler, access).unwrap_or_default();
-    access
-        .opaque
-        .iter()
-        .filter(|(span, _)| !is_own_method(handler, &state, *span, source))
-        .map(|(span, why)| Opaque {
-            at: place(source, handler.file, *span),
-            state: state.clone(),
-            why: why.clone(),
-        })
-        .collect()
+/// A path, as the graph has it.
+fn way(path: &paths::Path, declared: &[syntax::Parameter], source: &Source) -> Path {
+    let accesses = path.touches.iter().map(|touch| Access {
+        state: declared[touch.state].state.clone(),
+        does: touch.does,
+        key: touch.key.as_deref().map(str::to_owned),
+        many: touch.many,
+        after_write: touch.after_write,
+        at: place(source, touch.at.file, touch.at.span),
+    });
+    Path { accesses: accesses.collect(), exit: path.exit }
 }
 
-/// Whether the word at `span` is a method that the program gives the state. Its borrow says what it
-/// does, since a state is plain data: nothing is left to guess.
-fn is_own_method(handler: &Handler, state: &str, span: Span, source: &Source) -> bool {
-    let body = handler.decl.item.block.to_token_stream();
-    word_at(body, span).is_some_and(|word| source.methods.contains(&(state.to_owned(), word)))
-}
-
-fn word_at(tokens: TokenStream, span: Span) -> Option<String> {
-    tokens.into_iter().find_map(|token| match token {
-        TokenTree::Ident(ident) => {
-            (ident.span().start() == span.start()).then(|| ident.to_string())
-        }
-        TokenTree::Group(group) => word_at(group.stream(), span),
-        TokenTree::Punct(_) | TokenTree::Literal(_) => None,
-    })
-}
-
-fn edge(handler: &Handler, access: &Access) -> Option<Edge> {
-    Some(Edge {
+fn edge(handler: &Handler, parameter: &syntax::Parameter, effect: Effect) -> Edge {
+    Edge {
         handler: handler.decl.name.clone(),
-        state: state_of(handler, access)?,
-        reads: access.reads,
-        writes: access.writes,
-        inserts: access.inserts,
-        removes: access.removes,
-    })
-}
-
-fn state_of(handler: &Handler, access: &Access) -> Option<String> {
-    let parameter = handler.decl.parameters.iter().find(|p| p.ident.unraw() == access.parameter)?;
-    Some(parameter.state.clone())
+        state: parameter.state.clone(),
+        reads: effect.reads,
+        writes: effect.writes,
+        inserts: effect.inserts,
+        removes: effect.removes,
+    }
 }
 
 fn state_node(program: &Program, state: &State, source: &Source) -> StateNode {

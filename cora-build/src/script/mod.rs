@@ -112,8 +112,9 @@ pub fn read(directory: &Path, name: &str, cfg: &Cfg, plan: Option<&str>) -> Read
     let mut warnings = findings.warnings(&source);
     let result = match &program {
         Some(program) => {
-            let graph = graph::run(name, program, &source);
+            let (graph, bounded) = graph::run(name, program, &source);
             warnings.extend(graph::opaque(&graph));
+            warnings.extend(bounded);
             let decided =
                 choice::read(directory, plan).and_then(|choice| choice.decide(directory, &graph));
             decided.map(|decided| {

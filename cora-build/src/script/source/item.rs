@@ -49,22 +49,6 @@ pub(super) fn changes(item: &syn::ItemStatic) -> Option<&'static str> {
         .then_some("its type can change behind a shared reference")
 }
 
-/// The methods of an impl, each with the name of the type.
-pub(super) fn methods(item: &syn::ItemImpl) -> Vec<(String, String)> {
-    let syn::Type::Path(ty) = &*item.self_ty else { return Vec::new() };
-    let Some(ty) = ty.path.segments.last().map(|segment| segment.ident.to_string()) else {
-        return Vec::new();
-    };
-    let functions = item.items.iter().filter_map(|item| match item {
-        syn::ImplItem::Fn(function) => Some(&function.sig),
-        _ => None,
-    });
-    functions
-        .filter(|signature| signature.receiver().is_some())
-        .map(|signature| (ty.clone(), signature.ident.to_string()))
-        .collect()
-}
-
 /// Its attributes.
 pub(super) fn attributes(item: &Item) -> &[Attribute] {
     match item {

@@ -15,13 +15,13 @@ mod item;
 mod scan;
 mod walk;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use proc_macro2::TokenStream;
 
 use super::cfg::Cfg;
 use super::findings::{Findings, Texts};
+use crate::check::paths::Surroundings;
 use crate::diag::Place;
 
 pub use scan::mentions;
@@ -39,8 +39,8 @@ pub struct Source {
     pub statics: Vec<Static>,
     /// Functions that handlers may call.
     pub functions: Vec<Function>,
-    /// Methods of the program's own types: type, method.
-    pub methods: BTreeSet<(String, String)>,
+    /// What handlers may name and call.
+    pub surroundings: Surroundings,
     /// Names of annotated items that their `#[cfg]` leaves out.
     pub removed: Vec<String>,
     /// Why rustc will complain; the program was not read to its end then.

@@ -7,7 +7,7 @@ use quote::ToTokens as _;
 use syn::{Attribute, Item, Meta, Visibility};
 
 use super::files::{Directories, Found};
-use super::item::{annotated, attributes, body, changes, methods, name, visibility};
+use super::item::{annotated, attributes, body, changes, name, visibility};
 use super::{Annotated, Annotation, Call, File, Function, Source, Static, scan};
 use crate::diag::{Place, codes};
 use crate::script::cfg::{Cfg, Condition, Truth, conditional};
@@ -105,6 +105,7 @@ impl<'a> Walk<'a> {
             self.source.removed.extend(annotated(item).map(|_| name(item)));
             return;
         };
+        self.source.surroundings.add(item, here.file, &here.module);
         match item {
             Item::Mod(module) => self.module(module, here),
             Item::Macro(call) => self.macro_item(call, &here),
@@ -291,7 +292,6 @@ impl<'a> Walk<'a> {
                 name: item.sig.ident.to_string(),
                 body: item.block.to_token_stream(),
             }),
-            Item::Impl(item) => self.source.methods.extend(methods(item)),
             _ => {}
         }
         if !matches!(item, Item::Struct(_) | Item::Enum(_) | Item::Union(_)) {

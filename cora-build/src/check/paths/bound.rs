@@ -1,0 +1,113 @@
+//! Keeping ways few: equal ones are one, and past a bound those that touch the same states are taken
+//! together.
+//!
+//! Taking ways together is sound: what they have in common at their start stays as it is, and every
+//! access behind that becomes one that happens none, one or more times, in any order.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cora_plan::graph::Exit;
+
+use super::value::Value;
+use super::way::{Trace, Way, Ways, union};
+
+/// Most ways that are followed side by side.
+const MOST_WAYS: usize = 128;
+
+/// Most paths that a handler may have.
+pub const MOST_PATHS: usize = 64;
+
+/// Equal ways are one; the first stays.
+pub(super) fn distinct<T: Ord + Clone>(items: Vec<T>) -> Vec<T> {
+    if items.len() < 2 {
+        return items;
+    }
+    let mut seen = BTreeSet::new();
+    items.into_iter().filter(|item| seen.insert(item.clone())).collect()
+}
+
+/// Ways as few as the bound wants; whether some had to be taken together.
+pub(super) fn ways(ways: Ways) -> (Ways, bool) {
+    let ways = distinct(ways);
+    if ways.len() <= MOST_WAYS {
+        return (ways, false);
+    }
+    let ways = distinct(ways.into_iter().map(unlearned).collect());
+    if ways.len() <= MOST_WAYS {
+        return (ways, false);
+    }
+    let by_states = together(ways, Trace::states);
+    if by_states.len() <= MOST_WAYS {
+        return (by_states, true);
+    }
+    (together(by_states, |_| 0), true)
+}
+
+/// The way with nothing that conditions taught.
+fn unlearned(mut way: Way) -> Way {
+    let Way { env, callers, stack, value, .. } = &mut way;
+    let bound =
+        env.iter_mut().chain(callers.iter_mut().flatten()).map(|binding| &mut binding.value);
+    for value in bound.chain(stack).chain([value]) {
+        if value.is_learned() {
+            *value = Value::Unknown;
+        }
+    }
+    way
+}
+
+/// Ways that differ only in their traces, and agree in `key` of those, become one.
+fn together(ways: Ways, key: impl Fn(&Trace) -> u64) -> Ways {
+    let mut groups: Vec<(Way, Vec<Trace>)> = Vec::new();
+    let mut places = BTreeMap::new();
+    for mut way in ways {
+        let trace = std::mem::take(&mut way.trace);
+        let place = *places.entry((way.clone(), key(&trace))).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push((way, Vec::new()));
+        }
+        groups[place].1.push(trace);
+    }
+    groups.into_iter().map(|(way, traces)| Way { trace: merged(&traces), ..way }).collect()
+}
+
+/// Paths as few as the bound wants; whether some had to be taken together.
+pub(super) fn paths(paths: Vec<(Trace, Exit)>) -> (Vec<(Trace, Exit)>, bool) {
+    let paths = distinct(paths);
+    if paths.len() <= MOST_PATHS {
+        return (paths, false);
+    }
+    let by_states = alike(paths, Trace::states);
+    if by_states.len() <= MOST_PATHS {
+        return (by_states, true);
+    }
+    (alike(by_states, |_| 0), true)
+}
+
+/// Paths that end alike, and agree in `key`, become one.
+fn alike(paths: Vec<(Trace, Exit)>, key: impl Fn(&Trace) -> u64) -> Vec<(Trace, Exit)> {
+    let mut groups: Vec<(Exit, Vec<Trace>)> = Vec::new();
+    let mut places = BTreeMap::new();
+    for (trace, exit) in paths {
+        let place = *places.entry((exit, key(&trace))).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push((exit, Vec::new()));
+        }
+        groups[place].1.push(trace);
+    }
+    groups.into_iter().map(|(exit, traces)| (merged(&traces), exit)).collect()
+}
+
+/// One trace that covers all of these.
+fn merged(traces: &[Trace]) -> Trace {
+    let Some((first, others)) = traces.split_first() else { return Trace::default() };
+    let common = |other: &Trace| {
+        let pairs = first.touches.iter().zip(&other.touches);
+        pairs.take_while(|(one, two)| one == two).count()
+    };
+    let shared = others.iter().map(common).min().unwrap_or(first.touches.len());
+    let behind = traces.iter().flat_map(|trace| &trace.touches[shared..]);
+    let mut merged = Trace { touches: first.touches[..shared].to_vec() };
+    merged.push_many(&union(behind));
+    merged
+}

@@ -1,0 +1,382 @@
+//! Calls: functions of the program are followed, closures run, and the rest can't be seen.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use cora_plan::graph::Exit;
+use proc_macro2::Span;
+use quote::ToTokens as _;
+use syn::punctuated::Punctuated;
+use syn::{Expr, ExprCall, ExprClosure, FnArg, Pat, Token, Type};
+
+use super::expression::valued;
+use super::macros::words;
+use super::reader::{Callable, Frame, HANDED_ON, Reader, Site};
+use super::value::{Closure, Value};
+use super::way::{Binding, Touch, Way, Ways, union};
+use super::written;
+
+/// Most calls within calls that are followed.
+const MOST_DEEP: usize = 12;
+
+/// The arguments of a call: their expressions, and what they are called in the handler's words.
+pub(super) type Arguments = Punctuated<Expr, Token![,]>;
+
+impl<'a> Reader<'a> {
+    /// A call of a function, or of what looks like one: `Some(x)`, `Drop(reason)`.
+    pub(super) fn call(&mut self, call: &'a ExprCall, ways: Ways) -> Ways {
+        if let Some(made) = constructor(&call.func)
+            && !self.is_declared(&call.func)
+        {
+            let mut arguments = call.args.iter();
+            let ways = match arguments.next() {
+                Some(first) => {
+                    let ways = self.expr(first, ways);
+                    self.wrapped(ways, made, written::span(first))
+                }
+                None => valued(ways, &Value::Unknown),
+            };
+            return arguments.fold(ways, |ways, argument| self.consumed(argument, ways));
+        }
+        let mut ways = self.expr(&call.func, ways);
+        ways.iter_mut().for_each(Way::push);
+        let ways = self.arguments(&call.args, ways);
+        let count = call.args.len();
+        self.each_kind(
+            ways,
+            |way| way.stack[way.stack.len() - 1 - count].clone(),
+            |reader, callee, ways| {
+                let ways = match callee {
+                    Value::Closure(closure) => reader.run(&closure, &call.args, ways),
+                    Value::Function(routine) => {
+                        reader.follow(routine, None, &call.args, written::span(&call.func), ways)
+                    }
+                    other => {
+                        let ways = reader.surrender(&call.args, ways);
+                        match other.closure() {
+                            Some(closure) => reader.repeat(&closure.clone(), ways),
+                            None => ways,
+                        }
+                    }
+                };
+                ways.into_iter()
+                    .map(|mut way| {
+                        way.pop();
+                        way
+                    })
+                    .collect()
+            },
+        )
+    }
+
+    /// Whether a path names something of the program.
+    fn is_declared(&mut self, path: &Expr) -> bool {
+        let Expr::Path(path) = path else { return false };
+        let words: Vec<String> =
+            path.path.segments.iter().map(|segment| written::name(&segment.ident)).collect();
+        let module = self.frame().module;
+        self.surroundings.canonical(&words, module).is_some()
+    }
+
+    /// `Ok(value)` and the like.
+    fn wrapped(&mut self, ways: Ways, made: Made, span: Span) -> Ways {
+        let (forwards, others): (Ways, Ways) =
+            ways.into_iter().partition(|way| matches!(way.value, Value::Forward(_)));
+        let others = self.consume(others, span);
+        let wrap = |way: Way| {
+            let value = match (made, &way.value) {
+                (Made::Success, Value::Forward(exit)) => Value::Succeeds(Some(*exit)),
+                (Made::Success, _) => Value::Succeeds(None),
+                (Made::Redirect, _) => Value::Succeeds(Some(Exit::Redirect)),
+                (Made::RedirectForward, _) => Value::Forward(Exit::Redirect),
+                (Made::Failure, _) => Value::Fails,
+            };
+            way.with(value)
+        };
+        forwards.into_iter().chain(others).map(wrap).collect()
+    }
+
+    /// Reads arguments, and leaves their values on the stack.
+    pub(super) fn arguments(&mut self, arguments: &'a Arguments, mut ways: Ways) -> Ways {
+        for argument in arguments {
+            ways = self.expr(argument, ways);
+            let name = written::variable(argument);
+            for way in &mut ways {
+                // It may be lent to be changed.
+                if let Some(name) = &name {
+                    way.forget(name);
+                }
+                way.push();
+            }
+        }
+        ways
+    }
+
+    /// Gives away arguments to what can't be followed. A closure among them may run when its result is used.
+    pub(super) fn surrender(&mut self, arguments: &'a Arguments, ways: Ways) -> Ways {
+        let spans: Vec<Span> = arguments.iter().map(written::span).collect();
+        let ways = self.each(ways, |reader, mut way| {
+            let values = way.stack.split_off(way.stack.len() - spans.len());
+            let mut ways = vec![way];
+            let mut lazy = Value::Unknown;
+            for (value, span) in values.into_iter().zip(&spans) {
+                if let Some(lent) = value.lent() {
+                    for way in &mut ways {
+                        reader.unseen(way, lent, *span, HANDED_ON);
+                    }
+                }
+                if let Some(closure) = value.closure() {
+                    ways = reader.repeat(&closure.clone(), ways);
+                    lazy = Value::Lazy(closure.clone());
+                }
+            }
+            valued(ways, &lazy)
+        });
+        self.tidy(ways)
+    }
+
+    /// Follows a function of the program, whose arguments are on the stack; `receiver` is its `self`.
+    pub(super) fn follow(
+        &mut self,
+        routine: usize,
+        receiver: Option<&Value>,
+        arguments: &'a Arguments,
+        span: Span,
+        ways: Ways,
+    ) -> Ways {
+        let callee = self.callable[routine];
+        if let Some(why) = self.unfollowed(routine, callee, receiver, arguments.len(), &ways) {
+            let mut ways = ways;
+            if let Some(lent) = receiver.and_then(Value::lent) {
+                ways.iter_mut().for_each(|way| self.unseen(way, lent, span, &why));
+            }
+            return self.surrender(arguments, ways);
+        }
+        let mut ways: Ways =
+            ways.into_iter().map(|way| self.entered(callee, receiver, arguments, way)).collect();
+        let operands = ways.first().map_or(0, |way| way.stack.len());
+        let frame = Frame::new(callee.file, callee.module, Some(routine), operands);
+        self.frames.push(frame);
+        ways = self.body(callee.block, ways);
+        self.frames.pop();
+        ways.iter_mut().for_each(|way| way.env = way.callers.pop().unwrap_or_default());
+        self.tidy(ways)
+    }
+
+    /// Why a function is not followed.
+    fn unfollowed(
+        &self,
+        routine: usize,
+        callee: Callable<'a>,
+        receiver: Option<&Value>,
+        arguments: usize,
+        ways: &Ways,
+    ) -> Option<String> {
+        let name = &callee.signature.ident;
+        if self.frames.iter().any(|frame| frame.routine == Some(routine)) {
+            return Some(format!("`{name}` calls itself"));
+        }
+        if self.frames.len() > MOST_DEEP {
+            return Some(format!("`{name}` is called {MOST_DEEP} calls deep"));
+        }
+        let inputs: Vec<&FnArg> = callee.signature.inputs.iter().collect();
+        let explicit = inputs.len().checked_sub(usize::from(receiver.is_some()))?;
+        if explicit != arguments {
+            return Some(format!("`{name}` takes other arguments"));
+        }
+        let lends_otherwise = ways.iter().any(|way| {
+            let values = &way.stack[way.stack.len() - arguments..];
+            let taken = inputs[inputs.len() - arguments..].iter();
+            values.iter().zip(taken).any(|(value, input)| match value.lent() {
+                Some(lent) => !takes(input, &self.parameters[lent.state].state),
+                None => false,
+            })
+        });
+        lends_otherwise.then(|| {
+            format!("`{name}` takes the state as something other than `&mut` or `&` of it")
+        })
+    }
+
+    /// The way at the start of a function's body.
+    fn entered(
+        &mut self,
+        callee: Callable<'a>,
+        receiver: Option<&Value>,
+        arguments: &'a Arguments,
+        mut way: Way,
+    ) -> Way {
+        let values = way.stack.split_off(way.stack.len() - arguments.len());
+        let texts: Vec<Rc<str>> = arguments.iter().map(|it| words_of(it, &way)).collect();
+        let outer = std::mem::take(&mut way.env);
+        way.callers.push(outer);
+        way.enter();
+        if let Some(receiver) = receiver {
+            way.bind("self", receiver.clone(), false);
+        }
+        let inputs = callee.signature.inputs.iter().filter_map(|input| match input {
+            FnArg::Typed(typed) => Some(&*typed.pat),
+            FnArg::Receiver(_) => None,
+        });
+        // An associated function called by its path has its `self` among the arguments.
+        let skipped = arguments.len() - inputs.clone().count().min(arguments.len());
+        if let Some(value) = values.first().filter(|_| skipped == 1) {
+            way.bind("self", value.clone(), false);
+        }
+        let given = values.into_iter().zip(texts).skip(skipped);
+        for (pattern, (value, text)) in inputs.zip(given) {
+            way = self.bind(pattern, way.with(value));
+            if let (Pat::Ident(_), Some(binding)) = (pattern, way.env.last_mut()) {
+                binding.written = Some(text);
+            }
+        }
+        way
+    }
+
+    /// A closure, as a value.
+    pub(super) fn closure(&mut self, closure: &'a ExprClosure, mut ways: Ways) -> Ways {
+        let known = self.closures.iter().position(|site| std::ptr::eq(site.closure, closure));
+        let site = known.unwrap_or_else(|| {
+            let (file, module) = (self.frame().file, self.frame().module);
+            self.closures.push(Site { closure, file, module });
+            self.closures.len() - 1
+        });
+        let named = words(&closure.body.to_token_stream());
+        for way in &mut ways {
+            named.iter().for_each(|word| way.forget(word));
+            let matters = |binding: &Binding| {
+                binding.value.lent().is_some()
+                    || binding.value.closure().is_some()
+                    || matches!(binding.value, Value::Function(_))
+            };
+            way.value = if named.iter().filter_map(|name| way.named(name)).any(matters) {
+                let mut env = way.env.clone();
+                for binding in env.iter_mut().filter(|binding| binding.value.is_learned()) {
+                    binding.value = Value::Unknown;
+                }
+                Value::Closure(Rc::new(Closure { site, env }))
+            } else {
+                Value::Unknown
+            };
+        }
+        ways
+    }
+
+    /// Runs a closure that is called by its name, with the arguments on the stack.
+    fn run(&mut self, closure: &Rc<Closure>, arguments: &'a Arguments, ways: Ways) -> Ways {
+        let count = arguments.len();
+        let mut ways = ways;
+        let mut given = Vec::new();
+        for way in &mut ways {
+            given.push(way.stack.split_off(way.stack.len() - count));
+            let outer = std::mem::replace(&mut way.env, closure.env.clone());
+            way.callers.push(outer);
+        }
+        let mut ways = self.closure_body(closure, ways, &given);
+        ways.iter_mut().for_each(|way| way.env = way.callers.pop().unwrap_or_default());
+        self.tidy(ways)
+    }
+
+    fn closure_body(&mut self, closure: &Rc<Closure>, ways: Ways, given: &[Vec<Value>]) -> Ways {
+        let site = self.closures[closure.site];
+        let operands = ways.first().map_or(0, |way| way.stack.len());
+        self.frames.push(Frame::new(site.file, site.module, None, operands));
+        let mut entered = Vec::new();
+        for (at, mut way) in ways.into_iter().enumerate() {
+            way.enter();
+            for (number, input) in site.closure.inputs.iter().enumerate() {
+                let value = given.get(at).and_then(|values| values.get(number)).cloned();
+                way = self.bind(input, way.with(value.unwrap_or(Value::Unknown)));
+            }
+            entered.push(way);
+        }
+        let live = self.expr(&site.closure.body, entered);
+        let mut ended = std::mem::take(&mut self.frame().returns);
+        ended.extend(live);
+        self.frames.pop();
+        ended
+    }
+
+    /// Runs a closure none, one or more times.
+    pub(super) fn repeat(&mut self, closure: &Rc<Closure>, ways: Ways) -> Ways {
+        if ways.is_empty() || self.frames.len() > MOST_DEEP || !self.step(1) {
+            return ways;
+        }
+        let ended = self.closure_body(closure, vec![Way::new(closure.env.clone())], &[]);
+        let group: Vec<Touch> = union(ended.iter().flat_map(|way| &way.trace.touches));
+        self.perhaps(ways, &group)
+    }
+
+    /// Runs the closures that using a value may run.
+    pub(super) fn run_lazy(&mut self, ways: Ways) -> Ways {
+        if ways.iter().all(|way| way.value.closure().is_none()) {
+            return ways;
+        }
+        self.each_kind(
+            ways,
+            |way| way.value.clone(),
+            |reader, value, ways| match value.closure() {
+                Some(closure) => reader.repeat(&closure.clone(), ways),
+                None => ways,
+            },
+        )
+    }
+
+    /// Takes together the ways that agree in something, and turns them.
+    pub(super) fn each_kind(
+        &mut self,
+        ways: Ways,
+        kind: impl Fn(&Way) -> Value,
+        mut turn: impl FnMut(&mut Self, Value, Ways) -> Ways,
+    ) -> Ways {
+        let mut kinds: Vec<(Value, Ways)> = Vec::new();
+        let mut places = BTreeMap::new();
+        for way in ways {
+            let kind = kind(&way);
+            let place = *places.entry(kind.clone()).or_insert(kinds.len());
+            if place == kinds.len() {
+                kinds.push((kind, Vec::new()));
+            }
+            kinds[place].1.push(way);
+        }
+        let turned = kinds.into_iter().flat_map(|(kind, ways)| turn(self, kind, ways)).collect();
+        self.tidy(turned)
+    }
+}
+
+/// What a constructor makes.
+#[derive(Clone, Copy)]
+enum Made {
+    Success,
+    Failure,
+    Redirect,
+    RedirectForward,
+}
+
+fn constructor(callee: &Expr) -> Option<Made> {
+    let Expr::Path(path) = callee else { return None };
+    let words: Vec<String> =
+        path.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+    let forward = words.len() > 1 && words[words.len() - 2] == "Forward";
+    match words.last()?.as_str() {
+        "Some" | "Ok" => Some(Made::Success),
+        "Err" | "Drop" => Some(Made::Failure),
+        "Redirect" if forward => Some(Made::RedirectForward),
+        "Redirect" => Some(Made::Redirect),
+        _ => None,
+    }
+}
+
+/// What the handler calls an argument.
+pub(super) fn words_of(argument: &Expr, way: &Way) -> Rc<str> {
+    let bare = written::bare(argument);
+    let bound = written::variable(bare).and_then(|name| way.named(&name)?.written.clone());
+    bound.unwrap_or_else(|| written::text(bare).into())
+}
+
+/// Whether a parameter takes a state by reference, as what it is: `&mut Table<S>`, `&S`.
+fn takes(input: &FnArg, state: &str) -> bool {
+    let FnArg::Typed(typed) = input else { return true };
+    let Type::Reference(reference) = &*typed.ty else { return false };
+    let Type::Path(path) = &*reference.elem else { return false };
+    path.path.segments.last().is_some_and(|last| last.ident == "Table" || last.ident == state)
+}

@@ -1,0 +1,242 @@
+//! Methods: those of tables are known by name, those that the program gives its states are read.
+
+use cora_plan::graph::Does;
+use proc_macro2::Span;
+use syn::ExprMethodCall;
+
+use super::call::words_of;
+use super::condition::success_question;
+use super::expression::valued;
+use super::reader::Reader;
+use super::value::{Lent, Value};
+use super::way::{Trace, Way, Ways};
+use super::{Effect, bound, written};
+use crate::syntax::ParameterAccess;
+
+/// Methods of Cora's replicated values that update.
+const UPDATES: [&str; 5] = ["add", "raise", "count", "observe", "increment"];
+
+/// Methods of iterators that give another one, whose closures run when that one is asked.
+const LAZY: [&str; 22] = [
+    "map",
+    "filter",
+    "filter_map",
+    "flat_map",
+    "map_while",
+    "take_while",
+    "skip_while",
+    "inspect",
+    "scan",
+    "rev",
+    "enumerate",
+    "skip",
+    "take",
+    "step_by",
+    "chain",
+    "zip",
+    "peekable",
+    "by_ref",
+    "cloned",
+    "copied",
+    "fuse",
+    "cycle",
+];
+
+/// Methods that leave what they are called on as it is.
+const LOOK: [&str; 12] = [
+    "is_some", "is_none", "is_ok", "is_err", "as_ref", "clone", "copied", "cloned", "map_err",
+    "ok", "unwrap", "expect",
+];
+
+/// Methods of `Option` and `Result` that keep whether it is a success.
+const KEEP: [&str; 9] =
+    ["map_err", "as_ref", "as_mut", "copied", "cloned", "clone", "ok", "ok_or", "map"];
+
+/// What a method of a table does.
+fn of_table(method: &str) -> Option<(Does, Effect)> {
+    match method {
+        "get" | "contains" | "len" => Some((Does::Read, Effect::READ)),
+        "get_mut" | "find_mut" => Some((Does::Write, Effect::LOOK_UP)),
+        "insert" | "insert_with_reply" => Some((Does::Insert, Effect::INSERT)),
+        "remove" => Some((Does::Remove, Effect::REMOVE)),
+        _ => None,
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// A call of a method.
+    pub(super) fn method_call(&mut self, call: &'a ExprMethodCall, ways: Ways) -> Ways {
+        let mut ways = self.place(&call.receiver, ways);
+        ways.iter_mut().for_each(Way::push);
+        let ways = self.arguments(&call.args, ways);
+        let count = call.args.len();
+        let receiver = |way: &Way| way.stack[way.stack.len() - 1 - count].clone();
+        self.each_kind(ways, receiver, |reader, receiver, ways| {
+            let mut ways = match receiver {
+                Value::State(lent) | Value::Whole(lent) => reader.of_state(lent, call, ways),
+                Value::Part(lent) => reader.of_part(lent, call, ways),
+                other => reader.of_other(&other, call, ways),
+            };
+            for way in &mut ways {
+                way.pop();
+            }
+            ways
+        })
+    }
+
+    /// A method of a state.
+    fn of_state(&mut self, lent: Lent, call: &'a ExprMethodCall, ways: Ways) -> Ways {
+        let method = written::name(&call.method);
+        match self.access(lent) {
+            ParameterAccess::Table { .. } => match of_table(&method) {
+                Some((does, effect)) => self.table_access(lent, (does, effect), call, ways),
+                None => self.own_method(lent, self.surroundings.table_method(&method), call, ways),
+            },
+            ParameterAccess::Unique | ParameterAccess::Shared => {
+                let own = self.owner(lent).and_then(|it| self.surroundings.method(&it, &method));
+                self.own_method(lent, own, call, ways)
+            }
+        }
+    }
+
+    fn table_access(
+        &mut self,
+        lent: Lent,
+        (does, effect): (Does, Effect),
+        call: &'a ExprMethodCall,
+        ways: Ways,
+    ) -> Ways {
+        let ways = self.each(ways, |reader, mut way| {
+            let key = call.args.first().map(|key| words_of(key, &way));
+            reader.touch(&mut way, lent, does, effect, key, call.method.span());
+            vec![way]
+        });
+        // Values that are put in are plain data; a closure can't be among them.
+        let ways = self.surrender(&call.args, ways);
+        valued(ways, &Value::Unknown)
+    }
+
+    /// Path of a state's type.
+    fn owner(&self, lent: Lent) -> Option<Vec<String>> {
+        let path = match &self.parameters[lent.state].referent {
+            syn::Type::Path(path) => path.path.segments.iter(),
+            _ => return None,
+        };
+        let path: Vec<String> = path.map(|segment| written::name(&segment.ident)).collect();
+        self.surroundings.canonical(&path, self.frames.first()?.module)
+    }
+
+    /// A method that the program gives a state, if it is one.
+    fn own_method(
+        &mut self,
+        lent: Lent,
+        own: Option<usize>,
+        call: &'a ExprMethodCall,
+        mut ways: Ways,
+    ) -> Ways {
+        let span = call.method.span();
+        let Some(routine) = own else {
+            let why = format!("what `{}` does to the state can't be seen from here", call.method);
+            let looks = self.access(lent) == ParameterAccess::Shared;
+            for way in &mut ways {
+                if looks {
+                    self.reads(way, lent, span);
+                } else {
+                    self.unseen(way, lent, span, &why);
+                }
+            }
+            let ways = self.surrender(&call.args, ways);
+            return self.tidy(ways);
+        };
+        let table = matches!(self.access(lent), ParameterAccess::Table { .. });
+        let count = call.args.len();
+        let busy = ways.iter().any(|way| {
+            let given = &way.stack[way.stack.len() - count..];
+            given.iter().any(|value| value.lent().is_some() || value.closure().is_some())
+        });
+        let changes = self.callable[routine].signature.receiver().is_some_and(|receiver| {
+            matches!(receiver.kind, syn::ReceiverKind::Reference(_, _, Some(_)))
+        });
+        let lent = Lent { mutable: lent.mutable && changes, ..lent };
+        if table || busy {
+            return self.follow(routine, Some(&Value::State(lent)), &call.args, span, ways);
+        }
+        self.one_access(routine, lent, call, ways)
+    }
+
+    /// A method that touches nothing but its state is one access, and comes back with what its body does.
+    fn one_access(
+        &mut self,
+        routine: usize,
+        lent: Lent,
+        call: &'a ExprMethodCall,
+        ways: Ways,
+    ) -> Ways {
+        let span = call.method.span();
+        let blank = ways.iter().map(|way| Way { trace: Trace::default(), ..way.clone() });
+        let blank = bound::distinct(blank.collect());
+        let outside = std::mem::take(&mut self.effects);
+        self.effects = vec![Effect::default(); outside.len()];
+        self.quiet += 1;
+        let ended = self.follow(routine, Some(&Value::State(lent)), &call.args, span, blank);
+        self.quiet -= 1;
+        let effect = std::mem::replace(&mut self.effects, outside)[lent.state];
+        let results = bound::distinct(ended.into_iter().map(|way| way.value).collect::<Vec<_>>());
+        let effect = Effect { reads: effect.reads || !effect.writes, ..effect };
+        let does = if effect.writes { Does::Write } else { Does::Read };
+        let ways = self.each(ways, |reader, mut way| {
+            way.stack.truncate(way.stack.len() - call.args.len());
+            reader.touch(&mut way, lent, does, effect, None, span);
+            results.iter().map(|value| way.clone().with(value.clone())).collect()
+        });
+        self.tidy(ways)
+    }
+
+    /// A method of a part of a state.
+    fn of_part(&mut self, lent: Lent, call: &'a ExprMethodCall, ways: Ways) -> Ways {
+        let span: Span = call.method.span();
+        let updates = UPDATES.contains(&written::name(&call.method).as_str());
+        let ways = self.surrender(&call.args, ways);
+        self.each(ways, |reader, mut way| {
+            if lent.mutable {
+                reader.writes(&mut way, lent, !updates, span);
+            } else {
+                reader.reads(&mut way, lent, span);
+            }
+            vec![way.with(Value::Unknown)]
+        })
+    }
+
+    /// A method of something that is no state.
+    fn of_other(&mut self, receiver: &Value, call: &'a ExprMethodCall, ways: Ways) -> Ways {
+        let method = written::name(&call.method);
+        let looks = LOOK.contains(&method.as_str());
+        let variable = written::variable(&call.receiver);
+        let lazy = LAZY.contains(&method.as_str());
+        let mut ways = self.surrender(&call.args, ways);
+        for way in &mut ways {
+            if let (Some(name), false) = (&variable, looks) {
+                way.forget(name);
+            }
+            if !lazy {
+                way.value = Value::Unknown;
+            }
+        }
+        if let Some(closure) = receiver.closure() {
+            ways = self.repeat(&closure.clone(), ways);
+            if lazy {
+                ways = valued(ways, &Value::Lazy(closure.clone()));
+            }
+            return ways;
+        }
+        match (success_question(&method), receiver) {
+            (Some(success), Value::Succeeds(_)) => valued(ways, &Value::Bool(success)),
+            (Some(success), Value::Fails) => valued(ways, &Value::Bool(!success)),
+            (None, Value::Succeeds(_)) if KEEP.contains(&method.as_str()) => {
+                valued(ways, &Value::Succeeds(None))
+            }
+            (None, Value::Fails) if KEEP.contains(&method.as_str()) => valued(ways, &Value::Fails),
+            _ => ways,
+        }
+    }
+}

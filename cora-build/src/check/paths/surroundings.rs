@@ -1,0 +1,185 @@
+//! What stands around a handler: the program's functions and methods, and which of them a path means.
+
+use std::collections::BTreeSet;
+
+/// Most `use` that are followed from one name to its item.
+const MOST_STEPS: usize = 8;
+
+/// The items of a program that a handler's body may name.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// Functions and methods with bodies.
+    pub routines: Vec<Routine>,
+    /// What `use` brings into modules.
+    pub imports: Vec<Import>,
+    /// Paths from the root of all items that have a name, modules included.
+    pub declared: BTreeSet<Vec<String>>,
+}
+
+/// A function or method.
+#[derive(Clone, Debug)]
+pub struct Routine {
+    /// Number of its file.
+    pub file: usize,
+    /// Modules around it, from the root.
+    pub module: Vec<String>,
+    /// The type that it is a method or associated function of, as its `impl` writes it.
+    pub owner: Option<Vec<String>>,
+    /// Its signature.
+    pub signature: syn::Signature,
+    /// Its body.
+    pub block: syn::Block,
+}
+
+/// A name that `use` brings in.
+#[derive(Clone, Debug)]
+pub struct Import {
+    /// The module that it is brought into.
+    pub module: Vec<String>,
+    /// What it is called there; none for all names of a module.
+    pub name: Option<String>,
+    /// Its path, as written.
+    pub path: Vec<String>,
+}
+
+impl Surroundings {
+    /// Path from the root of what a path means in a module; `None` for what is not of this program.
+    pub fn canonical(&self, path: &[String], module: &[String]) -> Option<Vec<String>> {
+        self.resolve(path, module, MOST_STEPS)
+    }
+
+    /// The one function or method that a path means in a module.
+    pub(super) fn routine(&self, path: &[String], module: &[String]) -> Option<usize> {
+        if let Some(whole) = self.canonical(path, module) {
+            let is_it = |routine: &Routine| {
+                routine.owner.is_none()
+                    && routine.signature.ident == whole.last().map_or("", String::as_str)
+                    && routine.module == whole[..whole.len() - 1]
+            };
+            return self.only(is_it);
+        }
+        let (name, owner) = path.split_last()?;
+        let owner = self.canonical(owner, module)?;
+        self.method(&owner, name)
+    }
+
+    /// The one method or associated function of this name that the program gives a type of its own.
+    pub(super) fn method(&self, owner: &[String], name: &str) -> Option<usize> {
+        self.only(|routine| {
+            routine.signature.ident == name
+                && routine.owner.as_ref().is_some_and(|written| {
+                    self.canonical(written, &routine.module).as_deref() == Some(owner)
+                })
+        })
+    }
+
+    /// The one method of this name that the program gives tables, by a trait of its own.
+    pub(super) fn table_method(&self, name: &str) -> Option<usize> {
+        self.only(|routine| {
+            routine.signature.ident == name
+                && routine.owner.as_ref().is_some_and(|written| {
+                    written.last().is_some_and(|last| last == "Table")
+                        && self.canonical(written, &routine.module).is_none()
+                })
+        })
+    }
+
+    fn only(&self, is_it: impl Fn(&Routine) -> bool) -> Option<usize> {
+        let mut found = (0..self.routines.len()).filter(|at| is_it(&self.routines[*at]));
+        let first = found.next()?;
+        // Two of a name, under conditions that exclude each other, or of several traits.
+        found.next().is_none().then_some(first)
+    }
+
+    fn resolve(&self, path: &[String], module: &[String], steps: usize) -> Option<Vec<String>> {
+        let steps = steps.checked_sub(1)?;
+        let (first, rest) = path.split_first()?;
+        match first.as_str() {
+            "crate" => return self.below(&[], rest, steps),
+            "self" => return self.below(module, rest, steps),
+            "super" => {
+                let (_, parent) = module.split_last()?;
+                let mut inner = vec!["self".to_owned()];
+                inner.extend_from_slice(rest);
+                return self.resolve(&inner, parent, steps);
+            }
+            _ => {}
+        }
+        self.below(module, path, steps)
+    }
+
+    /// What `path` means that begins with a name of `module`.
+    fn below(&self, module: &[String], path: &[String], steps: usize) -> Option<Vec<String>> {
+        let Some((first, rest)) = path.split_first() else {
+            return (module.is_empty() || self.declared.contains(module)).then(|| module.to_vec());
+        };
+        if first == "super" {
+            return self.resolve(path, module, steps);
+        }
+        let mut here = module.to_vec();
+        here.push(first.clone());
+        if self.declared.contains(&here) {
+            return if rest.is_empty() { Some(here) } else { self.below(&here, rest, steps) };
+        }
+        let steps = steps.checked_sub(1)?;
+        let imports = || self.imports.iter().filter(|import| import.module == module);
+        if let Some(named) = imports().find(|import| import.name.as_ref() == Some(first)) {
+            let mut whole = named.path.clone();
+            whole.extend_from_slice(rest);
+            // `use a::b;` in the root of edition 2018 may mean a crate of that name: then nothing is found.
+            let itself = named.path.first() == Some(first) && named.path.len() == 1;
+            return if itself { None } else { self.resolve(&whole, module, steps) };
+        }
+        imports().filter(|import| import.name.is_none()).find_map(|glob| {
+            let mut whole = glob.path.clone();
+            whole.extend_from_slice(path);
+            self.resolve(&whole, module, steps)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(path: &str) -> Vec<String> {
+        path.split("::").filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    }
+
+    fn import(module: &str, name: &str, path: &str) -> Import {
+        let name = (name != "*").then(|| name.to_owned());
+        Import { module: words(module), name, path: words(path) }
+    }
+
+    #[test]
+    fn paths_are_followed_as_rustc_does() {
+        let declared =
+            ["a", "a::f", "a::b", "a::b::g", "h"].into_iter().map(words).collect::<BTreeSet<_>>();
+        let imports = vec![
+            import("", "g", "a::b::g"),
+            import("", "take", "elsewhere::take"),
+            import("a", "again", "super::g"),
+            import("a::b", "*", "super"),
+            import("a::b", "loop1", "self::loop1"),
+        ];
+        let program = Surroundings { routines: Vec::new(), imports, declared };
+        for (path, module, means) in [
+            ("h", "", "h"),
+            ("crate::a::f", "a::b", "a::f"),
+            ("a::f", "", "a::f"),
+            ("g", "", "a::b::g"),
+            ("again", "a", "a::b::g"),
+            ("a::again", "", "a::b::g"),
+            ("f", "a::b", "a::f"),
+            ("super::super::h", "a::b", "h"),
+            ("h", "a", ""),
+            ("take", "", ""),
+            ("elsewhere::h", "", ""),
+            ("loop1", "a::b", ""),
+        ] {
+            let found = program.canonical(&words(path), &words(module));
+            let wanted = (!means.is_empty()).then(|| words(means));
+            assert_eq!(found, wanted, "{path} in `{module}`");
+        }
+    }
+}

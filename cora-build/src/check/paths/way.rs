@@ -1,0 +1,240 @@
+//! One way into a body, as far as it was followed: what it did to states, and what names mean there.
+
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+use cora_plan::graph::Does;
+use proc_macro2::Span;
+
+use super::value::Value;
+
+/// Ways that reach the same place of the source.
+pub(super) type Ways = Vec<Way>;
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Way {
+    /// What it did.
+    pub(super) trace: Trace,
+    /// Names in scope, the innermost last.
+    pub(super) env: Vec<Binding>,
+    /// The same of the functions that called this one.
+    pub(super) callers: Vec<Vec<Binding>>,
+    /// Values of operands that wait for others.
+    pub(super) stack: Vec<Value>,
+    /// Value of the expression that was read last.
+    pub(super) value: Value,
+}
+
+/// A name. An empty one marks where a scope begins.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Binding {
+    /// What it is called.
+    pub(super) name: Rc<str>,
+    /// What is known of it.
+    pub(super) value: Value,
+    /// Whether it was declared `mut`: nothing is learned of such.
+    pub(super) mutable: bool,
+    /// What the handler calls it, for the parameter of a helper.
+    pub(super) written: Option<Rc<str>>,
+}
+
+/// A place in the program.
+#[derive(Clone, Copy, Debug)]
+pub struct At {
+    /// Number of the file.
+    pub file: usize,
+    /// Where in it.
+    pub span: Span,
+}
+
+/// An access. Two are equal that do the same, wherever they stand.
+#[derive(Clone, Debug)]
+pub struct Touch {
+    /// The state, by the handler's parameters.
+    pub state: usize,
+    /// What is done to it.
+    pub does: Does,
+    /// The key that it goes by, as the source writes it.
+    pub key: Option<Rc<str>>,
+    /// It stands for none, one or more.
+    pub many: bool,
+    /// Some state may have been written before it.
+    pub after_write: bool,
+    /// Whether it may write.
+    pub writes: bool,
+    /// Where it stands.
+    pub at: At,
+}
+
+/// Accesses in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Trace {
+    /// The accesses.
+    pub(super) touches: Vec<Touch>,
+}
+
+impl Touch {
+    /// What it does, apart from how often and after what.
+    fn deed(&self) -> (usize, Does, Option<&str>) {
+        (self.state, self.does, self.key.as_deref())
+    }
+
+    /// Whether it is the same access as another, however often and after whatever.
+    pub(super) fn repeats(&self, other: &Self) -> bool {
+        self.deed() == other.deed()
+    }
+}
+
+impl PartialEq for Touch {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Touch {}
+
+impl PartialOrd for Touch {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Touch {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key = |touch: &Self| (touch.many, touch.after_write);
+        self.deed().cmp(&other.deed()).then_with(|| key(self).cmp(&key(other)))
+    }
+}
+
+impl Trace {
+    /// Whether something was written.
+    pub(super) fn written(&self) -> bool {
+        self.touches.iter().any(|touch| touch.writes)
+    }
+
+    /// Adds an access that happens once; the same one twice in a row stands there once.
+    pub(super) fn push(&mut self, mut touch: Touch) {
+        let again = self.touches.last().is_some_and(|last| !last.many && last.repeats(&touch));
+        if !again {
+            touch.after_write = self.written();
+            self.touches.push(touch);
+        }
+    }
+
+    /// Adds accesses each of which happens any number of times, in any order. Such that stand at the
+    /// end already become one group with them.
+    pub(super) fn push_many(&mut self, group: &[Touch]) {
+        let begin = self.touches.iter().rposition(|touch| !touch.many).map_or(0, |at| at + 1);
+        for touch in group {
+            if !self.touches[begin..].iter().any(|present| present.repeats(touch)) {
+                self.touches.push(Touch { many: true, ..touch.clone() });
+            }
+        }
+        let (before, group) = self.touches.split_at_mut(begin);
+        let written = before.iter().any(|touch| touch.writes);
+        let writes = group.len() > 1 && group.iter().any(|touch| touch.writes);
+        for touch in group {
+            touch.after_write = written || writes;
+        }
+    }
+
+    /// The states that it touches, as bits.
+    pub(super) fn states(&self) -> u64 {
+        self.touches.iter().fold(0, |states, touch| states | 1 << touch.state)
+    }
+}
+
+/// Every access of these once, in the order in which they are come upon.
+pub(super) fn union<'t, I: Iterator<Item = &'t Touch>>(touches: I) -> Vec<Touch> {
+    let mut union: Vec<Touch> = Vec::new();
+    for touch in touches {
+        if !union.iter().any(|present| present.repeats(touch)) {
+            union.push(touch.clone());
+        }
+    }
+    union
+}
+
+impl Way {
+    /// A way at the start of a body whose names are these.
+    pub(super) fn new(env: Vec<Binding>) -> Self {
+        let trace = Trace::default();
+        Self { trace, env, callers: Vec::new(), stack: Vec::new(), value: Value::Unknown }
+    }
+
+    /// The same with another value.
+    pub(super) fn with(mut self, value: Value) -> Self {
+        self.value = value;
+        self
+    }
+
+    /// Binds a name.
+    pub(super) fn bind(&mut self, name: &str, value: Value, mutable: bool) {
+        self.env.push(Binding { name: name.into(), value, mutable, written: None });
+    }
+
+    /// What a name means here.
+    pub(super) fn named(&self, name: &str) -> Option<&Binding> {
+        self.env.iter().rev().find(|binding| &*binding.name == name)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn named_mut(&mut self, name: &str) -> Option<&mut Binding> {
+        self.env.iter_mut().rev().find(|binding| &*binding.name == name)
+    }
+
+    /// Learns what a name's value is, where it can't change behind the name's back.
+    pub(super) fn learn(&mut self, name: &str, value: Value) {
+        if let Some(binding) = self.named_mut(name)
+            && !binding.mutable
+            && (binding.value == Value::Unknown || binding.value.is_learned())
+        {
+            binding.value = value;
+        }
+    }
+
+    /// Forgets what was learned of a name.
+    pub(super) fn forget(&mut self, name: &str) {
+        if let Some(binding) = self.named_mut(name)
+            && binding.value.is_learned()
+        {
+            binding.value = Value::Unknown;
+        }
+    }
+
+    /// Begins a scope.
+    pub(super) fn enter(&mut self) {
+        self.bind("", Value::Unknown, true);
+    }
+
+    /// How many scopes are open.
+    pub(super) fn depth(&self) -> usize {
+        self.env.iter().filter(|binding| binding.name.is_empty()).count()
+    }
+
+    /// Ends scopes until so many are open.
+    pub(super) fn leave_to(&mut self, depth: usize) {
+        while self.depth() > depth {
+            let begin = self.env.iter().rposition(|binding| binding.name.is_empty());
+            self.env.truncate(begin.unwrap_or_default());
+        }
+    }
+
+    /// Ends the innermost scope.
+    pub(super) fn leave(&mut self) {
+        let depth = self.depth().saturating_sub(1);
+        self.leave_to(depth);
+    }
+
+    /// Moves the value onto the stack.
+    pub(super) fn push(&mut self) {
+        let value = std::mem::replace(&mut self.value, Value::Unknown);
+        self.stack.push(value);
+    }
+
+    /// Takes a value from the stack.
+    pub(super) fn pop(&mut self) -> Value {
+        self.stack.pop().unwrap_or(Value::Unknown)
+    }
+}
