@@ -25,6 +25,8 @@
 //! | [`model`] | what an allocation costs, and how far it goes |
 //! | [`search`] | the best allocation, with its proof |
 //! | [`planning`] | all of it in a row, and the baselines |
+//! | [`advice`] | what another choice would cost, and what would have to change for it |
+//! | [`report`] | all of it for people and scripts: text, JSON, HTML |
 //! | [`picture`] | DOT, Mermaid, SVG |
 //!
 //! Everything is ordered: the same graph and statement give the same bytes.
@@ -34,6 +36,7 @@
     reason = "counts of flows, packets and bytes are far below 2^53"
 )]
 
+pub mod advice;
 pub mod decide;
 pub mod demand;
 pub mod document;
@@ -45,6 +48,7 @@ pub mod nic;
 pub mod picture;
 pub mod plan;
 pub mod planning;
+pub mod report;
 #[cfg(test)]
 mod sample;
 pub mod search;

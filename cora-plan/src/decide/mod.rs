@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 pub use group::Group;
+pub use places::allowed as allowed_places;
 
 use crate::graph::{Graph, StateNode};
 use crate::nearest::nearest;

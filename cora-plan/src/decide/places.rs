@@ -81,7 +81,7 @@ fn check(
 }
 
 /// Places that a kind allows under `split`, the one it gets unasked first.
-fn allowed(kind: Kind) -> &'static [Place] {
+pub fn allowed(kind: Kind) -> &'static [Place] {
     match kind {
         Kind::Keyed => &[Place::Travels, Place::Host],
         Kind::Singleton => &[Place::Host],

@@ -8,9 +8,52 @@ pub mod dot;
 pub mod mermaid;
 pub mod svg;
 
+use std::collections::BTreeMap;
+
 use crate::graph::{Graph, StateNode};
+use crate::model::Allocation;
 use crate::plan::Plan;
-use crate::words::Place;
+use crate::words::{Place, Sides};
+
+pub(crate) use svg::escaped;
+
+/// What a picture shows beside the graph.
+struct Shown<'a> {
+    /// What it is called.
+    title: String,
+    /// Place of each state, if there is a plan.
+    places: Option<&'a BTreeMap<String, Place>>,
+    /// Where handlers run, if that was planned.
+    allocation: Option<&'a Allocation>,
+}
+
+impl<'a> Shown<'a> {
+    fn of_plan(graph: &Graph, plan: Option<&'a Plan>) -> Self {
+        let places = plan.map(|plan| &plan.places);
+        Self { title: title(graph, plan), places, allocation: None }
+    }
+
+    fn of_allocation(graph: &Graph, allocation: &'a Allocation, hash: &str) -> Self {
+        let title = format!("{} under {}, plan {hash}", graph.app, allocation.sides);
+        Self { title, places: Some(&allocation.places), allocation: Some(allocation) }
+    }
+
+    fn place(&self, state: &str) -> Option<Place> {
+        self.places.and_then(|places| places.get(state).copied())
+    }
+
+    /// Where a handler runs, in words, and the place whose colours say so too.
+    fn side(&self, handler: &str) -> Option<(&'static str, Place)> {
+        let allocation = self.allocation?;
+        let at_host = || allocation.host_handlers.iter().any(|name| name == handler);
+        Some(match allocation.sides {
+            Sides::HostOnly => ("runs: host", Place::Host),
+            Sides::NicOnly => ("runs: nic", Place::Nic),
+            Sides::Split if at_host() => ("runs: host", Place::Host),
+            Sides::Split => ("runs: nic + host", Place::Travels),
+        })
+    }
+}
 
 /// Colours of a place: fill and line. Chosen to differ in lightness too; the word stands beside.
 fn colours(place: Option<Place>) -> (&'static str, &'static str) {

@@ -6,10 +6,9 @@
 //! 3. Curves leave a handler at points spread along its lower edge, in the order of the states they
 //!    go to, and enter a state likewise, so that they cross as little as the order allows.
 
-use super::super::{place, state_lines};
+use super::super::{Shown, state_lines};
 use super::text::width;
 use crate::graph::{Edge, Graph};
-use crate::plan::Plan;
 use crate::words::{Kind, Place};
 
 pub(super) const MARGIN: i32 = 24;
@@ -41,6 +40,7 @@ pub(super) struct Drawing<'a> {
 pub(super) struct HandlerBox<'a> {
     pub(super) name: &'a str,
     pub(super) opaque: usize,
+    pub(super) side: Option<(&'static str, Place)>,
     pub(super) x: i32,
     pub(super) width: i32,
 }
@@ -76,25 +76,27 @@ struct Ends<'a> {
 }
 
 /// Places everything.
-pub(super) fn run<'a>(graph: &'a Graph, plan: Option<&Plan>) -> Drawing<'a> {
+pub(super) fn run<'a>(graph: &'a Graph, shown: &Shown<'_>) -> Drawing<'a> {
     let inside = MARGIN + PORT / 2;
     let mut x = MARGIN + PORT + ARROW;
     let mut handlers = Vec::new();
     for handler in &graph.chain {
-        let width = (width(&handler.name, 16) + 40).max(110);
+        let side = shown.side(&handler.name);
+        let least = if side.is_some() { 140 } else { 110 };
+        let width = (width(&handler.name, 16) + 40).max(least);
         let opaque = handler.opaque.len();
-        handlers.push(HandlerBox { name: &handler.name, opaque, x, width });
+        handlers.push(HandlerBox { name: &handler.name, opaque, side, x, width });
         x += width + ARROW;
     }
     let outside = x + PORT / 2;
-    let mut states = state_boxes(graph, plan, &handlers);
+    let mut states = state_boxes(graph, shown, &handlers);
     spread(&mut states, MARGIN, x + PORT);
     let right = states.iter().map(|s| s.x + s.width).max().unwrap_or(0).max(x + PORT);
     let tallest = states.iter().map(|s| s.height).max().unwrap_or(0);
-    let legend = if plan.is_some() && !states.is_empty() { 44 } else { 0 };
+    let legend = if shown.places.is_some() && !states.is_empty() { 44 } else { 0 };
     let bottom = if states.is_empty() { CHAIN_TOP + HANDLER_HEIGHT } else { STATES_TOP + tallest };
     let ends = ends(graph, &handlers, &states);
-    let title = width(&super::title(graph, plan), 13);
+    let title = width(&shown.title, 13);
     Drawing {
         width: right.max(MARGIN + title) + MARGIN,
         height: bottom + legend + MARGIN,
@@ -109,14 +111,14 @@ pub(super) fn run<'a>(graph: &'a Graph, plan: Option<&Plan>) -> Drawing<'a> {
 /// States in the order of their wish, each standing where it wishes, overlapping or not.
 fn state_boxes<'a>(
     graph: &'a Graph,
-    plan: Option<&Plan>,
+    shown: &Shown<'_>,
     handlers: &[HandlerBox<'_>],
 ) -> Vec<StateBox<'a>> {
     let mut states: Vec<StateBox<'a>> = graph
         .states
         .iter()
         .map(|state| {
-            let place = place(plan, &state.name);
+            let place = shown.place(&state.name);
             let lines = state_lines(state, place);
             let widest = lines.iter().map(|line| width(line, 13)).max().unwrap_or(0);
             let width = widest.max(width(&state.name, 16)) + 36;

@@ -10,18 +10,29 @@ mod text;
 use std::fmt::Write as _;
 
 use self::layout::{Drawing, HandlerBox, StateBox};
-use self::text::escaped;
-use super::{colours, title};
+use super::{Shown, colours};
 use crate::graph::Graph;
+use crate::model::Allocation;
 use crate::plan::Plan;
 use crate::words::{Kind, Place};
 
+pub(crate) use self::text::escaped;
+
 /// The graph as SVG.
 pub fn draw(graph: &Graph, plan: Option<&Plan>) -> String {
-    let drawing = layout::run(graph, plan);
+    shown(graph, &Shown::of_plan(graph, plan))
+}
+
+/// The graph as SVG, with the places of an allocation and where it has each handler run. `hash` is that of its plan.
+pub fn draw_allocation(graph: &Graph, allocation: &Allocation, hash: &str) -> String {
+    shown(graph, &Shown::of_allocation(graph, allocation, hash))
+}
+
+fn shown(graph: &Graph, shown: &Shown<'_>) -> String {
+    let drawing = layout::run(graph, shown);
     let mut out = String::new();
     // Writing to a string does not fail.
-    let _infallible = write(&mut out, graph, plan, &drawing);
+    let _infallible = write(&mut out, graph, shown, &drawing);
     out
 }
 
@@ -33,7 +44,7 @@ const STYLE: &str = "text{font-family:Helvetica,Arial,sans-serif;fill:#18181b}\
 fn write(
     out: &mut String,
     graph: &Graph,
-    plan: Option<&Plan>,
+    shown: &Shown<'_>,
     drawing: &Drawing<'_>,
 ) -> std::fmt::Result {
     let (width, height) = (drawing.width, drawing.height);
@@ -42,7 +53,7 @@ fn write(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" role=\"img\">"
     )?;
-    let title = escaped(&title(graph, plan));
+    let title = escaped(&shown.title);
     writeln!(out, "<title>{title}</title>\n<style>{STYLE}</style>")?;
     writeln!(out, "<defs>")?;
     marker(out, "packet", 9)?;
@@ -57,7 +68,7 @@ fn write(
     for state in &drawing.states {
         self::state(out, state)?;
     }
-    legend(out, plan, drawing)?;
+    legend(out, shown, drawing)?;
     writeln!(out, "</svg>")
 }
 
@@ -118,23 +129,27 @@ fn accesses(out: &mut String, graph: &Graph, drawing: &Drawing<'_>) -> std::fmt:
 fn handler(out: &mut String, handler: &HandlerBox<'_>) -> std::fmt::Result {
     let (x, width) = (handler.x, handler.width);
     let (y, height) = (layout::CHAIN_TOP, layout::HANDLER_HEIGHT);
+    let unplanned = ("#fafafa", "#18181b");
+    let (fill, line) = handler.side.map_or(unplanned, |(_, place)| colours(Some(place)));
     writeln!(
         out,
         "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"12\" \
-         fill=\"#fafafa\" stroke=\"#18181b\" stroke-width=\"1.5\"/>"
+         fill=\"{fill}\" stroke=\"{line}\" stroke-width=\"1.5\"/>"
     )?;
     let (middle, name) = (x + width / 2, escaped(handler.name));
-    let baseline = layout::CHAIN_MIDDLE + if handler.opaque == 0 { 5 } else { -2 };
+    let opaque = (handler.opaque > 0).then(|| format!("{} opaque", handler.opaque));
+    let below = handler.side.map(|(words, _)| words.to_owned()).into_iter().chain(opaque);
+    let below = below.collect::<Vec<_>>().join(", ");
+    let baseline = layout::CHAIN_MIDDLE + if below.is_empty() { 5 } else { -2 };
     writeln!(
         out,
         "<text class=\"name\" x=\"{middle}\" y=\"{baseline}\" text-anchor=\"middle\">{name}</text>"
     )?;
-    if handler.opaque > 0 {
+    if !below.is_empty() {
         writeln!(
             out,
-            "<text class=\"line\" x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">{} opaque</text>",
-            layout::CHAIN_MIDDLE + 16,
-            handler.opaque
+            "<text class=\"line\" x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">{below}</text>",
+            layout::CHAIN_MIDDLE + 16
         )?;
     }
     Ok(())
@@ -176,11 +191,11 @@ fn state(out: &mut String, state: &StateBox<'_>) -> std::fmt::Result {
 }
 
 /// What the colours mean: only those in the picture.
-fn legend(out: &mut String, plan: Option<&Plan>, drawing: &Drawing<'_>) -> std::fmt::Result {
-    let Some(plan) = plan else { return Ok(()) };
+fn legend(out: &mut String, shown: &Shown<'_>, drawing: &Drawing<'_>) -> std::fmt::Result {
+    let Some(places) = shown.places else { return Ok(()) };
     let mut x = layout::MARGIN;
     let y = drawing.height - layout::MARGIN;
-    for place in Place::ALL.into_iter().filter(|p| plan.places.values().any(|q| q == p)) {
+    for place in Place::ALL.into_iter().filter(|p| places.values().any(|q| q == p)) {
         let (fill, line) = colours(Some(place));
         writeln!(
             out,

@@ -17,6 +17,6 @@ pub(super) fn width(text: &str, size: i32) -> i32 {
 }
 
 /// Text as XML wants it.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

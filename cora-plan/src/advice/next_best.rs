@@ -1,0 +1,158 @@
+//! The opposite choice, and what it would cost.
+//!
+//! A state is pinned to the other place, and all else is planned again. A handler or a class of flows is moved
+//! alone, with all else as it is: a statement has no word that would pin it.
+
+use super::subject::{Standing, Subject};
+use super::{Case, Planner};
+use crate::decide::allowed_places;
+use crate::model::{Allocation, Prediction, Resource};
+use crate::planning::Planned;
+use crate::statement::Stated;
+use crate::words::{Place, Sides};
+
+/// What the opposite choice comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NextBest {
+    /// There is no other choice: why.
+    NoChoice(String),
+    /// It can be done.
+    Possible {
+        /// Where the subject would stand.
+        standing: Standing,
+        /// Whether all else was planned again, or kept.
+        planned_again: bool,
+        /// The rate that it is about, in million packets a second.
+        mpps: f64,
+        /// What the model says of it.
+        predicted: Prediction,
+    },
+    /// It can't.
+    Refused {
+        /// Where the subject would stand.
+        standing: Standing,
+        /// Resources that it would take more of than there is, and which part of the limit it would take.
+        over: Vec<(Resource, f64)>,
+        /// What else speaks against it: one sentence each.
+        because: Vec<String>,
+    },
+}
+
+/// The opposite choice for a subject.
+pub fn run(planner: &dyn Planner, case: &Case, planned: &Planned, subject: &Subject) -> NextBest {
+    match subject {
+        Subject::State(name) => state(planner, case, planned, name),
+        Subject::Handler(name) => handler(planner, case, planned, name),
+        Subject::Class(number, _) => class(planner, case, planned, *number),
+    }
+}
+
+/// Pins a state elsewhere, wherever its kind allows, and keeps what needs the fewest host cores.
+fn state(planner: &dyn Planner, case: &Case, planned: &Planned, name: &str) -> NextBest {
+    let Some(node) = case.graph.state(name) else {
+        return NextBest::NoChoice(format!("`{name}` is no state of the program"));
+    };
+    let subject = Subject::State(name.to_owned());
+    let today = subject.standing(planned);
+    let others = allowed_places(node.kind).iter().filter(|place| Standing::At(**place) != today);
+    let tried: Vec<NextBest> =
+        others.map(|place| pinned(planner, case, &subject, *place)).collect();
+    let best = tried.iter().filter_map(|next| Some((cost(next)?, next)));
+    let best = best.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, next)| next.clone());
+    best.or_else(|| tried.into_iter().next()).unwrap_or_else(|| {
+        NextBest::NoChoice(format!(
+            "a {} state has no other place while both sides run handlers",
+            node.kind
+        ))
+    })
+}
+
+fn pinned(planner: &dyn Planner, case: &Case, subject: &Subject, place: Place) -> NextBest {
+    let mut case = case.clone();
+    // No line of a file says so.
+    case.statement.places.insert(subject.name().to_owned(), Stated { what: place, line: 0 });
+    match planner.plan(&case) {
+        Ok(planned) => NextBest::Possible {
+            standing: Standing::At(place),
+            planned_again: true,
+            mpps: planned.mpps,
+            predicted: planned.predicted,
+        },
+        Err(refusal) => {
+            let (standing, over) = (Standing::At(place), Vec::new());
+            NextBest::Refused { standing, over, because: refusal.sentences }
+        }
+    }
+}
+
+/// Host cores of what is possible.
+fn cost(next: &NextBest) -> Option<f64> {
+    match next {
+        NextBest::Possible { predicted, .. } => Some(predicted.host_cores),
+        NextBest::NoChoice(_) | NextBest::Refused { .. } => None,
+    }
+}
+
+/// Moves a handler to the host alone, or from there to both sides.
+fn handler(planner: &dyn Planner, case: &Case, planned: &Planned, name: &str) -> NextBest {
+    if let Some(refused) = one_side(planned) {
+        return refused;
+    }
+    let mut allocation = planned.allocation.clone();
+    let standing = if allocation.host_handlers.iter().any(|handler| handler == name) {
+        allocation.host_handlers.retain(|handler| handler != name);
+        Standing::EitherSide
+    } else {
+        // In the order of the chain, as planning has them.
+        let chain = case.graph.chain.iter().map(|handler| &handler.name);
+        let moved = |at: &&String| *at == name || allocation.host_handlers.contains(*at);
+        allocation.host_handlers = chain.filter(moved).cloned().collect();
+        Standing::HostAlone
+    };
+    moved(planner, case, planned, &allocation, standing)
+}
+
+/// Has the host own a class that the NIC owns some of, and the NIC own one that it owns nothing of.
+fn class(planner: &dyn Planner, case: &Case, planned: &Planned, number: usize) -> NextBest {
+    if let Some(refused) = one_side(planned) {
+        return refused;
+    }
+    let mut allocation = planned.allocation.clone();
+    let Some(share) = allocation.shares.get_mut(number) else {
+        return NextBest::NoChoice("the plan has no such class".to_owned());
+    };
+    let standing = if *share > 0.0 { Standing::NoneOwned } else { Standing::AllOwned };
+    *share = if *share > 0.0 { 0.0 } else { 1.0 };
+    moved(planner, case, planned, &allocation, standing)
+}
+
+/// A plan of one side leaves handlers and classes no choice.
+fn one_side(planned: &Planned) -> Option<NextBest> {
+    let word = match planned.allocation.sides {
+        Sides::Split => return None,
+        Sides::HostOnly => "host",
+        Sides::NicOnly => "NIC",
+    };
+    Some(NextBest::NoChoice(format!(
+        "under this plan the {word} runs every packet, so nothing moves alone"
+    )))
+}
+
+/// What the model says of an allocation at today's rate: refused where more is used than there is.
+fn moved(
+    planner: &dyn Planner,
+    case: &Case,
+    planned: &Planned,
+    allocation: &Allocation,
+    standing: Standing,
+) -> NextBest {
+    let mpps = planned.mpps;
+    let predicted = planner.predict(case, allocation, mpps);
+    // A hair above the limit is rounding.
+    let uses = predicted.utilisation.iter().map(|(resource, used)| (*resource, *used));
+    let over: Vec<(Resource, f64)> = uses.filter(|(_, used)| *used > 1.0 + 1e-6).collect();
+    if !over.is_empty() || !predicted.unstable.is_empty() {
+        return NextBest::Refused { standing, over, because: predicted.unstable };
+    }
+    NextBest::Possible { standing, planned_again: false, mpps, predicted }
+}

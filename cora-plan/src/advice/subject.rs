@@ -1,0 +1,162 @@
+//! What can be asked about, and where it stands in a plan.
+
+use thiserror::Error;
+
+use crate::graph::Graph;
+use crate::nearest::nearest;
+use crate::planning::Planned;
+use crate::traffic::{Class, Traffic};
+use crate::words::{Place, Sides};
+
+/// Something that a plan decides on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A state, by name.
+    State(String),
+    /// A handler, by name.
+    Handler(String),
+    /// A class of flows: its number among those of the plan's key, and its name.
+    Class(usize, String),
+}
+
+/// Where a subject stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// A state's place.
+    At(Place),
+    /// A handler runs at the host alone.
+    HostAlone,
+    /// A handler runs at either side, at that of the packet's flow.
+    EitherSide,
+    /// A handler runs at the NIC alone.
+    NicAlone,
+    /// The NIC owns none of a class's flows.
+    NoneOwned,
+    /// It owns some of them.
+    SomeOwned,
+    /// It owns all of them.
+    AllOwned,
+}
+
+/// Nothing of that name is planned.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{name}` is no state, handler or flow class of `{app}`; there are: {}", known.join(", "))]
+pub struct UnknownSubject {
+    /// The name.
+    pub name: String,
+    /// Name of the program.
+    pub app: String,
+    /// The right name nearest to it.
+    pub near: Option<String>,
+    /// All names.
+    pub known: Vec<String>,
+}
+
+/// Classes of the flows that a plan counts, heaviest first.
+pub fn classes<'a>(traffic: &'a Traffic, group: &str) -> &'a [Class] {
+    let found = traffic.by_key.get(group).or_else(|| traffic.by_key.get("FiveTuple"));
+    found.map_or(&[], Vec::as_slice)
+}
+
+impl Subject {
+    /// The subject of this name, whatever the case of its letters. States come first, then handlers, then classes;
+    /// a class may be named without its `the`.
+    pub fn find(
+        name: &str,
+        graph: &Graph,
+        traffic: &Traffic,
+        group: &str,
+    ) -> Result<Self, UnknownSubject> {
+        let all = Self::all(graph, traffic, group);
+        let wanted = plain(name);
+        if let Some(found) = all.iter().find(|subject| plain(subject.name()) == wanted) {
+            return Ok(found.clone());
+        }
+        let known: Vec<String> = all.iter().map(|subject| subject.name().to_owned()).collect();
+        let near = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
+        Err(UnknownSubject { name: name.to_owned(), app: graph.app.clone(), near, known })
+    }
+
+    /// Everything that can be asked about.
+    pub fn all(graph: &Graph, traffic: &Traffic, group: &str) -> Vec<Self> {
+        let states = graph.states.iter().map(|state| Self::State(state.name.clone()));
+        let handlers = graph.chain.iter().map(|handler| Self::Handler(handler.name.clone()));
+        let classes = classes(traffic, group).iter().enumerate();
+        let classes = classes.map(|(number, class)| Self::Class(number, class.name.clone()));
+        states.chain(handlers).chain(classes).collect()
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::State(name) | Self::Handler(name) | Self::Class(_, name) => name,
+        }
+    }
+
+    /// What it is, in two words: `the state`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::State(_) => "the state",
+            Self::Handler(_) => "the handler",
+            Self::Class(..) => "the flow class",
+        }
+    }
+
+    /// Where it stands in a plan.
+    pub fn standing(&self, planned: &Planned) -> Standing {
+        let allocation = &planned.allocation;
+        match self {
+            Self::State(_) if allocation.sides == Sides::HostOnly => Standing::At(Place::Host),
+            Self::State(name) => {
+                Standing::At(allocation.places.get(name).copied().unwrap_or(Place::Host))
+            }
+            Self::Handler(name) => match allocation.sides {
+                Sides::HostOnly => Standing::HostAlone,
+                Sides::NicOnly => Standing::NicAlone,
+                Sides::Split if allocation.host_handlers.contains(name) => Standing::HostAlone,
+                Sides::Split => Standing::EitherSide,
+            },
+            Self::Class(number, _) => match allocation.sides {
+                Sides::HostOnly => Standing::NoneOwned,
+                Sides::NicOnly => Standing::AllOwned,
+                Sides::Split => owned(allocation.shares.get(*number).copied().unwrap_or(0.0)),
+            },
+        }
+    }
+}
+
+/// A share in words; what no flow would notice is nothing.
+fn owned(share: f64) -> Standing {
+    const NOTHING: f64 = 1e-6;
+    if share < NOTHING {
+        Standing::NoneOwned
+    } else if share > 1.0 - NOTHING {
+        Standing::AllOwned
+    } else {
+        Standing::SomeOwned
+    }
+}
+
+/// A name without what people leave out.
+fn plain(name: &str) -> String {
+    let name = name.trim().to_lowercase().replace(',', "");
+    name.strip_prefix("the ").unwrap_or(&name).to_owned()
+}
+
+impl Standing {
+    /// Where that is, to stand behind a name: `Session` *travels with its flows*.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::At(Place::Travels) => "travels with its flows",
+            Self::At(Place::Nic) => "stays at the NIC",
+            Self::At(Place::Host) => "stays at the host",
+            Self::At(Place::Replica) => "has a replica on each side",
+            Self::HostAlone => "runs at the host alone",
+            Self::EitherSide => "runs at the side that owns the packet's flow",
+            Self::NicAlone => "runs at the NIC alone",
+            Self::NoneOwned => "is owned by the host",
+            Self::SomeOwned => "is owned by NIC and host in parts",
+            Self::AllOwned => "is owned by the NIC",
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! Advice on a planner whose turning points are known.
+
+use std::collections::BTreeMap;
+
+use super::change::Change;
+use super::next_best::NextBest;
+use super::subject::{Standing, Subject};
+use super::turning::{Knob, Turn, Turning};
+use super::*;
+use crate::demand::Origin;
+use crate::figure::Figure;
+use crate::graph::{
+    Access, Does, Edge, Exit, HandlerNode, Keyed, Parameter, Path, SourcePlace, StateNode,
+};
+use crate::model::Resource;
+use crate::nic::{Cache, FlowTable, Link, Tier};
+use crate::planning::{Baseline, BaselinePlan};
+use crate::search::Proof;
+use crate::traffic::{Bin, Class};
+use crate::words::{Kind, Place, Sides};
+
+fn at(line: usize) -> SourcePlace {
+    SourcePlace { file: "src/main.rs".to_owned(), line, column: 1 }
+}
+
+fn state(name: &str, kind: Kind, keyed: bool) -> StateNode {
+    let keyed = keyed.then(|| Keyed {
+        key: "FiveTuple".to_owned(),
+        reply: true,
+        capacity: 65_536,
+        idle_ns: 300_000_000_000,
+        translates: true,
+    });
+    let (name, path) = (name.to_owned(), format!("crate::{name}"));
+    StateNode { name, path, at: at(3), kind, keyed, fields: Vec::new() }
+}
+
+fn path(accesses: &[(&str, Does)], exit: Exit) -> Path {
+    let accesses = accesses.iter().map(|(state, does)| Access {
+        state: (*state).to_owned(),
+        does: *does,
+        key: None,
+        many: false,
+        after_write: false,
+        at: at(20),
+    });
+    Path { accesses: accesses.collect(), exit }
+}
+
+/// A NAT: sessions by flow, one pool of ports.
+pub(crate) fn graph() -> Graph {
+    let mut graph = Graph::new("nat");
+    let parameter = |state: &str| Parameter {
+        name: state.to_lowercase(),
+        state: state.to_owned(),
+        mutable: true,
+    };
+    graph.chain = vec![HandlerNode {
+        name: "translate".to_owned(),
+        path: "crate::translate".to_owned(),
+        at: at(10),
+        parameters: vec![parameter("Session"), parameter("PortPool")],
+        paths: vec![
+            path(&[("Session", Does::Write)], Exit::Transmit),
+            path(&[("Session", Does::Read)], Exit::Drop),
+            path(
+                &[("Session", Does::Read), ("PortPool", Does::Write), ("Session", Does::Insert)],
+                Exit::Transmit,
+            ),
+        ],
+        opaque: Vec::new(),
+    }];
+    graph.states =
+        vec![state("PortPool", Kind::Singleton, false), state("Session", Kind::Keyed, true)];
+    graph.edges = ["PortPool", "Session"]
+        .map(|state| Edge {
+            handler: "translate".to_owned(),
+            state: state.to_owned(),
+            reads: true,
+            writes: true,
+            inserts: state == "Session",
+            removes: false,
+        })
+        .to_vec();
+    graph
+}
+
+fn figure(value: f64) -> Figure {
+    Figure::assumed(value, "for a test")
+}
+
+fn tier(core: &str, cores: f64, bytes: f64) -> Tier {
+    Tier {
+        core: core.to_owned(),
+        cores: figure(cores),
+        busy: figure(0.9),
+        instruction_ns: figure(0.4),
+        packet_ns: figure(80.0),
+        byte_ns: figure(0.05),
+        caches: vec![Cache {
+            bytes: figure(1_048_576.0),
+            latency_ns: figure(8.0),
+            shared_by: Figure::measured(2.0, "for a test"),
+        }],
+        memory_ns: figure(120.0),
+        exposed: figure(0.5),
+        insert_ns: figure(200.0),
+        remove_ns: figure(150.0),
+        state_bytes: figure(bytes),
+    }
+}
+
+/// A NIC with 64 MiB for states: room for a million flows of the planner below.
+pub(crate) fn nic() -> NicProfile {
+    NicProfile {
+        name: "testnic".to_owned(),
+        title: "A NIC for tests <of & with \"everything\">".to_owned(),
+        nic: tier("Cortex-A72", 8.0, 64_000_000.0),
+        host: tier("x86-64", 16.0, 1e12),
+        link: Link {
+            nic_ns: figure(60.0),
+            host_ns: figure(70.0),
+            byte_ns: figure(0.02),
+            mpps: figure(30.0),
+            gbps: figure(100.0),
+            nic_move_ns: figure(400.0),
+            host_move_ns: figure(300.0),
+        },
+        flow_table: Some(FlowTable {
+            entries: figure(100_000.0),
+            inserts_per_s: figure(250_000.0),
+            expresses: Vec::new(),
+        }),
+    }
+}
+
+fn class(name: &str, flows: f64, share: f64) -> Class {
+    let bins = vec![Bin { flows, share }];
+    Class { name: name.to_owned(), flows, share, opens: 0.01, mean_bytes: 800.0, bins }
+}
+
+pub(crate) fn traffic() -> Traffic {
+    let classes = vec![class("the top 64", 64.0, 0.4), class("the rest", 99_936.0, 0.6)];
+    Traffic {
+        name: "zipf".to_owned(),
+        title: "100,000 flows of which few are heavy".to_owned(),
+        mean_bytes: 800.0,
+        by_key: BTreeMap::from([("FiveTuple".to_owned(), classes)]),
+    }
+}
+
+pub(crate) fn case(ask: Ask) -> Case {
+    Case {
+        graph: graph(),
+        nic: nic(),
+        traffic: traffic(),
+        measurement: None,
+        statement: Statement::of(Sides::Split),
+        ask,
+    }
+}
+
+/// A planner with simple rules:
+///
+/// - sessions travel as long as the NIC has 64 bytes for each flow, and are at the host otherwise;
+/// - the NIC carries 12 Mpps, of the top class first;
+/// - no plan carries more than 30 Mpps.
+pub(crate) struct Rules;
+
+const MOST: f64 = 30.0;
+const ENTRY: f64 = 64.0;
+
+impl Planner for Rules {
+    fn plan(&self, case: &Case) -> Result<Planned, Refusal> {
+        let mpps = match case.ask {
+            Ask::Rate(mpps) => mpps,
+            Ask::HostCores(cores) => MOST.min(6.0 + cores * 2.0),
+        };
+        if mpps > MOST {
+            let sentence = format!("no plan carries {mpps} Mpps; {MOST} is the most");
+            return Err(Refusal { sentences: vec![sentence] });
+        }
+        let flows: f64 = case.traffic.by_key["FiveTuple"].iter().map(|class| class.flows).sum();
+        let fits = flows * ENTRY <= case.nic.nic.state_bytes.value;
+        let stated = case.statement.places.get("Session").map(|stated| stated.what);
+        let session = stated.unwrap_or(if fits { Place::Travels } else { Place::Host });
+        let allocation = Allocation {
+            sides: Sides::Split,
+            places: BTreeMap::from([
+                ("PortPool".to_owned(), Place::Host),
+                ("Session".to_owned(), session),
+            ]),
+            host_handlers: Vec::new(),
+            group: "FiveTuple".to_owned(),
+            shares: vec![1.0, (12.0 / mpps).min(1.0)],
+        };
+        let predicted = self.predict(case, &allocation, mpps);
+        let baselines = Baseline::ALL.map(|baseline| other(baseline, &allocation, mpps)).to_vec();
+        Ok(Planned {
+            ask: case.ask.clone(),
+            mpps,
+            nic: case.nic.name.clone(),
+            traffic: case.traffic.name.clone(),
+            weighed: Origin::Estimated,
+            counted: Origin::Measured,
+            allocation,
+            proof: Proof { optimal: true, bound: predicted.host_cores, nodes: 12 },
+            predicted,
+            ms: 0.25,
+            baselines,
+        })
+    }
+
+    fn predict(&self, case: &Case, allocation: &Allocation, mpps: f64) -> Prediction {
+        let travels = allocation.places.get("Session") == Some(&Place::Travels);
+        let at_nic = allocation.host_handlers.is_empty() && travels;
+        let classes = case.traffic.by_key["FiveTuple"].iter();
+        let owned: f64 = classes.zip(&allocation.shares).map(|(it, share)| it.share * share).sum();
+        let local = if at_nic { owned * 0.9 } else { 0.0 };
+        let host_cores = (1.0 - local) * mpps * 0.5;
+        Prediction {
+            host_cores,
+            nic_cores: mpps * 0.4,
+            ceiling_mpps: 7.2 / 0.4,
+            bottleneck: Resource::NicCores,
+            utilisation: BTreeMap::from([
+                (Resource::NicCores, mpps * 0.4 / 7.2),
+                (Resource::HostCores, host_cores / 14.4),
+                (Resource::NicMemory, 0.1),
+            ]),
+            unstable: Vec::new(),
+            at_nic: local * 1000.0,
+        }
+    }
+}
+
+fn other(baseline: Baseline, ours: &Allocation, mpps: f64) -> BaselinePlan {
+    let (per_mpps, ceiling, feasible) = match baseline {
+        Baseline::HostOnly => (0.5, 28.8, true),
+        Baseline::NicOnly => (0.0, 8.0, false),
+        Baseline::StateOnly => (0.3, 16.0, true),
+        Baseline::FlowOnly => (0.35, 17.0, true),
+    };
+    let host_cores = per_mpps * mpps;
+    let bottleneck = Resource::HostCores;
+    let utilisation = BTreeMap::from([(bottleneck, host_cores / 14.4)]);
+    BaselinePlan {
+        baseline,
+        allocation: ours.clone(),
+        predicted: Prediction {
+            host_cores,
+            nic_cores: 0.0,
+            ceiling_mpps: ceiling,
+            bottleneck,
+            utilisation,
+            unstable: Vec::new(),
+            at_nic: 0.0,
+        },
+        feasible,
+    }
+}
+
+fn explained(name: &str) -> Explanation {
+    let case = case(Ask::Rate(10.0));
+    let planned = Rules.plan(&case).unwrap();
+    let subject = Subject::find(name, &case.graph, &case.traffic, "FiveTuple").unwrap();
+    explain(&Rules, &case, &planned, &subject)
+}
+
+fn turn(explanation: &Explanation, knob: Knob, up: bool) -> &Turn {
+    let found = explanation.turning.iter().find(|it: &&Turning| it.knob == knob && it.up == up);
+    &found.unwrap().turn
+}
+
+/// Bisection stops within a hundredth, on the far side.
+fn near(at: f64, wanted: f64) -> bool {
+    (at / wanted - 1.0).abs() < 0.011
+}
+
+#[test]
+fn a_state_turns_where_the_rules_say() {
+    let explanation = explained("session");
+    assert_eq!(explanation.standing, Standing::At(Place::Travels));
+    let room = 64_000_000.0 / ENTRY;
+    assert!(
+        matches!(turn(&explanation, Knob::Flows, true), Turn::Moves { at, to: Standing::At(Place::Host) } if near(*at, room)),
+        "{explanation:?}"
+    );
+    let least = 100_000.0 * ENTRY;
+    assert!(
+        matches!(turn(&explanation, Knob::NicMemory, false), Turn::Moves { at, .. } if near(*at, least))
+    );
+    assert!(
+        matches!(turn(&explanation, Knob::Ask, true), Turn::NoPlan { at, because } if near(*at, MOST) && because.contains("30 is the most"))
+    );
+    for (knob, up) in [(Knob::Ask, false), (Knob::Flows, false), (Knob::NicMemory, true)] {
+        assert!(matches!(turn(&explanation, knob, up), Turn::Never { .. }), "{knob:?}");
+    }
+}
+
+#[test]
+fn a_class_turns_where_the_rules_say() {
+    let explanation = explained("rest");
+    assert_eq!(explanation.standing, Standing::AllOwned);
+    assert!(
+        matches!(turn(&explanation, Knob::Ask, true), Turn::Moves { at, to: Standing::SomeOwned } if near(*at, 12.0))
+    );
+}
+
+#[test]
+fn the_next_best_is_the_opposite_choice() {
+    let NextBest::Possible { standing, planned_again: true, predicted, .. } =
+        explained("Session").next_best
+    else {
+        panic!("a keyed state can be at the host")
+    };
+    assert_eq!((standing, predicted.host_cores), (Standing::At(Place::Host), 5.0));
+
+    let NextBest::Possible { standing, planned_again: false, predicted, .. } =
+        explained("translate").next_best
+    else {
+        panic!("a handler can run at the host")
+    };
+    assert_eq!((standing, predicted.host_cores), (Standing::HostAlone, 5.0));
+
+    let NextBest::Possible { standing, predicted, .. } = explained("the top 64").next_best else {
+        panic!("the host can own a class")
+    };
+    assert_eq!(standing, Standing::NoneOwned);
+    assert!((predicted.host_cores - 5.0 * (1.0 - 0.6 * 0.9)).abs() < 1e-9);
+    assert!(matches!(explained("PortPool").next_best, NextBest::NoChoice(_)));
+}
+
+#[test]
+fn what_would_take_too_much_is_refused_with_the_resource() {
+    let mut case = case(Ask::Rate(10.0));
+    let mut planned = Rules.plan(&case).unwrap();
+    // All of a rate beyond the NIC's cores.
+    planned.mpps = 20.0;
+    case.ask = Ask::Rate(20.0);
+    let next = next_best::run(&Rules, &case, &planned, &Subject::Handler("translate".to_owned()));
+    let NextBest::Refused { over, .. } = next else { panic!("{next:?}") };
+    assert_eq!(over.len(), 1);
+    assert!(over[0].0 == Resource::NicCores && near(over[0].1, 20.0 * 0.4 / 7.2));
+}
+
+#[test]
+fn unknown_subjects_are_told_the_nearest() {
+    let case = case(Ask::Rate(10.0));
+    let find = |name: &str| Subject::find(name, &case.graph, &case.traffic, "FiveTuple");
+    assert_eq!(find("Top 64"), Ok(Subject::Class(0, "the top 64".to_owned())));
+    let unknown = find("Sesion").unwrap_err();
+    assert_eq!(unknown.near.as_deref(), Some("Session"));
+    assert!(unknown.to_string().contains("translate, the top 64, the rest"), "{unknown}");
+}
+
+#[test]
+fn changes_keep_what_they_do_not_change() {
+    let before = case(Ask::Rate(10.0));
+    let classes = |case: &Case| case.traffic.by_key["FiveTuple"].clone();
+    for change in [
+        Change::Ask(1.0),
+        Change::Flows(1.0),
+        Change::NicMemory(1.0),
+        Change::Opens(1.0),
+        Change::Skew(1.0),
+    ] {
+        let after = change.applied(&before);
+        assert_eq!((&after.ask, &after.nic), (&before.ask, &before.nic), "{change:?}");
+        for (a, b) in classes(&after).iter().zip(&classes(&before)) {
+            assert!((a.share - b.share).abs() < 1e-12 && a.flows.total_cmp(&b.flows).is_eq());
+        }
+    }
+    let flat = classes(&Change::Skew(0.0).applied(&before));
+    assert!((flat[0].share - 64.0 / 100_000.0).abs() < 1e-12, "alike flows have alike shares");
+    let steep = classes(&Change::Skew(1.5).applied(&before));
+    assert!(steep[0].share > 0.4 && (steep[0].share + steep[1].share - 1.0).abs() < 1e-12);
+    let opens = classes(&Change::Opens(1000.0).applied(&before));
+    assert!(opens.iter().all(|class| class.opens <= 1.0 && class.opens > 0.99));
+}
+
+#[test]
+fn sensitivity_and_curves_plan_every_case() {
+    let case = case(Ask::Rate(10.0));
+    let planned = Rules.plan(&case).unwrap();
+    let rows = sensitivity::run(&Rules, &case, &planned);
+    let moved = rows.iter().find(|row| row.change == Change::Flows(16.0)).unwrap();
+    let outcome = moved.outcome.as_ref().unwrap();
+    assert_eq!(outcome.moved, [("Session".to_owned(), Place::Host)]);
+    assert!(
+        rows.iter()
+            .filter(|row| row.change != moved.change)
+            .all(|row| { row.outcome.as_ref().is_ok_and(|outcome| outcome.moved.is_empty()) })
+    );
+
+    let curves = curve::run(&Rules, &case);
+    let names: Vec<&str> = curves.iter().map(curve::Series::name).collect();
+    assert_eq!(names, ["Cora", "host-only", "nic-only", "state-only", "flow-only"]);
+    assert_eq!(curves[0].points.first(), Some(&(0.0, 6.0)));
+    assert_eq!(curves[0].points.last(), Some(&(14.4, MOST)));
+    assert!(curves[2].points.is_empty(), "what is not feasible has no points");
+}

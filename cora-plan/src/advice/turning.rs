@@ -1,0 +1,159 @@
+//! What would have to change for a subject to stand elsewhere.
+//!
+//! 1. One thing is changed at a time (the ask, the number of flows, the NIC's memory), upwards and downwards.
+//! 2. It is doubled (halved) until the new plan has the subject elsewhere, or there is no plan any more.
+//! 3. Between the last two, bisection finds where, to within a hundredth.
+//!
+//! A subject that moves and moves back within one doubling is not seen.
+
+use super::change::Change;
+use super::subject::{Standing, Subject};
+use super::{Case, Planner};
+use crate::planning::{Ask, Planned};
+
+/// What is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Knob {
+    /// The asked rate, in million packets a second; where host cores are asked with, their number.
+    Ask,
+    /// Flows at a time.
+    Flows,
+    /// The NIC's memory for states, in bytes.
+    NicMemory,
+}
+
+/// What happens when it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turning {
+    /// What is changed.
+    pub knob: Knob,
+    /// Whether it grows.
+    pub up: bool,
+    /// What it is today, in its own unit.
+    pub today: f64,
+    /// What happens first.
+    pub turn: Turn,
+}
+
+/// What happens first when something is changed ever further.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Turn {
+    /// The subject moves.
+    Moves {
+        /// At this value.
+        at: f64,
+        /// To here.
+        to: Standing,
+    },
+    /// From this value on there is no plan.
+    NoPlan {
+        /// The value.
+        at: f64,
+        /// The first sentence that says why.
+        because: String,
+    },
+    /// Nothing, as far as this value.
+    Never {
+        /// The last value that was tried.
+        tried: f64,
+    },
+}
+
+/// How often a thing is doubled or halved: by a factor of 1024 in all.
+const DOUBLINGS: i32 = 10;
+
+/// How close bisection comes: the quotient of the two ends.
+const CLOSE: f64 = 1.01;
+
+/// All turning points of a subject, each knob up and down.
+pub fn run(
+    planner: &dyn Planner,
+    case: &Case,
+    planned: &Planned,
+    subject: &Subject,
+) -> Vec<Turning> {
+    let standing = subject.standing(planned);
+    let probe = Probe { planner, case, subject, standing };
+    let knobs = [Knob::Ask, Knob::Flows, Knob::NicMemory];
+    let ways = knobs.into_iter().flat_map(|knob| [(knob, true), (knob, false)]);
+    ways.map(|(knob, up)| Turning { knob, up, today: knob.today(case), turn: probe.turn(knob, up) })
+        .collect()
+}
+
+impl Knob {
+    /// What it stands at.
+    pub fn today(self, case: &Case) -> f64 {
+        match (self, &case.ask) {
+            (Self::Ask, Ask::Rate(mpps)) => *mpps,
+            (Self::Ask, Ask::HostCores(cores)) => *cores,
+            (Self::Flows, _) => {
+                super::subject::classes(&case.traffic, "FiveTuple").iter().map(|c| c.flows).sum()
+            }
+            (Self::NicMemory, _) => case.nic.nic.state_bytes.value,
+        }
+    }
+
+    fn change(self, factor: f64) -> Change {
+        match self {
+            Self::Ask => Change::Ask(factor),
+            Self::Flows => Change::Flows(factor),
+            Self::NicMemory => Change::NicMemory(factor),
+        }
+    }
+}
+
+struct Probe<'a> {
+    planner: &'a dyn Planner,
+    case: &'a Case,
+    subject: &'a Subject,
+    standing: Standing,
+}
+
+/// What a changed case comes to.
+enum Found {
+    Same,
+    Moved(Standing),
+    NoPlan(String),
+}
+
+impl Probe<'_> {
+    fn turn(&self, knob: Knob, up: bool) -> Turn {
+        let today = knob.today(self.case);
+        let mut near = 1.0;
+        for step in 1..=DOUBLINGS {
+            let far = if up { f64::from(1 << step) } else { 1.0 / f64::from(1 << step) };
+            match self.at(knob, far) {
+                Found::Same => near = far,
+                found => return self.between(knob, near, far, found),
+            }
+        }
+        Turn::Never { tried: today * near }
+    }
+
+    /// Where between a factor that changes nothing and one that does, the change comes.
+    fn between(&self, knob: Knob, mut near: f64, mut far: f64, mut found: Found) -> Turn {
+        while (far / near).max(near / far) > CLOSE {
+            let middle = (near * far).sqrt();
+            match self.at(knob, middle) {
+                Found::Same => near = middle,
+                other => (far, found) = (middle, other),
+            }
+        }
+        let at = knob.today(self.case) * far;
+        match found {
+            Found::Moved(to) => Turn::Moves { at, to },
+            Found::NoPlan(because) => Turn::NoPlan { at, because },
+            Found::Same => Turn::Never { tried: at },
+        }
+    }
+
+    fn at(&self, knob: Knob, factor: f64) -> Found {
+        match self.planner.plan(&knob.change(factor).applied(self.case)) {
+            Ok(planned) => match self.subject.standing(&planned) {
+                standing if standing == self.standing => Found::Same,
+                standing => Found::Moved(standing),
+            },
+            Err(refusal) => Found::NoPlan(refusal.sentences.into_iter().next().unwrap_or_default()),
+        }
+    }
+}

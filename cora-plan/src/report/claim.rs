@@ -1,0 +1,174 @@
+//! The published claim, in one table: host cores saved at equal throughput, and speed-up at equal resources,
+//! over many programs and traffics.
+//!
+//! Published of Cora's first version, up to: 94.0 % of the host cores saved, 1.9 times what the baselines save, and
+//! speed-ups of 44.9 % to 82.3 %. What stands here is predicted by the model.
+
+use super::facts::saved;
+use super::numbers::{figure, percent};
+use super::table::{Align, columns, markdown};
+use crate::planning::{Ask, Baseline, Planned};
+
+/// One program under one traffic.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClaimRow {
+    /// Name of the program.
+    pub program: String,
+    /// Name of the traffic profile.
+    pub traffic: String,
+    /// The rate at which host cores are compared, in million packets a second.
+    pub mpps: f64,
+    /// Host cores that host-only needs; none where it can't carry the rate.
+    pub host_only: Option<f64>,
+    /// Those of the best state-only split.
+    pub state_only: Option<f64>,
+    /// Those of the best flow-only split.
+    pub flow_only: Option<f64>,
+    /// Those of Cora's plan.
+    pub cora: f64,
+    /// What Cora's rate is above that of the better of state-only and flow-only with the same host cores, as a share of
+    /// theirs; none where neither carries anything.
+    pub speed_up: Option<f64>,
+}
+
+impl ClaimRow {
+    /// The row of a program: planned once for a rate, and once for the host cores that are to be equal.
+    pub fn of(program: &str, at_rate: &Planned, at_cores: Option<&Planned>) -> Self {
+        let cores = |which| {
+            let found = at_rate.baselines.iter().find(|plan| plan.baseline == which);
+            found.filter(|plan| plan.feasible).map(|plan| plan.predicted.host_cores)
+        };
+        Self {
+            program: program.to_owned(),
+            traffic: at_rate.traffic.clone(),
+            mpps: at_rate.mpps,
+            host_only: cores(Baseline::HostOnly),
+            state_only: cores(Baseline::StateOnly),
+            flow_only: cores(Baseline::FlowOnly),
+            cora: at_rate.predicted.host_cores,
+            speed_up: at_cores.and_then(speed_up),
+        }
+    }
+
+    /// Share of host-only's cores that Cora saves.
+    pub fn saved(&self) -> Option<f64> {
+        self.host_only.and_then(|host| saved(host, self.cora))
+    }
+
+    /// Host cores of the better of state-only and flow-only.
+    pub fn better_split(&self) -> Option<f64> {
+        let splits = [self.state_only, self.flow_only].into_iter().flatten();
+        splits.min_by(f64::total_cmp)
+    }
+
+    /// How many times the cores of Cora's plan the better split needs; none where Cora needs none.
+    pub fn fewer(&self) -> Option<f64> {
+        self.better_split().filter(|_| self.cora > 0.0).map(|split| split / self.cora)
+    }
+
+    /// How many times what the better split saves of host-only's cores Cora saves.
+    pub fn saved_ratio(&self) -> Option<f64> {
+        let (host, split) = (self.host_only?, self.better_split()?);
+        (host - split > 1e-9).then(|| (host - self.cora) / (host - split))
+    }
+}
+
+/// Cora's rate over the better split's, with the same host cores.
+fn speed_up(planned: &Planned) -> Option<f64> {
+    if !matches!(planned.ask, Ask::HostCores(_)) {
+        return None;
+    }
+    let split = |it: &Baseline| matches!(it, Baseline::StateOnly | Baseline::FlowOnly);
+    let others = planned.baselines.iter().filter(|plan| plan.feasible && split(&plan.baseline));
+    let best = others.map(|plan| plan.predicted.ceiling_mpps).max_by(f64::total_cmp)?;
+    (best > 0.0).then(|| planned.mpps / best - 1.0)
+}
+
+const ALIGN: [Align; 11] = [
+    Align::Left,
+    Align::Left,
+    Align::Right,
+    Align::Right,
+    Align::Right,
+    Align::Right,
+    Align::Right,
+    Align::Right,
+    Align::Right,
+    Align::Right,
+    Align::Right,
+];
+
+fn cells(rows: &[ClaimRow]) -> Vec<Vec<String>> {
+    let head = [
+        "program",
+        "traffic",
+        "Mpps",
+        "host-only",
+        "state-only",
+        "flow-only",
+        "Cora",
+        "saved",
+        "fewer",
+        "saves",
+        "faster",
+    ];
+    let mut cells = vec![head.map(str::to_owned).to_vec()];
+    let or_dash = |cell: Option<String>| cell.unwrap_or_else(|| "-".to_owned());
+    cells.extend(rows.iter().map(|row| {
+        vec![
+            row.program.clone(),
+            row.traffic.clone(),
+            figure(row.mpps),
+            or_dash(row.host_only.map(figure)),
+            or_dash(row.state_only.map(figure)),
+            or_dash(row.flow_only.map(figure)),
+            figure(row.cora),
+            or_dash(row.saved().map(percent)),
+            or_dash(row.fewer().map(|ratio| format!("{}×", figure(ratio)))),
+            or_dash(row.saved_ratio().map(|ratio| format!("{}×", figure(ratio)))),
+            or_dash(row.speed_up.map(percent)),
+        ]
+    }));
+    cells
+}
+
+/// What the columns are, and what all rows come to.
+fn notes(rows: &[ClaimRow]) -> Vec<String> {
+    let most = |of: fn(&ClaimRow) -> Option<f64>| rows.iter().filter_map(of).max_by(f64::total_cmp);
+    let least =
+        |of: fn(&ClaimRow) -> Option<f64>| rows.iter().filter_map(of).min_by(f64::total_cmp);
+    let or_none = |cell: Option<String>| cell.unwrap_or_else(|| "none".to_owned());
+    let times = |ratio: f64| format!("{}×", figure(ratio));
+    vec![
+        "Predicted by Cora's model, not measured. Host cores at the same rate. saved: of host-only's cores. fewer: \
+         cores of the better of state-only and flow-only over Cora's. saves: cores that Cora saves over those that \
+         the better of them saves. faster: the highest rate against the better of them, with the same host cores. \
+         A dash: it can't carry the rate, or there is nothing to divide by."
+            .to_owned(),
+        format!(
+            "At most: {} saved (published: 94.0 %), {} what the better split saves (published: 1.9×). Faster: {} \
+             to {} (published: 44.9 % to 82.3 %).",
+            or_none(most(ClaimRow::saved).map(percent)),
+            or_none(most(ClaimRow::saved_ratio).map(times)),
+            or_none(least(|row| row.speed_up).map(percent)),
+            or_none(most(|row| row.speed_up).map(percent)),
+        ),
+    ]
+}
+
+/// The table for a terminal.
+pub fn text(rows: &[ClaimRow]) -> String {
+    let mut out = columns(&ALIGN, &cells(rows)).join("\n");
+    out.push('\n');
+    for note in notes(rows) {
+        out.push('\n');
+        out.push_str(&super::table::wrapped(&note, 96, 0));
+        out.push('\n');
+    }
+    out
+}
+
+/// The table for a document.
+pub fn as_markdown(rows: &[ClaimRow]) -> String {
+    format!("{}\n{}\n", markdown(&ALIGN, &cells(rows)), notes(rows).join("\n\n"))
+}

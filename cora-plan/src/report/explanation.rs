@@ -1,0 +1,176 @@
+//! Why one thing is where it is, as text.
+
+use std::fmt::Write as _;
+
+use super::numbers::{bytes, count, figure, percent};
+use super::table::wrapped;
+use super::words::resource;
+use super::{Report, facts, why};
+use crate::advice::Explanation;
+use crate::advice::next_best::NextBest;
+use crate::advice::subject::Subject;
+use crate::advice::turning::{Knob, Turn, Turning};
+use crate::model::Prediction;
+use crate::planning::{Ask, Planned};
+
+/// Most columns of a line.
+const WIDTH: usize = 96;
+
+/// The explanation of a subject of the report's plan.
+pub fn write(report: &Report<'_>, explanation: &Explanation) -> String {
+    let Explanation { subject, standing, next_best, turning } = explanation;
+    let planned = report.planned;
+    let mut out = String::new();
+    let mut say = |text: String| {
+        // Writing to a string does not fail.
+        let _infallible = writeln!(out, "{}", wrapped(&text, WIDTH, 2));
+    };
+    say(format!("{} `{}` {}", capital(subject.kind()), subject.name(), standing.words()));
+    say(format!(
+        "  in the plan of `{}` for {} on `{}` with traffic `{}`: predicted, not measured",
+        report.graph.app,
+        facts::ask(report),
+        planned.nic,
+        planned.traffic
+    ));
+    say(format!("\nWhy\n  {}.", capital(&because(report, subject))));
+    say("\nThe next best".to_owned());
+    next(report, subject, next_best).into_iter().for_each(|text| say(format!("  {text}")));
+    say("\nWhat would have to change for it to move".to_owned());
+    let moves = turning.iter().map(|turning| turn(planned, turning));
+    moves.for_each(|text| say(format!("  {text}")));
+    out
+}
+
+/// Why it is there, in a sentence.
+fn because(report: &Report<'_>, subject: &Subject) -> String {
+    match subject {
+        Subject::State(name) => {
+            report.graph.state(name).map(|node| why::state(report, node)).unwrap_or_default()
+        }
+        Subject::Handler(name) => {
+            let node = report.graph.chain.iter().find(|node| node.name == *name);
+            node.map(|node| why::handler(report, node)).unwrap_or_default()
+        }
+        Subject::Class(number, _) => facts::flow_classes(report)
+            .get(*number)
+            .map(|class| {
+                format!(
+                    "its {} flows have {} of all packets, and the NIC owns {} of them: {}",
+                    count(class.flows),
+                    percent(class.packets),
+                    percent(class.owned),
+                    class.why
+                )
+            })
+            .unwrap_or_default(),
+    }
+}
+
+/// What the opposite choice would cost.
+fn next(report: &Report<'_>, subject: &Subject, next: &NextBest) -> Vec<String> {
+    let name = subject.name();
+    match next {
+        NextBest::NoChoice(because) => vec![format!("There is none: {because}.")],
+        NextBest::Refused { standing, over, because } => {
+            let mut out = vec![format!(
+                "If `{name}` {}, it does not work out:",
+                conditional(standing.words())
+            )];
+            out.extend(over.iter().map(|(over, used)| {
+                format!("it would take {} of {}", percent(*used), resource(*over))
+            }));
+            out.extend(because.iter().cloned());
+            out
+        }
+        NextBest::Possible { standing, planned_again, mpps, predicted } => {
+            let rest = if *planned_again { "all else is planned again" } else { "all else stays" };
+            vec![
+                format!("If `{name}` {} ({rest}):", conditional(standing.words())),
+                costs(report.planned, *mpps, predicted),
+            ]
+        }
+    }
+}
+
+/// `travels with its flows` as a condition has it: the same, but for what English changes.
+fn conditional(words: &str) -> String {
+    words.replacen("is ", "were ", 1)
+}
+
+/// What another plan costs, against today's.
+fn costs(planned: &Planned, mpps: f64, other: &Prediction) -> String {
+    let today = &planned.predicted;
+    let ceilings = format!(
+        "the ceiling would be {} Mpps instead of {} ({})",
+        figure(other.ceiling_mpps),
+        figure(today.ceiling_mpps),
+        resource(other.bottleneck)
+    );
+    match planned.ask {
+        Ask::Rate(_) => format!(
+            "{} host cores instead of {} ({}); {ceilings}",
+            figure(other.host_cores),
+            figure(today.host_cores),
+            difference(today.host_cores, other.host_cores, "the same", "more", "fewer")
+        ),
+        Ask::HostCores(_) => format!(
+            "{} Mpps instead of {} ({}) with the same host cores",
+            figure(mpps),
+            figure(planned.mpps),
+            difference(planned.mpps, mpps, "the same", "more", "less")
+        ),
+    }
+}
+
+/// `0.42 more`.
+pub(super) fn difference(today: f64, other: f64, same: &str, more: &str, less: &str) -> String {
+    let by = other - today;
+    // Less than a figure of three digits shows.
+    if by.abs() <= 0.000_5 * today.abs().max(other.abs()) {
+        return same.to_owned();
+    }
+    format!("{} {}", figure(by.abs()), if by > 0.0 { more } else { less })
+}
+
+/// One line of what would have to change.
+fn turn(planned: &Planned, turning: &Turning) -> String {
+    let way = if turning.up { "more" } else { "less" };
+    let (name, unit): (&str, fn(f64) -> String) = match (turning.knob, &planned.ask) {
+        (Knob::Ask, Ask::Rate(_)) => ("rate", |at| format!("{} Mpps", figure(at))),
+        (Knob::Ask, Ask::HostCores(_)) => ("host cores", |at| format!("{} host cores", figure(at))),
+        (Knob::Flows, _) => ("flows at a time", |at| format!("{} flows", count(at.round()))),
+        (Knob::NicMemory, _) => ("NIC memory", bytes),
+    };
+    let way = match turning.knob {
+        Knob::Flows if !turning.up => "fewer",
+        Knob::Ask if matches!(planned.ask, Ask::HostCores(_)) && !turning.up => "fewer",
+        Knob::Ask if matches!(planned.ask, Ask::Rate(_)) => {
+            if turning.up {
+                "a higher"
+            } else {
+                "a lower"
+            }
+        }
+        _ => way,
+    };
+    let today = unit(turning.today);
+    let start = format!("{} {name} (now {today}):", capital(way));
+    match &turning.turn {
+        Turn::Moves { at, to } => {
+            let (side, at) = (if turning.up { "from" } else { "at" }, unit(*at));
+            let below = if turning.up { " on" } else { " and below" };
+            format!("{start} {side} {at}{below} it {}.", to.words())
+        }
+        Turn::NoPlan { at, because } => {
+            format!("{start} it stays; at {} there is no plan any more: {because}", unit(*at))
+        }
+        Turn::Never { tried } => format!("{start} never, as far as {}.", unit(*tried)),
+    }
+}
+
+/// With a capital letter in front.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

@@ -1,0 +1,319 @@
+//! What a report says, whatever it is written in.
+
+use super::numbers::{count, figure, percent};
+use super::words::{self, limit, resource};
+use super::{Report, why};
+use crate::advice::subject::{Standing, Subject, classes};
+use crate::figure::{Figure, Source};
+use crate::model::{Prediction, Resource};
+use crate::nic::{NicProfile, Tier};
+use crate::planning::{Ask, Baseline, BaselinePlan, Planned};
+use crate::words::{Place, Sides};
+
+/// A state or a handler, where it is, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// Its name.
+    pub name: String,
+    /// Where, in a word or three.
+    pub place: &'static str,
+    /// Why, in a sentence.
+    pub why: String,
+}
+
+/// A class of flows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassFacts {
+    /// Its name.
+    pub name: String,
+    /// Flows at a time.
+    pub flows: f64,
+    /// Share of all packets.
+    pub packets: f64,
+    /// Share of its flows that the NIC owns.
+    pub owned: f64,
+    /// Why so many.
+    pub why: &'static str,
+}
+
+/// How busy a resource is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Load {
+    /// Which.
+    pub resource: Resource,
+    /// Part of its limit that is used.
+    pub used: f64,
+    /// The limit, where the profile says one.
+    pub limit: Option<String>,
+    /// Whether it is what limits the plan.
+    pub is_bottleneck: bool,
+}
+
+/// What was asked for: `10 Mpps with the fewest host cores`.
+pub fn ask(report: &Report<'_>) -> String {
+    match report.planned.ask {
+        Ask::Rate(mpps) => format!("{} Mpps with the fewest host cores", figure(mpps)),
+        Ask::HostCores(cores) => format!("the highest rate with {} host cores", count(cores)),
+    }
+}
+
+/// What it comes to, in a sentence or two.
+pub fn headline(report: &Report<'_>) -> String {
+    let Prediction { host_cores, nic_cores, ceiling_mpps, bottleneck, .. } =
+        report.planned.predicted;
+    let limit = resource(bottleneck);
+    let nic = figure(nic_cores);
+    match report.planned.ask {
+        Ask::Rate(mpps) => format!(
+            "{} Mpps need {} host cores and {nic} NIC cores. It goes up to {} Mpps, where {limit} give out.",
+            figure(mpps),
+            figure(host_cores),
+            figure(ceiling_mpps)
+        ),
+        Ask::HostCores(cores) => format!(
+            "With {} host cores it goes up to {} Mpps, on {nic} NIC cores; there {limit} give out.",
+            count(cores),
+            figure(report.planned.mpps)
+        ),
+    }
+}
+
+/// Every state.
+pub fn states(report: &Report<'_>) -> Vec<Seat> {
+    let nodes = report.graph.states.iter();
+    nodes
+        .map(|node| {
+            let standing = Subject::State(node.name.clone()).standing(report.planned);
+            let place = match standing {
+                Standing::At(place) => place.word(),
+                _ => Place::Host.word(),
+            };
+            Seat { name: node.name.clone(), place, why: why::state(report, node) }
+        })
+        .collect()
+}
+
+/// Every handler, in the order of the chain.
+pub fn handlers(report: &Report<'_>) -> Vec<Seat> {
+    let nodes = report.graph.chain.iter();
+    nodes
+        .map(|node| {
+            let standing = Subject::Handler(node.name.clone()).standing(report.planned);
+            let place = match standing {
+                Standing::NicAlone => "nic",
+                Standing::EitherSide => "nic + host",
+                _ => "host",
+            };
+            Seat { name: node.name.clone(), place, why: why::handler(report, node) }
+        })
+        .collect()
+}
+
+/// Every class of flows, heaviest first.
+pub fn flow_classes(report: &Report<'_>) -> Vec<ClassFacts> {
+    let allocation = &report.planned.allocation;
+    let classes = classes(report.traffic, &allocation.group).iter().enumerate();
+    classes
+        .map(|(number, class)| {
+            let owned = match allocation.sides {
+                Sides::HostOnly => 0.0,
+                Sides::NicOnly => 1.0,
+                Sides::Split => allocation.shares.get(number).copied().unwrap_or(0.0),
+            };
+            let (name, why) = (class.name.clone(), why::class(report, owned));
+            ClassFacts { name, flows: class.flows, packets: class.share, owned, why }
+        })
+        .collect()
+}
+
+/// Every resource, the fullest first.
+pub fn loads(report: &Report<'_>) -> Vec<Load> {
+    let predicted = &report.planned.predicted;
+    let uses = predicted.utilisation.iter();
+    let mut loads: Vec<Load> = uses
+        .map(|(resource, used)| Load {
+            resource: *resource,
+            used: *used,
+            limit: limit(*resource, report.nic),
+            is_bottleneck: *resource == predicted.bottleneck,
+        })
+        .collect();
+    loads.sort_by(|a, b| b.used.total_cmp(&a.used).then(a.resource.cmp(&b.resource)));
+    loads
+}
+
+/// How Cora's plan compares with the baselines: one sentence each.
+pub fn comparison(report: &Report<'_>) -> Vec<String> {
+    match report.planned.ask {
+        Ask::Rate(_) => cores_saved(report),
+        Ask::HostCores(_) => speed_gained(report),
+    }
+}
+
+fn baseline<'a>(report: &'a Report<'_>, which: Baseline) -> Option<&'a BaselinePlan> {
+    let found = report.planned.baselines.iter().find(|plan| plan.baseline == which);
+    found.filter(|plan| plan.feasible)
+}
+
+/// Which share of `theirs` is saved by needing `ours`; none where there is nothing to save.
+pub fn saved(theirs: f64, ours: f64) -> Option<f64> {
+    (theirs > 0.0).then(|| 1.0 - ours / theirs)
+}
+
+/// What Cora gains over a baseline that meets the ask: of host cores the share that it saves, or of throughput what it
+/// adds, as a share of the baseline's.
+pub fn gain(planned: &Planned, other: &BaselinePlan) -> Option<f64> {
+    let theirs = &other.predicted;
+    let gain = match planned.ask {
+        Ask::Rate(_) => saved(theirs.host_cores, planned.predicted.host_cores),
+        Ask::HostCores(_) => {
+            (theirs.ceiling_mpps > 0.0).then(|| planned.mpps / theirs.ceiling_mpps - 1.0)
+        }
+    };
+    gain.filter(|_| other.feasible)
+}
+
+/// The better of two baselines, by a number that is to be small.
+fn better<'a>(
+    report: &'a Report<'_>,
+    key: impl Fn(&BaselinePlan) -> f64,
+) -> Option<&'a BaselinePlan> {
+    let splits = [Baseline::StateOnly, Baseline::FlowOnly].into_iter();
+    let feasible = splits.filter_map(|which| baseline(report, which));
+    feasible.min_by(|a, b| key(a).total_cmp(&key(b)))
+}
+
+fn cores_saved(report: &Report<'_>) -> Vec<String> {
+    let ours = report.planned.predicted.host_cores;
+    let mut out = vec![match baseline(report, Baseline::HostOnly) {
+        Some(host) => {
+            let theirs = host.predicted.host_cores;
+            let share = saved(theirs, ours).map_or_else(|| "no".to_owned(), percent);
+            format!("Against host-only it saves {share} of {} host cores.", figure(theirs))
+        }
+        None => "The host alone can't carry this rate.".to_owned(),
+    }];
+    out.push(match better(report, |plan| plan.predicted.host_cores) {
+        None => "Neither state-only nor flow-only can carry this rate.".to_owned(),
+        Some(split) => {
+            let (name, theirs) = (split.baseline.word(), split.predicted.host_cores);
+            match () {
+                () if theirs <= ours * 1.000_5 => format!(
+                    "The better of state-only and flow-only ({name}) needs as many: deciding both at once gains \
+                     nothing here."
+                ),
+                () if ours <= 0.0 => format!(
+                    "The better of state-only and flow-only ({name}) needs {} host cores; Cora needs none.",
+                    figure(theirs)
+                ),
+                () => format!(
+                    "{}× fewer host cores than the better of state-only and flow-only ({name}: {}).",
+                    figure(theirs / ours),
+                    figure(theirs)
+                ),
+            }
+        }
+    });
+    out
+}
+
+fn speed_gained(report: &Report<'_>) -> Vec<String> {
+    let ours = report.planned.mpps;
+    let faster = |name: &str, theirs: f64| {
+        if theirs <= 0.0 {
+            return format!(
+                "Against {name}, which carries nothing with these cores, any rate is a gain."
+            );
+        }
+        format!(
+            "{} faster than {name} ({} Mpps) with the same host cores.",
+            percent(ours / theirs - 1.0),
+            figure(theirs)
+        )
+    };
+    let mut out = Vec::new();
+    out.extend(
+        baseline(report, Baseline::HostOnly)
+            .map(|host| faster("host-only", host.predicted.ceiling_mpps)),
+    );
+    out.extend(better(report, |plan| -plan.predicted.ceiling_mpps).map(|split| {
+        let name = format!("the better of state-only and flow-only, {}", split.baseline.word());
+        faster(&name, split.predicted.ceiling_mpps)
+    }));
+    out
+}
+
+/// How far it is proven.
+pub fn proof(report: &Report<'_>) -> String {
+    let (proof, ms) = (report.planned.proof, figure(report.planned.ms));
+    let bound = figure(proof.bound);
+    let nodes = count(proof.nodes as f64);
+    if proof.optimal {
+        format!(
+            "Proven optimal under this model: nothing needs less than {bound} host cores ({nodes} nodes, {ms} ms)."
+        )
+    } else {
+        format!(
+            "Not proven optimal: nothing needs less than {bound} host cores, and this plan needs {} ({nodes} \
+             nodes, {ms} ms).",
+            figure(report.planned.predicted.host_cores)
+        )
+    }
+}
+
+/// What stands on measurement and what on estimates.
+pub fn origins(report: &Report<'_>) -> Vec<String> {
+    let planned = report.planned;
+    let figures = figures(report.nic);
+    let assumed = figures.iter().filter(|it| matches!(it.source, Source::Assumed(_))).count();
+    vec![
+        format!(
+            "How often each path is taken: {}. Instructions: {}.",
+            words::origin(planned.weighed),
+            words::origin(planned.counted)
+        ),
+        report.measured.to_owned(),
+        format!(
+            "Of the {} numbers of the profile `{}`, {assumed} are assumed; the others have a source.",
+            figures.len(),
+            report.nic.name
+        ),
+    ]
+}
+
+/// Every number of a profile.
+fn figures(nic: &NicProfile) -> Vec<&Figure> {
+    let link = &nic.link;
+    let mut all = vec![
+        &link.nic_ns,
+        &link.host_ns,
+        &link.byte_ns,
+        &link.mpps,
+        &link.gbps,
+        &link.nic_move_ns,
+        &link.host_move_ns,
+    ];
+    for tier in [&nic.nic, &nic.host] {
+        all.extend(tier_figures(tier));
+    }
+    let tables = nic.flow_table.iter();
+    all.extend(tables.flat_map(|table| [&table.entries, &table.inserts_per_s]));
+    all
+}
+
+fn tier_figures(tier: &Tier) -> Vec<&Figure> {
+    let mut all = vec![
+        &tier.cores,
+        &tier.busy,
+        &tier.instruction_ns,
+        &tier.packet_ns,
+        &tier.byte_ns,
+        &tier.memory_ns,
+        &tier.exposed,
+        &tier.insert_ns,
+        &tier.remove_ns,
+        &tier.state_bytes,
+    ];
+    all.extend(tier.caches.iter().flat_map(|it| [&it.bytes, &it.latency_ns, &it.shared_by]));
+    all
+}

@@ -1,0 +1,109 @@
+//! Numbers as people read them, and as scripts do. The same number gives the same text on every machine.
+
+/// Three significant digits, thousands apart: `0.0123`, `2.13`, `14.2`, `1,420`. What has no end is `no limit`.
+pub fn figure(number: f64) -> String {
+    if !number.is_finite() {
+        return "no limit".to_owned();
+    }
+    let size = number.abs();
+    if size < 0.000_5 {
+        return "0".to_owned();
+    }
+    let decimals = if size < 0.01 {
+        4
+    } else if size < 0.1 {
+        3
+    } else if size < 9.995 {
+        2
+    } else if size < 99.95 {
+        1
+    } else {
+        0
+    };
+    with_thousands(&format!("{number:.decimals$}"))
+}
+
+/// A whole number, thousands apart; with two digits of fraction where it is small and not whole.
+pub fn count(number: f64) -> String {
+    if !number.is_finite() {
+        return "no limit".to_owned();
+    }
+    let whole = (number - number.round()).abs() < 0.005;
+    let decimals = if whole || number.abs() >= 100.0 { 0 } else { 2 };
+    with_thousands(&format!("{number:.decimals$}"))
+}
+
+/// A share as `34.1 %`.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent.abs() >= 999.5 {
+        format!("{} %", count(percent.round()))
+    } else {
+        format!("{percent:.1} %")
+    }
+}
+
+/// Bytes in the unit that keeps the number small: `1.50 GiB`.
+pub fn bytes(number: f64) -> String {
+    const UNITS: [(f64, &str); 4] =
+        [(1024.0 * 1024.0 * 1024.0, "GiB"), (1024.0 * 1024.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
+    let (unit, name) = UNITS.into_iter().find(|(unit, _)| number >= *unit).unwrap_or((1.0, "B"));
+    format!("{} {name}", figure(number / unit))
+}
+
+/// Nine significant digits: what no two machines disagree on. What has no end is none.
+pub fn exact(number: f64) -> Option<f64> {
+    // A number's own text is always a number.
+    number.is_finite().then(|| format!("{number:.8e}").parse().unwrap_or(number))
+}
+
+/// `1420.5` as `1,420.5`.
+fn with_thousands(text: &str) -> String {
+    let (sign, text) = text.strip_prefix('-').map_or(("", text), |text| ("-", text));
+    let (whole, fraction) = text.split_once('.').map_or((text, None), |(a, b)| (a, Some(b)));
+    let mut out = sign.to_owned();
+    for (at, digit) in whole.chars().enumerate() {
+        if at > 0 && (whole.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if let Some(fraction) = fraction {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn read_as_people_write_them() {
+        for (number, text) in [
+            (0.0, "0"),
+            (0.012_34, "0.012"),
+            (0.002_2, "0.0022"),
+            (2.128, "2.13"),
+            (9.996, "10.0"),
+            (14.23, "14.2"),
+            (1_423.4, "1,423"),
+            (-3.5, "-3.50"),
+            (f64::INFINITY, "no limit"),
+        ] {
+            assert_eq!(figure(number), text);
+        }
+        assert_eq!((count(998_000.2), count(1.5)), ("998,000".to_owned(), "1.50".to_owned()));
+        assert_eq!((percent(0.341), percent(12.3)), ("34.1 %".to_owned(), "1,230 %".to_owned()));
+        assert_eq!(bytes(16.0 * 1024.0 * 1024.0 * 1024.0), "16.0 GiB");
+        assert_eq!(bytes(0.0), "0 B");
+    }
+
+    #[test]
+    fn exact_numbers_keep_nine_digits() {
+        assert_eq!(exact(0.1 + 0.2), Some(0.3));
+        assert_eq!(exact(1.0 / 3.0), Some(0.333_333_333));
+        assert_eq!(exact(f64::INFINITY), None);
+    }
+}

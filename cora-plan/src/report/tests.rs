@@ -1,0 +1,161 @@
+//! Reports against stored ones: `CORA_BLESS=1 cargo test -p cora-plan` writes them anew.
+
+use std::path::Path;
+
+use super::*;
+use crate::advice::subject::Subject;
+use crate::advice::tests::{Rules, case as case_of};
+use crate::advice::{Case, Planner as _, curve, explain, sensitivity};
+use crate::planning::Ask;
+use crate::statement::Stated;
+use crate::words::Place;
+
+const HASH: &str = "0123456789abcdef";
+const MEASURED: &str = "Instructions were counted on `day.pcap`, 100,000 packets.";
+
+fn report_of<'a>(case: &'a Case, planned: &'a Planned) -> Report<'a> {
+    Report {
+        graph: &case.graph,
+        nic: &case.nic,
+        traffic: &case.traffic,
+        statement: &case.statement,
+        planned,
+        hash: HASH,
+        baselines: true,
+        measured: MEASURED,
+    }
+}
+
+fn outlook(case: &Case, planned: &Planned) -> Outlook {
+    Outlook {
+        curves: curve::run(&Rules, case),
+        sensitivity: sensitivity::run(&Rules, case, planned),
+    }
+}
+
+fn stored(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/stored").join(name);
+    if std::env::var_os("CORA_BLESS").is_some() {
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("to make it");
+        std::fs::write(&path, text).expect("to write it");
+    }
+    let wanted = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(wanted == text, "{name} differs from the stored report:\n{text}");
+}
+
+#[test]
+fn reports_are_the_stored_ones() {
+    let case = case_of(Ask::Rate(16.0));
+    let planned = Rules.plan(&case).unwrap();
+    let report = report_of(&case, &planned);
+    stored("nat.txt", &text::write(&report));
+    stored("nat.json", &json::write(&report));
+    stored("nat.html", &html::write(&report, &outlook(&case, &planned)));
+    let others = case_of(Ask::HostCores(4.0));
+    let planned = Rules.plan(&others).unwrap();
+    stored("cores.txt", &text::write(&report_of(&others, &planned)));
+}
+
+#[test]
+fn explanations_are_the_stored_ones() {
+    let case = case_of(Ask::Rate(10.0));
+    let planned = Rules.plan(&case).unwrap();
+    let report = report_of(&case, &planned);
+    let all = Subject::all(&case.graph, &case.traffic, "FiveTuple");
+    let texts = all
+        .iter()
+        .map(|subject| explanation::write(&report, &explain(&Rules, &case, &planned, subject)));
+    stored("explanations.txt", &texts.collect::<Vec<_>>().join("\n----\n\n"));
+}
+
+#[test]
+fn what_if_marks_what_differs() {
+    let today = case_of(Ask::Rate(10.0));
+    let mut other = today.clone();
+    other.statement.places.insert("Session".to_owned(), Stated { what: Place::Host, line: 0 });
+    other.nic.name = "othernic".to_owned();
+    let plans = [&today, &other].map(|case| Rules.plan(case).unwrap());
+    let text = what_if::write(&report_of(&today, &plans[0]), &report_of(&other, &plans[1]));
+    stored("what_if.txt", &text);
+    let marked: Vec<&str> = text.lines().filter(|line| line.starts_with('≠')).collect();
+    let marks = |name: &str| marked.iter().any(|line| line.contains(name));
+    assert!(
+        marks("NIC ") && marks("Session") && marks("host cores") && !marks("PortPool"),
+        "{text}"
+    );
+    let same = what_if::write(&report_of(&today, &plans[0]), &report_of(&today, &plans[0]));
+    assert!(!same.contains('≠') && same.contains("stays where it is"), "{same}");
+}
+
+#[test]
+fn lines_fit_the_terminal_and_say_what_they_are() {
+    for ask in [Ask::Rate(10.0), Ask::Rate(29.0), Ask::HostCores(0.0), Ask::HostCores(4.0)] {
+        let case = case_of(ask);
+        let planned = Rules.plan(&case).unwrap();
+        let text = text::write(&report_of(&case, &planned));
+        for line in text.lines() {
+            assert!(line.chars().count() <= 100, "{} columns: {line}", line.chars().count());
+        }
+        assert!(text.contains(words::LABEL) && text.contains("estimated from the source"));
+    }
+}
+
+#[test]
+fn json_keeps_its_contract() {
+    let case = case_of(Ask::Rate(16.0));
+    let planned = Rules.plan(&case).unwrap();
+    let json = json::write(&report_of(&case, &planned));
+    let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+    assert_eq!(json["plan"]["hash"], HASH);
+    assert_eq!(json["plan"]["places"]["Session"], "travels");
+    assert_eq!(json["plan"]["shares"][1]["nic"], 0.75);
+    for predicted in [&json["predicted"], &json["baselines"]["state-only"]["predicted"]] {
+        assert!(predicted["host_cores"].is_f64() && predicted["ceiling_mpps"].is_f64());
+        assert!(predicted["bottleneck"].is_string() && predicted["utilisation"].is_object());
+    }
+    assert_eq!(json["baselines"].as_object().map(serde_json::Map::len), Some(4));
+    assert_eq!(json["proof"]["optimal"], true);
+    assert!(json["proof"]["bound"].is_f64() && json["proof"]["ms"].is_f64());
+    let quiet = Report { baselines: false, ..report_of(&case, &planned) };
+    assert!(!json::write(&quiet).contains("baselines"));
+}
+
+#[test]
+fn the_page_stands_alone() {
+    let case = case_of(Ask::Rate(16.0));
+    let planned = Rules.plan(&case).unwrap();
+    let page = html::write(&report_of(&case, &planned), &outlook(&case, &planned));
+    let others = page.replace("http://www.w3.org/2000/svg", "");
+    for word in ["http:", "https:", "src=", "href", "@import", "url(", "<script", "<link"] {
+        let allowed = if word == "url(" { others.replace("url(#", "") } else { others.clone() };
+        assert!(!allowed.contains(word), "{word}");
+    }
+    for words in ["place: host", "runs: nic + host", words::LABEL, "flow-only", "16.0 × the flows"]
+    {
+        assert!(page.contains(words), "{words}");
+    }
+    assert_eq!(page, html::write(&report_of(&case, &planned), &outlook(&case, &planned)));
+}
+
+#[test]
+fn the_claim_divides_what_it_says() {
+    let case = case_of(Ask::Rate(10.0));
+    let at_rate = Rules.plan(&case).unwrap();
+    let at_cores = Rules.plan(&case_of(Ask::HostCores(4.0))).unwrap();
+    let mut rows = vec![claim::ClaimRow::of("nat", &at_rate, Some(&at_cores))];
+    // Host-only needs 5 cores, the better split 3, Cora 0.5.
+    let row = &rows[0];
+    let close = |a: Option<f64>, b: f64| a.is_some_and(|a| (a - b).abs() < 1e-9);
+    assert!(close(row.saved(), 0.9) && close(row.fewer(), 6.0) && close(row.saved_ratio(), 2.25));
+    assert!(close(row.speed_up, 14.0 / 17.0 - 1.0), "{row:?}");
+    rows.push(claim::ClaimRow {
+        program: "meter".to_owned(),
+        host_only: None,
+        state_only: None,
+        flow_only: None,
+        speed_up: None,
+        ..row.clone()
+    });
+    stored("claim.txt", &claim::text(&rows));
+    stored("claim.md", &claim::as_markdown(&rows));
+}

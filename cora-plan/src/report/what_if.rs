@@ -1,0 +1,141 @@
+//! Two plans beside each other: today's, and one of another NIC, another traffic, another rate, other pins.
+
+use std::fmt::Write as _;
+
+use super::explanation::difference;
+use super::numbers::{figure, percent};
+use super::table::{Align, columns, wrapped};
+use super::words::{LABEL, resource};
+use super::{Report, facts};
+use crate::advice::subject::{Subject, classes};
+use crate::planning::Ask;
+
+/// Most columns of a line.
+const WIDTH: usize = 96;
+
+/// Both plans in one table; what differs is marked.
+pub fn write(today: &Report<'_>, other: &Report<'_>) -> String {
+    let mut out = String::new();
+    let mut say = |text: &str| {
+        // Writing to a string does not fail.
+        let _infallible = writeln!(out, "{text}");
+    };
+    say(&format!("{}: today's plan, and what if", today.graph.app));
+    say(LABEL);
+    say("");
+    let rows = rows(today, other);
+    let cells = rows.iter().map(|row| {
+        let mark = if row.is_head() || row.today == row.other { "" } else { "≠" };
+        [mark, &row.name, &row.today, &row.other].map(str::to_owned).to_vec()
+    });
+    for line in columns(&[Align::Left; 4], &cells.collect::<Vec<_>>()) {
+        say(&line);
+    }
+    say("");
+    sentences(today, other).iter().for_each(|it| say(&wrapped(it, WIDTH, 0)));
+    out
+}
+
+/// A line of the table.
+struct Row {
+    name: String,
+    today: String,
+    other: String,
+}
+
+impl Row {
+    fn is_head(&self) -> bool {
+        self.name.is_empty()
+    }
+}
+
+fn rows(today: &Report<'_>, other: &Report<'_>) -> Vec<Row> {
+    let both = |name: &str, of: &dyn Fn(&Report<'_>) -> String| Row {
+        name: name.to_owned(),
+        today: of(today),
+        other: of(other),
+    };
+    let mut rows =
+        vec![Row { name: String::new(), today: "today".to_owned(), other: "what if".to_owned() }];
+    rows.push(both("NIC", &|it| it.planned.nic.clone()));
+    rows.push(both("traffic", &|it| it.planned.traffic.clone()));
+    rows.push(both("asked", &asked));
+    rows.push(both("plan", &|it| format!("{} {}", it.planned.allocation.sides, it.hash)));
+    let seats = today.graph.states.iter().map(|node| Subject::State(node.name.clone()));
+    let seats = seats.chain(today.graph.chain.iter().map(|it| Subject::Handler(it.name.clone())));
+    rows.extend(
+        seats.map(|seat| both(seat.name(), &|it| seat.standing(it.planned).words().to_owned())),
+    );
+    rows.extend(owned(today, other));
+    rows.push(both("packets at the NIC", &|it| percent(it.planned.predicted.at_nic / 1000.0)));
+    rows.push(both("Mpps", &|it| figure(it.planned.mpps)));
+    rows.push(both("host cores", &|it| figure(it.planned.predicted.host_cores)));
+    rows.push(both("NIC cores", &|it| figure(it.planned.predicted.nic_cores)));
+    rows.push(both("up to Mpps", &|it| figure(it.planned.predicted.ceiling_mpps)));
+    rows.push(both("limited by", &|it| resource(it.planned.predicted.bottleneck).to_owned()));
+    rows
+}
+
+fn asked(report: &Report<'_>) -> String {
+    match report.planned.ask {
+        Ask::Rate(mpps) => format!("{} Mpps", figure(mpps)),
+        Ask::HostCores(cores) => format!("{} host cores", figure(cores)),
+    }
+}
+
+/// How much of each class of today's the NIC owns, and of the other's class of the same name.
+fn owned(today: &Report<'_>, other: &Report<'_>) -> Vec<Row> {
+    let facts = [today, other].map(facts::flow_classes);
+    let group = [today, other].map(|it| classes(it.traffic, &it.planned.allocation.group));
+    let mut names: Vec<&str> = Vec::new();
+    for class in group.into_iter().flatten() {
+        if !names.contains(&class.name.as_str()) {
+            names.push(&class.name);
+        }
+    }
+    let share = |which: usize, name: &str| {
+        let class = facts[which].iter().find(|class| class.name == name);
+        class.map_or_else(|| "-".to_owned(), |class| percent(class.owned))
+    };
+    names
+        .iter()
+        .map(|name| Row {
+            name: format!("NIC owns of {name}"),
+            today: share(0, name),
+            other: share(1, name),
+        })
+        .collect()
+}
+
+/// The differences that matter, in words.
+fn sentences(today: &Report<'_>, other: &Report<'_>) -> Vec<String> {
+    let (a, b) = (today.planned, other.planned);
+    let seats = today.graph.states.iter().map(|node| Subject::State(node.name.clone()));
+    let seats: Vec<Subject> =
+        seats.chain(today.graph.chain.iter().map(|it| Subject::Handler(it.name.clone()))).collect();
+    let moved = seats.iter().filter(|seat| seat.standing(a) != seat.standing(b));
+    let mut out: Vec<String> = moved
+        .map(|seat| format!("`{}` {} instead.", seat.name(), seat.standing(b).words()))
+        .collect();
+    if out.is_empty() {
+        out.push("Every state and handler stays where it is.".to_owned());
+    }
+    let cores = difference(
+        a.predicted.host_cores,
+        b.predicted.host_cores,
+        "as many host cores",
+        "host cores more",
+        "host cores fewer",
+    );
+    let ceiling = difference(
+        a.predicted.ceiling_mpps,
+        b.predicted.ceiling_mpps,
+        "the same ceiling",
+        "Mpps more at most",
+        "Mpps less at most",
+    );
+    let asked = if asked(today) == asked(other) { "" } else { ", for another ask" };
+    out.push(format!("It would need {cores}, with {ceiling}{asked}."));
+    out.extend(b.predicted.unstable.iter().map(|trouble| format!("Careful: {trouble}")));
+    out
+}

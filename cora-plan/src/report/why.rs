@@ -1,0 +1,129 @@
+//! Why something is where it is: one sentence, from the graph and the plan.
+
+use super::Report;
+use super::words::listed;
+use crate::graph::{Graph, HandlerNode, StateNode};
+use crate::model::Allocation;
+use crate::words::{Kind, Place, Sides};
+
+/// Why a state is where it is.
+pub fn state(report: &Report<'_>, node: &StateNode) -> String {
+    let allocation = &report.planned.allocation;
+    let place = allocation.places.get(&node.name).copied().unwrap_or(Place::Host);
+    match allocation.sides {
+        Sides::HostOnly => return "the host runs every packet".to_owned(),
+        Sides::NicOnly => return "the NIC runs every packet".to_owned(),
+        Sides::Split => {}
+    }
+    let first = match report.statement.places.get(&node.name) {
+        Some(stated) if stated.line == 0 => "it was pinned for this plan".to_owned(),
+        Some(stated) => format!("line {} of the plan's file says so", stated.line),
+        None => chosen(node.kind, place).to_owned(),
+    };
+    format!("{first}; {}", follows(report.graph, allocation, node, place))
+}
+
+/// What speaks for a place that nobody stated.
+fn chosen(kind: Kind, place: Place) -> &'static str {
+    match (kind, place) {
+        (Kind::Keyed, Place::Travels) => {
+            "every entry belongs to flows that have one owner at a time"
+        }
+        (Kind::Keyed, _) => "the search found no better plan that lets it travel",
+        (Kind::Singleton, _) => {
+            "it is one value, and the side that all packets can reach is the host"
+        }
+        (Kind::Commutative, _) => "updates in any order give the same value",
+        (Kind::ReadMostly, Place::Replica) => "only the control plane writes it",
+        (Kind::ReadMostly, _) => "the search found no better plan with a copy at the NIC",
+    }
+}
+
+/// What follows from the place.
+fn follows(graph: &Graph, allocation: &Allocation, node: &StateNode, place: Place) -> String {
+    match place {
+        Place::Travels
+            if node.keyed.as_ref().is_some_and(|keyed| keyed.key != allocation.group) =>
+        {
+            format!("its entries move with all flows that share a {}", allocation.group)
+        }
+        Place::Travels => "its entries move with their flows".to_owned(),
+        Place::Replica if node.kind == Kind::ReadMostly => {
+            "each side reads its own copy".to_owned()
+        }
+        Place::Replica => "each side updates its own replica, and reports merge them".to_owned(),
+        Place::Nic => "the NIC holds it".to_owned(),
+        Place::Host => {
+            let users: Vec<String> =
+                graph.users(&node.name).map(|handler| reaching(handler, &node.name)).collect();
+            match &users[..] {
+                [] => "no handler reaches it".to_owned(),
+                users => format!("packets on {} go to the host", users.join(" and ")),
+            }
+        }
+    }
+}
+
+/// Which ways through a handler reach a state: `2 of the 5 paths of `nat``.
+fn reaching(handler: &HandlerNode, state: &str) -> String {
+    let all = handler.paths.len();
+    let reach = |path: &&crate::graph::Path| path.accesses.iter().any(|it| it.state == state);
+    match handler.paths.iter().filter(reach).count() {
+        _ if all == 0 => format!("paths of `{}` that reach it", handler.name),
+        some if some == all => format!("every path of `{}`", handler.name),
+        some => format!("{some} of the {all} paths of `{}`", handler.name),
+    }
+}
+
+/// Why a handler runs where it does.
+pub fn handler(report: &Report<'_>, node: &HandlerNode) -> String {
+    let allocation = &report.planned.allocation;
+    match allocation.sides {
+        Sides::HostOnly => return "the host runs every packet".to_owned(),
+        Sides::NicOnly => return "the NIC runs every packet".to_owned(),
+        Sides::Split => {}
+    }
+    if allocation.host_handlers.contains(&node.name) {
+        return "the search found no better plan that runs it at the NIC; packets that reach it go to the host"
+            .to_owned();
+    }
+    let pinned: Vec<&str> = node
+        .parameters
+        .iter()
+        .map(|parameter| parameter.state.as_str())
+        .filter(|state| allocation.places.get(*state) == Some(&Place::Host))
+        .collect();
+    if pinned.is_empty() {
+        return "all of its states can be at the NIC, so packets of the NIC's flows never need the host for it"
+            .to_owned();
+    }
+    let touches = |path: &&crate::graph::Path| {
+        path.accesses.iter().any(|access| pinned.contains(&access.state.as_str()))
+    };
+    let (some, all) = (node.paths.iter().filter(touches).count(), node.paths.len());
+    let pinned = listed(&pinned);
+    if all == 0 || some == all {
+        format!(
+            "every path may reach {pinned} at the host; those that do are run there from their start"
+        )
+    } else {
+        format!(
+            "{} of its {all} paths run at the NIC for the NIC's flows; {some} reach {pinned} and are run at the \
+             host from their start",
+            all - some
+        )
+    }
+}
+
+/// Why the NIC owns so much of a class.
+pub fn class(report: &Report<'_>, share: f64) -> &'static str {
+    match report.planned.allocation.sides {
+        Sides::HostOnly => "the host runs every packet",
+        Sides::NicOnly => "the NIC runs every packet",
+        Sides::Split if share >= 1.0 => "owning them saves host time, and there is room for all",
+        Sides::Split if share <= 0.0 => {
+            "owning them would save no host time, or take room that others use better"
+        }
+        Sides::Split => "owning them saves host time, and there is room for no more",
+    }
+}

@@ -1,0 +1,93 @@
+//! The words that reports share: resources, limits, changes.
+
+use super::numbers::{bytes, count, figure};
+use crate::advice::change::Change;
+use crate::demand::Origin;
+use crate::model::Resource;
+use crate::nic::NicProfile;
+
+/// What stands over everything that a report says of speed.
+pub const LABEL: &str = "Predicted by Cora's model; nothing here was measured on this NIC.";
+
+/// A resource, as it stands in a sentence: `the NIC's cores`.
+pub fn resource(resource: Resource) -> &'static str {
+    match resource {
+        Resource::NicCores => "the NIC's cores",
+        Resource::HostCores => "the host's cores",
+        Resource::NicMemory => "the NIC's memory for states",
+        Resource::RingPackets => "packets through the rings",
+        Resource::RingBytes => "bytes through the rings",
+        Resource::TableEntries => "entries of a table at the NIC",
+        Resource::FlowTable => "entries of the hardware's flow table",
+        Resource::FlowTableInserts => "insertions into the hardware's flow table",
+    }
+}
+
+/// The word, as JSON spells it.
+pub fn resource_word(resource: Resource) -> &'static str {
+    match resource {
+        Resource::NicCores => "nic-cores",
+        Resource::HostCores => "host-cores",
+        Resource::NicMemory => "nic-memory",
+        Resource::RingPackets => "ring-packets",
+        Resource::RingBytes => "ring-bytes",
+        Resource::TableEntries => "table-entries",
+        Resource::FlowTable => "flow-table",
+        Resource::FlowTableInserts => "flow-table-inserts",
+    }
+}
+
+/// How much of a resource the profile says there is; none where the program decides it.
+pub fn limit(resource: Resource, nic: &NicProfile) -> Option<String> {
+    let cores = |tier: &crate::nic::Tier| {
+        let share = if tier.busy.value < 1.0 {
+            format!(" at {:.0} %", tier.busy.value * 100.0)
+        } else {
+            String::new()
+        };
+        format!("{} {}{share}", count(tier.cores.value), tier.core)
+    };
+    match resource {
+        Resource::NicCores => Some(cores(&nic.nic)),
+        Resource::HostCores => Some(cores(&nic.host)),
+        Resource::NicMemory => Some(bytes(nic.nic.state_bytes.value)),
+        Resource::RingPackets => Some(format!("{} Mpps", figure(nic.link.mpps.value))),
+        Resource::RingBytes => Some(format!("{} Gbit/s each way", figure(nic.link.gbps.value))),
+        Resource::TableEntries => None,
+        Resource::FlowTable => {
+            nic.flow_table.as_ref().map(|table| format!("{} entries", count(table.entries.value)))
+        }
+        Resource::FlowTableInserts => nic
+            .flow_table
+            .as_ref()
+            .map(|table| format!("{} a second", count(table.inserts_per_s.value))),
+    }
+}
+
+/// A change of a case, in a few words.
+pub fn change(change: Change) -> String {
+    match change {
+        Change::Ask(factor) => format!("{} × what is asked", figure(factor)),
+        Change::Flows(factor) => format!("{} × the flows", figure(factor)),
+        Change::NicMemory(factor) => format!("{} × the NIC's memory", figure(factor)),
+        Change::Skew(factor) => format!("{} × the skew", figure(factor)),
+        Change::Opens(factor) => format!("{} × the first packets", figure(factor)),
+    }
+}
+
+/// Where a number is from.
+pub fn origin(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Measured => "measured by running the program",
+        Origin::Estimated => "estimated from the source",
+    }
+}
+
+/// A name in backquotes, several joined: `` `a`, `b` and `c` ``.
+pub fn listed(names: &[&str]) -> String {
+    match names {
+        [] => "nothing".to_owned(),
+        [one] => format!("`{one}`"),
+        [first @ .., last] => format!("`{}` and `{last}`", first.join("`, `")),
+    }
+}
