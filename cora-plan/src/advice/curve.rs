@@ -1,4 +1,4 @@
-//! Host cores against throughput: how far each way of splitting goes with how many.
+//! Host cores against throughput: how many each way of splitting needs, up to where it goes.
 
 use super::{Case, Planner};
 use crate::planning::{Ask, Baseline, Planned};
@@ -8,7 +8,7 @@ use crate::planning::{Ask, Baseline, Planned};
 pub struct Series {
     /// Whose: none for Cora's own plan.
     pub baseline: Option<Baseline>,
-    /// Host cores, and the highest rate with them in million packets a second; cores rise.
+    /// Rate in million packets a second, and host cores at it; rates rise, up to the last that can be met.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -19,27 +19,39 @@ impl Series {
     }
 }
 
-/// How many host cores are tried.
-const STEPS: u32 = 12;
+/// How many rates are tried.
+const STEPS: u32 = 16;
 
-/// Curves of Cora and of every baseline, from no host core to all that the profile has.
+/// Curves of Cora and of every baseline, from a little up to the highest rate that any plan reaches.
 pub fn run(planner: &dyn Planner, case: &Case) -> Vec<Series> {
-    let most = case.nic.host.cores.value * case.nic.host.busy.value;
-    let grid = (0..=STEPS).map(|step| most * f64::from(step) / f64::from(STEPS));
-    let planned: Vec<(f64, Planned)> = grid
-        .filter_map(|cores| {
-            let case = Case { ask: Ask::HostCores(cores), ..case.clone() };
-            planner.plan(&case).ok().map(|planned| (cores, planned))
+    let cores = case.nic.host.cores.value;
+    let most = planner.plan(&Case { ask: Ask::HostCores(cores), ..case.clone() });
+    let Ok(most) = most else { return Vec::new() };
+    let rates: Vec<f64> =
+        (1..=STEPS).map(|step| most.mpps * f64::from(step) / f64::from(STEPS)).collect();
+    let points = planner.curve(case, &rates);
+    let whose = std::iter::once(None).chain(Baseline::ALL.into_iter().map(Some));
+    whose
+        .enumerate()
+        .map(|(number, baseline)| {
+            let points = points.iter().filter_map(|point| {
+                let cores = match number.checked_sub(1) {
+                    None => point.cora,
+                    Some(other) => point.baselines[other],
+                };
+                Some((point.mpps, cores?))
+            });
+            Series { baseline, points: points.collect() }
         })
-        .collect();
-    let cora = planned.iter().map(|(cores, planned)| (*cores, planned.mpps)).collect();
-    let mut series = vec![Series { baseline: None, points: cora }];
-    series.extend(Baseline::ALL.into_iter().map(|baseline| {
-        let points = planned.iter().filter_map(|(cores, planned)| {
-            let found = planned.baselines.iter().find(|plan| plan.baseline == baseline)?;
-            found.feasible.then_some((*cores, found.predicted.ceiling_mpps))
-        });
-        Series { baseline: Some(baseline), points: points.collect() }
-    }));
-    series
+        .collect()
+}
+
+/// How much higher Cora's rate is than that of the better of state-only and flow-only with the same host cores, as a
+/// share of theirs. `planned` was asked for the highest rate with so many; none where they carry nothing.
+pub fn speed_up(planner: &dyn Planner, case: &Case, planned: &Planned) -> Option<f64> {
+    let Ask::HostCores(cores) = planned.ask else { return None };
+    let splits = [Baseline::StateOnly, Baseline::FlowOnly];
+    let best = splits.map(|split| planner.highest(case, split, cores));
+    let best = best.into_iter().fold(0.0, f64::max);
+    (best > 0.0).then(|| planned.mpps / best - 1.0)
 }

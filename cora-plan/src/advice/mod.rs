@@ -10,10 +10,11 @@
 //! | [`sensitivity`] | the plan under other traffic |
 //! | [`curve`] | host cores against throughput |
 //!
-//! All of it is pure: who plans is handed in.
+//! All of it is pure: who plans is handed in. [`Engine`] is Cora's own planning.
 
 pub mod change;
 pub mod curve;
+mod engine;
 pub mod next_best;
 pub mod sensitivity;
 pub mod subject;
@@ -21,13 +22,15 @@ pub mod subject;
 pub(crate) mod tests;
 pub mod turning;
 
+pub use engine::Engine;
+
 use thiserror::Error;
 
 use crate::demand::Measurement;
 use crate::graph::Graph;
-use crate::model::{Allocation, Prediction};
+use crate::model::{Allocation, Prediction, Steering};
 use crate::nic::NicProfile;
-use crate::planning::{Ask, Planned};
+use crate::planning::{Ask, Baseline, CurvePoint, Planned};
 use crate::statement::Statement;
 use crate::traffic::Traffic;
 
@@ -48,6 +51,8 @@ pub struct Case {
     pub measurement: Option<Measurement>,
     /// What is stated of the plan, and so not searched for.
     pub statement: Statement,
+    /// How packets of the host's flows get there.
+    pub steering: Steering,
     /// What is asked for.
     pub ask: Ask,
 }
@@ -67,6 +72,12 @@ pub trait Planner {
 
     /// What the model says of an allocation, at a rate in million packets a second.
     fn predict(&self, case: &Case, allocation: &Allocation, mpps: f64) -> Prediction;
+
+    /// Host cores at these rates, for Cora and every baseline.
+    fn curve(&self, case: &Case, rates: &[f64]) -> Vec<CurvePoint>;
+
+    /// The highest rate of a baseline with at most so many host cores, in million packets a second.
+    fn highest(&self, case: &Case, baseline: Baseline, host_cores: f64) -> f64;
 }
 
 /// Why something stands where it does.

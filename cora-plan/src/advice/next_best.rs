@@ -1,7 +1,8 @@
 //! The opposite choice, and what it would cost.
 //!
 //! A state is pinned to the other place, and all else is planned again. A handler or a class of flows is moved
-//! alone, with all else as it is: a statement has no word that would pin it.
+//! alone, with all else as it is: the search has no pin for it. What has no choice while both sides run packets, is
+//! compared with plans of one side; and where one side runs all, with a split.
 
 use super::subject::{Standing, Subject};
 use super::{Case, Planner};
@@ -42,8 +43,11 @@ pub enum NextBest {
 pub fn run(planner: &dyn Planner, case: &Case, planned: &Planned, subject: &Subject) -> NextBest {
     match subject {
         Subject::State(name) => state(planner, case, planned, name),
-        Subject::Handler(name) => handler(planner, case, planned, name),
-        Subject::Class(number, _) => class(planner, case, planned, *number),
+        Subject::Handler(_) | Subject::Class(..) => all_or_nothing(planner, case, planned, subject)
+            .unwrap_or_else(|| match subject {
+                Subject::Class(number, _) => class(planner, case, planned, *number),
+                _ => handler(planner, case, planned, subject.name()),
+            }),
     }
 }
 
@@ -57,13 +61,82 @@ fn state(planner: &dyn Planner, case: &Case, planned: &Planned, name: &str) -> N
     let others = allowed_places(node.kind).iter().filter(|place| Standing::At(**place) != today);
     let tried: Vec<NextBest> =
         others.map(|place| pinned(planner, case, &subject, *place)).collect();
+    let tried = if tried.is_empty() { one_sided(planner, case, planned, &subject) } else { tried };
+    cheapest(tried).unwrap_or_else(|| {
+        NextBest::NoChoice(format!("every plan has a {} state there", node.kind))
+    })
+}
+
+/// The possible one with the fewest host cores; without one, the first refusal.
+fn cheapest(tried: Vec<NextBest>) -> Option<NextBest> {
     let best = tried.iter().filter_map(|next| Some((cost(next)?, next)));
     let best = best.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, next)| next.clone());
-    best.or_else(|| tried.into_iter().next()).unwrap_or_else(|| {
-        NextBest::NoChoice(format!(
-            "a {} state has no other place while both sides run handlers",
-            node.kind
-        ))
+    best.or_else(|| tried.into_iter().next())
+}
+
+/// Plans of one side, as far as the subject stands elsewhere there.
+fn one_sided(
+    planner: &dyn Planner,
+    case: &Case,
+    planned: &Planned,
+    subject: &Subject,
+) -> Vec<NextBest> {
+    let sides = [Sides::HostOnly, Sides::NicOnly].into_iter();
+    sides
+        .filter(|sides| *sides != planned.allocation.sides)
+        .filter_map(|sides| sided(planner, case, planned, subject, sides))
+        .collect()
+}
+
+/// A plan with other sides; none when the subject stands there as it does today.
+fn sided(
+    planner: &dyn Planner,
+    case: &Case,
+    planned: &Planned,
+    subject: &Subject,
+    sides: Sides,
+) -> Option<NextBest> {
+    let mut case = case.clone();
+    case.statement.sides = sides;
+    case.statement.target.iter_mut().for_each(|target| target.any_sides = false);
+    if sides != Sides::Split {
+        // One side alone leaves nothing to state.
+        case.statement.places.clear();
+        case.statement.nic_share = None;
+    }
+    match planner.plan(&case) {
+        Ok(other) => {
+            let standing = subject.standing(&other);
+            let (mpps, predicted) = (other.mpps, other.predicted);
+            (standing != subject.standing(planned)).then_some(NextBest::Possible {
+                standing,
+                planned_again: true,
+                mpps,
+                predicted,
+            })
+        }
+        Err(refusal) => {
+            let standing = elsewhere(subject, sides)?;
+            let (over, because) = (Vec::new(), refusal.sentences);
+            (standing != subject.standing(planned)).then_some(NextBest::Refused {
+                standing,
+                over,
+                because,
+            })
+        }
+    }
+}
+
+/// Where a subject would stand if one side ran everything.
+fn elsewhere(subject: &Subject, sides: Sides) -> Option<Standing> {
+    Some(match (subject, sides) {
+        (_, Sides::Split) => return None,
+        (Subject::State(_), Sides::HostOnly) => Standing::At(Place::Host),
+        (Subject::State(_), Sides::NicOnly) => Standing::At(Place::Nic),
+        (Subject::Handler(_), Sides::HostOnly) => Standing::HostAlone,
+        (Subject::Handler(_), Sides::NicOnly) => Standing::NicAlone,
+        (Subject::Class(..), Sides::HostOnly) => Standing::NoneOwned,
+        (Subject::Class(..), Sides::NicOnly) => Standing::AllOwned,
     })
 }
 
@@ -71,6 +144,7 @@ fn pinned(planner: &dyn Planner, case: &Case, subject: &Subject, place: Place) -
     let mut case = case.clone();
     // No line of a file says so.
     case.statement.places.insert(subject.name().to_owned(), Stated { what: place, line: 0 });
+    case.statement.sides = Sides::Split;
     match planner.plan(&case) {
         Ok(planned) => NextBest::Possible {
             standing: Standing::At(place),
@@ -95,9 +169,6 @@ fn cost(next: &NextBest) -> Option<f64> {
 
 /// Moves a handler to the host alone, or from there to both sides.
 fn handler(planner: &dyn Planner, case: &Case, planned: &Planned, name: &str) -> NextBest {
-    if let Some(refused) = one_side(planned) {
-        return refused;
-    }
     let mut allocation = planned.allocation.clone();
     let standing = if allocation.host_handlers.iter().any(|handler| handler == name) {
         allocation.host_handlers.retain(|handler| handler != name);
@@ -114,9 +185,6 @@ fn handler(planner: &dyn Planner, case: &Case, planned: &Planned, name: &str) ->
 
 /// Has the host own a class that the NIC owns some of, and the NIC own one that it owns nothing of.
 fn class(planner: &dyn Planner, case: &Case, planned: &Planned, number: usize) -> NextBest {
-    if let Some(refused) = one_side(planned) {
-        return refused;
-    }
     let mut allocation = planned.allocation.clone();
     let Some(share) = allocation.shares.get_mut(number) else {
         return NextBest::NoChoice("the plan has no such class".to_owned());
@@ -126,16 +194,22 @@ fn class(planner: &dyn Planner, case: &Case, planned: &Planned, number: usize) -
     moved(planner, case, planned, &allocation, standing)
 }
 
-/// A plan of one side leaves handlers and classes no choice.
-fn one_side(planned: &Planned) -> Option<NextBest> {
-    let word = match planned.allocation.sides {
-        Sides::Split => return None,
-        Sides::HostOnly => "host",
-        Sides::NicOnly => "NIC",
-    };
-    Some(NextBest::NoChoice(format!(
-        "under this plan the {word} runs every packet, so nothing moves alone"
-    )))
+/// Where one side runs every packet, the other choice is a split, or the other side.
+fn all_or_nothing(
+    planner: &dyn Planner,
+    case: &Case,
+    planned: &Planned,
+    subject: &Subject,
+) -> Option<NextBest> {
+    if planned.allocation.sides == Sides::Split {
+        return None;
+    }
+    let mut tried = one_sided(planner, case, planned, subject);
+    tried.extend(sided(planner, case, planned, subject, Sides::Split));
+    Some(
+        cheapest(tried)
+            .unwrap_or_else(|| NextBest::NoChoice("every other plan has it there too".to_owned())),
+    )
 }
 
 /// What the model says of an allocation at today's rate: refused where more is used than there is.
@@ -151,7 +225,7 @@ fn moved(
     // A hair above the limit is rounding.
     let uses = predicted.utilisation.iter().map(|(resource, used)| (*resource, *used));
     let over: Vec<(Resource, f64)> = uses.filter(|(_, used)| *used > 1.0 + 1e-6).collect();
-    if !over.is_empty() || !predicted.unstable.is_empty() {
+    if !over.is_empty() {
         return NextBest::Refused { standing, over, because: predicted.unstable };
     }
     NextBest::Possible { standing, planned_again: false, mpps, predicted }

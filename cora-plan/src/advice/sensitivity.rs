@@ -2,7 +2,6 @@
 //! of first packets.
 
 use super::change::Change;
-use super::subject::classes;
 use super::{Case, Planner};
 use crate::planning::Planned;
 use crate::words::{Place, Sides};
@@ -36,8 +35,8 @@ pub const CHANGES: [Change; 8] = [
     Change::Skew(0.5),
     Change::Skew(1.25),
     Change::Flows(0.1),
-    Change::Flows(4.0),
-    Change::Flows(16.0),
+    Change::Flows(8.0),
+    Change::Flows(64.0),
     Change::Opens(0.25),
     Change::Opens(4.0),
     Change::Opens(16.0),
@@ -80,7 +79,7 @@ pub fn owned(case: &Case, planned: &Planned) -> f64 {
         Sides::HostOnly => 0.0,
         Sides::NicOnly => 1.0,
         Sides::Split => {
-            let classes = classes(&case.traffic, &allocation.group).iter();
+            let classes = case.traffic.classes(&allocation.group).iter();
             classes.zip(&allocation.shares).map(|(class, share)| class.share * share).sum()
         }
     }

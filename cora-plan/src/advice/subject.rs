@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::graph::Graph;
 use crate::nearest::nearest;
 use crate::planning::Planned;
-use crate::traffic::{Class, Traffic};
+use crate::traffic::Traffic;
 use crate::words::{Place, Sides};
 
 /// Something that a plan decides on.
@@ -52,12 +52,6 @@ pub struct UnknownSubject {
     pub known: Vec<String>,
 }
 
-/// Classes of the flows that a plan counts, heaviest first.
-pub fn classes<'a>(traffic: &'a Traffic, group: &str) -> &'a [Class] {
-    let found = traffic.by_key.get(group).or_else(|| traffic.by_key.get("FiveTuple"));
-    found.map_or(&[], Vec::as_slice)
-}
-
 impl Subject {
     /// The subject of this name, whatever the case of its letters. States come first, then handlers, then classes;
     /// a class may be named without its `the`.
@@ -81,7 +75,7 @@ impl Subject {
     pub fn all(graph: &Graph, traffic: &Traffic, group: &str) -> Vec<Self> {
         let states = graph.states.iter().map(|state| Self::State(state.name.clone()));
         let handlers = graph.chain.iter().map(|handler| Self::Handler(handler.name.clone()));
-        let classes = classes(traffic, group).iter().enumerate();
+        let classes = traffic.classes(group).iter().enumerate();
         let classes = classes.map(|(number, class)| Self::Class(number, class.name.clone()));
         states.chain(handlers).chain(classes).collect()
     }

@@ -8,73 +8,19 @@ use super::subject::{Standing, Subject};
 use super::turning::{Knob, Turn, Turning};
 use super::*;
 use crate::demand::Origin;
-use crate::figure::Figure;
-use crate::graph::{
-    Access, Does, Edge, Exit, HandlerNode, Keyed, Parameter, Path, SourcePlace, StateNode,
-};
+use crate::graph::Edge;
 use crate::model::Resource;
-use crate::nic::{Cache, FlowTable, Link, Tier};
-use crate::planning::{Baseline, BaselinePlan};
+use crate::planning::BaselinePlan;
+use crate::sample;
 use crate::search::Proof;
-use crate::traffic::{Bin, Class};
-use crate::words::{Kind, Place, Sides};
+use crate::words::{Place, Sides};
 
-fn at(line: usize) -> SourcePlace {
-    SourcePlace { file: "src/main.rs".to_owned(), line, column: 1 }
-}
-
-fn state(name: &str, kind: Kind, keyed: bool) -> StateNode {
-    let keyed = keyed.then(|| Keyed {
-        key: "FiveTuple".to_owned(),
-        reply: true,
-        capacity: 65_536,
-        idle_ns: 300_000_000_000,
-        translates: true,
-    });
-    let (name, path) = (name.to_owned(), format!("crate::{name}"));
-    StateNode { name, path, at: at(3), kind, keyed, fields: Vec::new() }
-}
-
-fn path(accesses: &[(&str, Does)], exit: Exit) -> Path {
-    let accesses = accesses.iter().map(|(state, does)| Access {
-        state: (*state).to_owned(),
-        does: *does,
-        key: None,
-        many: false,
-        after_write: false,
-        at: at(20),
-    });
-    Path { accesses: accesses.collect(), exit }
-}
-
-/// A NAT: sessions by flow, one pool of ports.
-pub(crate) fn graph() -> Graph {
-    let mut graph = Graph::new("nat");
-    let parameter = |state: &str| Parameter {
-        name: state.to_lowercase(),
-        state: state.to_owned(),
-        mutable: true,
-    };
-    graph.chain = vec![HandlerNode {
-        name: "translate".to_owned(),
-        path: "crate::translate".to_owned(),
-        at: at(10),
-        parameters: vec![parameter("Session"), parameter("PortPool")],
-        paths: vec![
-            path(&[("Session", Does::Write)], Exit::Transmit),
-            path(&[("Session", Does::Read)], Exit::Drop),
-            path(
-                &[("Session", Does::Read), ("PortPool", Does::Write), ("Session", Does::Insert)],
-                Exit::Transmit,
-            ),
-        ],
-        opaque: Vec::new(),
-    }];
-    graph.states =
-        vec![state("PortPool", Kind::Singleton, false), state("Session", Kind::Keyed, true)];
+/// The sample's NAT on its NIC, with room for a million entries of the planner below.
+pub(crate) fn case(ask: Ask) -> Case {
+    let mut graph = sample::nat();
     graph.edges = ["PortPool", "Session"]
         .map(|state| Edge {
-            handler: "translate".to_owned(),
+            handler: "nat".to_owned(),
             state: state.to_owned(),
             reads: true,
             writes: true,
@@ -82,80 +28,15 @@ pub(crate) fn graph() -> Graph {
             removes: false,
         })
         .to_vec();
-    graph
-}
-
-fn figure(value: f64) -> Figure {
-    Figure::assumed(value, "for a test")
-}
-
-fn tier(core: &str, cores: f64, bytes: f64) -> Tier {
-    Tier {
-        core: core.to_owned(),
-        cores: figure(cores),
-        busy: figure(0.9),
-        instruction_ns: figure(0.4),
-        packet_ns: figure(80.0),
-        byte_ns: figure(0.05),
-        caches: vec![Cache {
-            bytes: figure(1_048_576.0),
-            latency_ns: figure(8.0),
-            shared_by: Figure::measured(2.0, "for a test"),
-        }],
-        memory_ns: figure(120.0),
-        exposed: figure(0.5),
-        insert_ns: figure(200.0),
-        remove_ns: figure(150.0),
-        state_bytes: figure(bytes),
-    }
-}
-
-/// A NIC with 64 MiB for states: room for a million flows of the planner below.
-pub(crate) fn nic() -> NicProfile {
-    NicProfile {
-        name: "testnic".to_owned(),
-        title: "A NIC for tests <of & with \"everything\">".to_owned(),
-        nic: tier("Cortex-A72", 8.0, 64_000_000.0),
-        host: tier("x86-64", 16.0, 1e12),
-        link: Link {
-            nic_ns: figure(60.0),
-            host_ns: figure(70.0),
-            byte_ns: figure(0.02),
-            mpps: figure(30.0),
-            gbps: figure(100.0),
-            nic_move_ns: figure(400.0),
-            host_move_ns: figure(300.0),
-        },
-        flow_table: Some(FlowTable {
-            entries: figure(100_000.0),
-            inserts_per_s: figure(250_000.0),
-            expresses: Vec::new(),
-        }),
-    }
-}
-
-fn class(name: &str, flows: f64, share: f64) -> Class {
-    let bins = vec![Bin { flows, share }];
-    Class { name: name.to_owned(), flows, share, opens: 0.01, mean_bytes: 800.0, bins }
-}
-
-pub(crate) fn traffic() -> Traffic {
-    let classes = vec![class("the top 64", 64.0, 0.4), class("the rest", 99_936.0, 0.6)];
-    Traffic {
-        name: "zipf".to_owned(),
-        title: "100,000 flows of which few are heavy".to_owned(),
-        mean_bytes: 800.0,
-        by_key: BTreeMap::from([("FiveTuple".to_owned(), classes)]),
-    }
-}
-
-pub(crate) fn case(ask: Ask) -> Case {
+    let mut nic = sample::nic();
+    nic.nic.state_bytes.value = 64_000_000.0;
     Case {
-        graph: graph(),
-        nic: nic(),
-        traffic: traffic(),
+        graph,
+        nic,
+        traffic: sample::traffic(),
         measurement: None,
-        statement: Statement::of(Sides::Split),
+        statement: Statement::best(),
+        steering: Steering::Cores,
         ask,
     }
 }
@@ -180,7 +61,7 @@ impl Planner for Rules {
             let sentence = format!("no plan carries {mpps} Mpps; {MOST} is the most");
             return Err(Refusal { sentences: vec![sentence] });
         }
-        let flows: f64 = case.traffic.by_key["FiveTuple"].iter().map(|class| class.flows).sum();
+        let flows: f64 = case.traffic.classes("FiveTuple").iter().map(|class| class.flows).sum();
         let fits = flows * ENTRY <= case.nic.nic.state_bytes.value;
         let stated = case.statement.places.get("Session").map(|stated| stated.what);
         let session = stated.unwrap_or(if fits { Place::Travels } else { Place::Host });
@@ -214,7 +95,7 @@ impl Planner for Rules {
     fn predict(&self, case: &Case, allocation: &Allocation, mpps: f64) -> Prediction {
         let travels = allocation.places.get("Session") == Some(&Place::Travels);
         let at_nic = allocation.host_handlers.is_empty() && travels;
-        let classes = case.traffic.by_key["FiveTuple"].iter();
+        let classes = case.traffic.classes("FiveTuple").iter();
         let owned: f64 = classes.zip(&allocation.shares).map(|(it, share)| it.share * share).sum();
         let local = if at_nic { owned * 0.9 } else { 0.0 };
         let host_cores = (1.0 - local) * mpps * 0.5;
@@ -232,15 +113,40 @@ impl Planner for Rules {
             at_nic: local * 1000.0,
         }
     }
+
+    fn curve(&self, case: &Case, rates: &[f64]) -> Vec<CurvePoint> {
+        rates
+            .iter()
+            .map(|mpps| {
+                let planned = self.plan(&Case { ask: Ask::Rate(*mpps), ..case.clone() }).ok();
+                let cora = planned.as_ref().map(|planned| planned.predicted.host_cores);
+                let other = |number: usize| {
+                    let plan = &planned.as_ref()?.baselines[number];
+                    plan.feasible.then_some(plan.predicted.host_cores)
+                };
+                CurvePoint { mpps: *mpps, cora, baselines: std::array::from_fn(other) }
+            })
+            .collect()
+    }
+
+    fn highest(&self, _: &Case, baseline: Baseline, host_cores: f64) -> f64 {
+        let (per_mpps, ceiling) = rule(baseline);
+        if per_mpps > 0.0 { ceiling.min(host_cores / per_mpps) } else { ceiling }
+    }
+}
+
+/// Host cores per Mpps of a baseline, and how far it goes.
+fn rule(baseline: Baseline) -> (f64, f64) {
+    match baseline {
+        Baseline::HostOnly => (0.5, 28.8),
+        Baseline::NicOnly => (0.0, 8.0),
+        Baseline::StateOnly => (0.3, 16.0),
+        Baseline::FlowOnly => (0.35, 17.0),
+    }
 }
 
 fn other(baseline: Baseline, ours: &Allocation, mpps: f64) -> BaselinePlan {
-    let (per_mpps, ceiling, feasible) = match baseline {
-        Baseline::HostOnly => (0.5, 28.8, true),
-        Baseline::NicOnly => (0.0, 8.0, false),
-        Baseline::StateOnly => (0.3, 16.0, true),
-        Baseline::FlowOnly => (0.35, 17.0, true),
-    };
+    let (per_mpps, ceiling) = rule(baseline);
     let host_cores = per_mpps * mpps;
     let bottleneck = Resource::HostCores;
     let utilisation = BTreeMap::from([(bottleneck, host_cores / 14.4)]);
@@ -256,7 +162,7 @@ fn other(baseline: Baseline, ours: &Allocation, mpps: f64) -> BaselinePlan {
             unstable: Vec::new(),
             at_nic: 0.0,
         },
-        feasible,
+        feasible: mpps <= ceiling,
     }
 }
 
@@ -286,7 +192,7 @@ fn a_state_turns_where_the_rules_say() {
         matches!(turn(&explanation, Knob::Flows, true), Turn::Moves { at, to: Standing::At(Place::Host) } if near(*at, room)),
         "{explanation:?}"
     );
-    let least = 100_000.0 * ENTRY;
+    let least = 20_100.0 * ENTRY;
     assert!(
         matches!(turn(&explanation, Knob::NicMemory, false), Turn::Moves { at, .. } if near(*at, least))
     );
@@ -317,17 +223,18 @@ fn the_next_best_is_the_opposite_choice() {
     assert_eq!((standing, predicted.host_cores), (Standing::At(Place::Host), 5.0));
 
     let NextBest::Possible { standing, planned_again: false, predicted, .. } =
-        explained("translate").next_best
+        explained("nat").next_best
     else {
         panic!("a handler can run at the host")
     };
     assert_eq!((standing, predicted.host_cores), (Standing::HostAlone, 5.0));
 
-    let NextBest::Possible { standing, predicted, .. } = explained("the top 64").next_best else {
+    let NextBest::Possible { standing, predicted, .. } = explained("the top 100").next_best else {
         panic!("the host can own a class")
     };
     assert_eq!(standing, Standing::NoneOwned);
-    assert!((predicted.host_cores - 5.0 * (1.0 - 0.6 * 0.9)).abs() < 1e-9);
+    assert!((predicted.host_cores - 5.0 * (1.0 - 0.4 * 0.9)).abs() < 1e-9);
+    // The rules know no plan of one side.
     assert!(matches!(explained("PortPool").next_best, NextBest::NoChoice(_)));
 }
 
@@ -338,7 +245,7 @@ fn what_would_take_too_much_is_refused_with_the_resource() {
     // All of a rate beyond the NIC's cores.
     planned.mpps = 20.0;
     case.ask = Ask::Rate(20.0);
-    let next = next_best::run(&Rules, &case, &planned, &Subject::Handler("translate".to_owned()));
+    let next = next_best::run(&Rules, &case, &planned, &Subject::Handler("nat".to_owned()));
     let NextBest::Refused { over, .. } = next else { panic!("{next:?}") };
     assert_eq!(over.len(), 1);
     assert!(over[0].0 == Resource::NicCores && near(over[0].1, 20.0 * 0.4 / 7.2));
@@ -348,10 +255,10 @@ fn what_would_take_too_much_is_refused_with_the_resource() {
 fn unknown_subjects_are_told_the_nearest() {
     let case = case(Ask::Rate(10.0));
     let find = |name: &str| Subject::find(name, &case.graph, &case.traffic, "FiveTuple");
-    assert_eq!(find("Top 64"), Ok(Subject::Class(0, "the top 64".to_owned())));
+    assert_eq!(find("top 100"), Ok(Subject::Class(0, "the top 100".to_owned())));
     let unknown = find("Sesion").unwrap_err();
     assert_eq!(unknown.near.as_deref(), Some("Session"));
-    assert!(unknown.to_string().contains("translate, the top 64, the rest"), "{unknown}");
+    assert!(unknown.to_string().contains("nat, the top 100, the rest"), "{unknown}");
 }
 
 #[test]
@@ -372,10 +279,10 @@ fn changes_keep_what_they_do_not_change() {
         }
     }
     let flat = classes(&Change::Skew(0.0).applied(&before));
-    assert!((flat[0].share - 64.0 / 100_000.0).abs() < 1e-12, "alike flows have alike shares");
+    assert!((flat[0].share - 100.0 / 20_100.0).abs() < 1e-12, "alike flows have alike shares");
     let steep = classes(&Change::Skew(1.5).applied(&before));
-    assert!(steep[0].share > 0.4 && (steep[0].share + steep[1].share - 1.0).abs() < 1e-12);
-    let opens = classes(&Change::Opens(1000.0).applied(&before));
+    assert!(steep[0].share > 0.6 && (steep[0].share + steep[1].share - 1.0).abs() < 1e-12);
+    let opens = classes(&Change::Opens(1e6).applied(&before));
     assert!(opens.iter().all(|class| class.opens <= 1.0 && class.opens > 0.99));
 }
 
@@ -384,7 +291,7 @@ fn sensitivity_and_curves_plan_every_case() {
     let case = case(Ask::Rate(10.0));
     let planned = Rules.plan(&case).unwrap();
     let rows = sensitivity::run(&Rules, &case, &planned);
-    let moved = rows.iter().find(|row| row.change == Change::Flows(16.0)).unwrap();
+    let moved = rows.iter().find(|row| row.change == Change::Flows(64.0)).unwrap();
     let outcome = moved.outcome.as_ref().unwrap();
     assert_eq!(outcome.moved, [("Session".to_owned(), Place::Host)]);
     assert!(
@@ -396,7 +303,13 @@ fn sensitivity_and_curves_plan_every_case() {
     let curves = curve::run(&Rules, &case);
     let names: Vec<&str> = curves.iter().map(curve::Series::name).collect();
     assert_eq!(names, ["Cora", "host-only", "nic-only", "state-only", "flow-only"]);
-    assert_eq!(curves[0].points.first(), Some(&(0.0, 6.0)));
-    assert_eq!(curves[0].points.last(), Some(&(14.4, MOST)));
-    assert!(curves[2].points.is_empty(), "what is not feasible has no points");
+    assert_eq!(curves[0].points.last().map(|point| point.0), Some(14.0), "6 + 2·4 host cores");
+    let ends = curves[1..].iter().map(|series| series.points.last().map(|point| point.0));
+    // The last of 16 steps up to 14 that a baseline reaches.
+    assert_eq!(ends.collect::<Vec<_>>(), [Some(14.0), Some(7.875), Some(14.0), Some(14.0)]);
+
+    let at_cores = Case { ask: Ask::HostCores(3.0), ..case.clone() };
+    let planned = Rules.plan(&at_cores).unwrap();
+    let faster = curve::speed_up(&Rules, &at_cores, &planned).unwrap();
+    assert!((faster - (12.0 / 10.0 - 1.0)).abs() < 1e-12, "state-only goes to 10 Mpps: {faster}");
 }

@@ -87,7 +87,7 @@ impl Knob {
             (Self::Ask, Ask::Rate(mpps)) => *mpps,
             (Self::Ask, Ask::HostCores(cores)) => *cores,
             (Self::Flows, _) => {
-                super::subject::classes(&case.traffic, "FiveTuple").iter().map(|c| c.flows).sum()
+                case.traffic.classes("FiveTuple").iter().map(|class| class.flows).sum()
             }
             (Self::NicMemory, _) => case.nic.nic.state_bytes.value,
         }

@@ -7,7 +7,7 @@
 use super::facts::saved;
 use super::numbers::{figure, percent};
 use super::table::{Align, columns, markdown};
-use crate::planning::{Ask, Baseline, Planned};
+use crate::planning::{Baseline, Planned};
 
 /// One program under one traffic.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,8 +32,9 @@ pub struct ClaimRow {
 }
 
 impl ClaimRow {
-    /// The row of a program: planned once for a rate, and once for the host cores that are to be equal.
-    pub fn of(program: &str, at_rate: &Planned, at_cores: Option<&Planned>) -> Self {
+    /// The row of a program that was planned for a rate. `speed_up` is that of
+    /// [`curve::speed_up`](crate::advice::curve::speed_up).
+    pub fn of(program: &str, at_rate: &Planned, speed_up: Option<f64>) -> Self {
         let cores = |which| {
             let found = at_rate.baselines.iter().find(|plan| plan.baseline == which);
             found.filter(|plan| plan.feasible).map(|plan| plan.predicted.host_cores)
@@ -46,7 +47,7 @@ impl ClaimRow {
             state_only: cores(Baseline::StateOnly),
             flow_only: cores(Baseline::FlowOnly),
             cora: at_rate.predicted.host_cores,
-            speed_up: at_cores.and_then(speed_up),
+            speed_up,
         }
     }
 
@@ -71,17 +72,6 @@ impl ClaimRow {
         let (host, split) = (self.host_only?, self.better_split()?);
         (host - split > 1e-9).then(|| (host - self.cora) / (host - split))
     }
-}
-
-/// Cora's rate over the better split's, with the same host cores.
-fn speed_up(planned: &Planned) -> Option<f64> {
-    if !matches!(planned.ask, Ask::HostCores(_)) {
-        return None;
-    }
-    let split = |it: &Baseline| matches!(it, Baseline::StateOnly | Baseline::FlowOnly);
-    let others = planned.baselines.iter().filter(|plan| plan.feasible && split(&plan.baseline));
-    let best = others.map(|plan| plan.predicted.ceiling_mpps).max_by(f64::total_cmp)?;
-    (best > 0.0).then(|| planned.mpps / best - 1.0)
 }
 
 const ALIGN: [Align; 11] = [

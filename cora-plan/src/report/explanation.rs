@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use super::numbers::{bytes, count, figure, percent};
 use super::table::wrapped;
-use super::words::resource;
 use super::{Report, facts, why};
 use crate::advice::Explanation;
 use crate::advice::next_best::NextBest;
@@ -21,25 +20,37 @@ pub fn write(report: &Report<'_>, explanation: &Explanation) -> String {
     let Explanation { subject, standing, next_best, turning } = explanation;
     let planned = report.planned;
     let mut out = String::new();
-    let mut say = |text: String| {
-        // Writing to a string does not fail.
-        let _infallible = writeln!(out, "{}", wrapped(&text, WIDTH, 2));
-    };
-    say(format!("{} `{}` {}", capital(subject.kind()), subject.name(), standing.words()));
-    say(format!(
-        "  in the plan of `{}` for {} on `{}` with traffic `{}`: predicted, not measured",
-        report.graph.app,
-        facts::ask(report),
-        planned.nic,
-        planned.traffic
-    ));
-    say(format!("\nWhy\n  {}.", capital(&because(report, subject))));
-    say("\nThe next best".to_owned());
-    next(report, subject, next_best).into_iter().for_each(|text| say(format!("  {text}")));
-    say("\nWhat would have to change for it to move".to_owned());
+    line(
+        &mut out,
+        &format!("{} `{}` {}", capital(subject.kind()), subject.name(), standing.words()),
+    );
+    line(
+        &mut out,
+        &format!(
+            "in the plan of `{}` for {} on `{}` with traffic `{}`. Predicted, not measured.",
+            report.graph.app,
+            facts::ask(report),
+            planned.nic,
+            planned.traffic
+        ),
+    );
+    line(&mut out, "\nWhy");
+    item(&mut out, &format!("{}.", capital(&because(report, subject))));
+    line(&mut out, "\nThe next best");
+    next(report, subject, next_best).iter().for_each(|text| item(&mut out, text));
+    line(&mut out, "\nWhat would have to change for it to move");
     let moves = turning.iter().map(|turning| turn(planned, turning));
-    moves.for_each(|text| say(format!("  {text}")));
+    moves.for_each(|text| item(&mut out, &text));
     out
+}
+
+fn line(out: &mut String, text: &str) {
+    // Writing to a string does not fail.
+    let _infallible = writeln!(out, "{}", wrapped(text, WIDTH, 2));
+}
+
+fn item(out: &mut String, text: &str) {
+    let _infallible = writeln!(out, "  {}", wrapped(text, WIDTH - 4, 4));
 }
 
 /// Why it is there, in a sentence.
@@ -78,7 +89,7 @@ fn next(report: &Report<'_>, subject: &Subject, next: &NextBest) -> Vec<String> 
                 conditional(standing.words())
             )];
             out.extend(over.iter().map(|(over, used)| {
-                format!("it would take {} of {}", percent(*used), resource(*over))
+                format!("it would take {} of {}", percent(*used), over.words())
             }));
             out.extend(because.iter().cloned());
             out
@@ -87,7 +98,7 @@ fn next(report: &Report<'_>, subject: &Subject, next: &NextBest) -> Vec<String> 
             let rest = if *planned_again { "all else is planned again" } else { "all else stays" };
             vec![
                 format!("If `{name}` {} ({rest}):", conditional(standing.words())),
-                costs(report.planned, *mpps, predicted),
+                costs(report.planned, *planned_again, *mpps, predicted),
             ]
         }
     }
@@ -99,28 +110,23 @@ fn conditional(words: &str) -> String {
 }
 
 /// What another plan costs, against today's.
-fn costs(planned: &Planned, mpps: f64, other: &Prediction) -> String {
+fn costs(planned: &Planned, planned_again: bool, mpps: f64, other: &Prediction) -> String {
     let today = &planned.predicted;
-    let ceilings = format!(
-        "the ceiling would be {} Mpps instead of {} ({})",
-        figure(other.ceiling_mpps),
-        figure(today.ceiling_mpps),
-        resource(other.bottleneck)
-    );
-    match planned.ask {
-        Ask::Rate(_) => format!(
-            "{} host cores instead of {} ({}); {ceilings}",
-            figure(other.host_cores),
-            figure(today.host_cores),
-            difference(today.host_cores, other.host_cores, "the same", "more", "fewer")
-        ),
-        Ask::HostCores(_) => format!(
-            "{} Mpps instead of {} ({}) with the same host cores",
-            figure(mpps),
-            figure(planned.mpps),
-            difference(planned.mpps, mpps, "the same", "more", "less")
-        ),
+    if planned_again && matches!(planned.ask, Ask::HostCores(_)) {
+        let by = difference(planned.mpps, mpps, "the same", "more", "less");
+        let (mpps, now) = (figure(mpps), figure(planned.mpps));
+        return format!("{mpps} Mpps instead of {now} ({by}), with the same host cores.");
     }
+    let by = difference(today.host_cores, other.host_cores, "the same", "more", "fewer");
+    let (cores, now) = (figure(other.host_cores), figure(today.host_cores));
+    let limit = other.bottleneck.words();
+    let (ceiling, before) = (figure(other.ceiling_mpps), figure(today.ceiling_mpps));
+    let ceiling = if ceiling == before {
+        format!("It would go up to {ceiling} Mpps as it does now; there {limit} run out.")
+    } else {
+        format!("It would go up to {ceiling} Mpps instead of {before}; there {limit} run out.")
+    };
+    format!("{cores} host cores instead of {now} ({by}). {ceiling}")
 }
 
 /// `0.42 more`.

@@ -1,9 +1,9 @@
 //! What a report says, whatever it is written in.
 
 use super::numbers::{count, figure, percent};
-use super::words::{self, limit, resource};
+use super::words::{self, limit};
 use super::{Report, why};
-use crate::advice::subject::{Standing, Subject, classes};
+use crate::advice::subject::{Standing, Subject};
 use crate::figure::{Figure, Source};
 use crate::model::{Prediction, Resource};
 use crate::nic::{NicProfile, Tier};
@@ -52,7 +52,7 @@ pub struct Load {
 /// What was asked for: `10 Mpps with the fewest host cores`.
 pub fn ask(report: &Report<'_>) -> String {
     match report.planned.ask {
-        Ask::Rate(mpps) => format!("{} Mpps with the fewest host cores", figure(mpps)),
+        Ask::Rate(mpps) => format!("{} Mpps with the fewest host cores", count(mpps)),
         Ask::HostCores(cores) => format!("the highest rate with {} host cores", count(cores)),
     }
 }
@@ -61,19 +61,21 @@ pub fn ask(report: &Report<'_>) -> String {
 pub fn headline(report: &Report<'_>) -> String {
     let Prediction { host_cores, nic_cores, ceiling_mpps, bottleneck, .. } =
         report.planned.predicted;
-    let limit = resource(bottleneck);
+    let limit = bottleneck.words();
     let nic = figure(nic_cores);
     match report.planned.ask {
         Ask::Rate(mpps) => format!(
-            "{} Mpps need {} host cores and {nic} NIC cores. It goes up to {} Mpps, where {limit} give out.",
-            figure(mpps),
+            "{} Mpps need {} host cores and {nic} NIC cores. It goes up to {} Mpps; there {limit} run out.",
+            count(mpps),
             figure(host_cores),
             figure(ceiling_mpps)
         ),
         Ask::HostCores(cores) => format!(
-            "With {} host cores it goes up to {} Mpps, on {nic} NIC cores; there {limit} give out.",
+            "With {} host cores it goes up to {} Mpps, on {nic} NIC cores. With more of them {limit} run out, at {} \
+             Mpps.",
             count(cores),
-            figure(report.planned.mpps)
+            figure(report.planned.mpps),
+            figure(ceiling_mpps)
         ),
     }
 }
@@ -112,7 +114,7 @@ pub fn handlers(report: &Report<'_>) -> Vec<Seat> {
 /// Every class of flows, heaviest first.
 pub fn flow_classes(report: &Report<'_>) -> Vec<ClassFacts> {
     let allocation = &report.planned.allocation;
-    let classes = classes(report.traffic, &allocation.group).iter().enumerate();
+    let classes = report.traffic.classes(&allocation.group).iter().enumerate();
     classes
         .map(|(number, class)| {
             let owned = match allocation.sides {
@@ -142,14 +144,6 @@ pub fn loads(report: &Report<'_>) -> Vec<Load> {
     loads
 }
 
-/// How Cora's plan compares with the baselines: one sentence each.
-pub fn comparison(report: &Report<'_>) -> Vec<String> {
-    match report.planned.ask {
-        Ask::Rate(_) => cores_saved(report),
-        Ask::HostCores(_) => speed_gained(report),
-    }
-}
-
 fn baseline<'a>(report: &'a Report<'_>, which: Baseline) -> Option<&'a BaselinePlan> {
     let found = report.planned.baselines.iter().find(|plan| plan.baseline == which);
     found.filter(|plan| plan.feasible)
@@ -160,87 +154,45 @@ pub fn saved(theirs: f64, ours: f64) -> Option<f64> {
     (theirs > 0.0).then(|| 1.0 - ours / theirs)
 }
 
-/// What Cora gains over a baseline that meets the ask: of host cores the share that it saves, or of throughput what it
-/// adds, as a share of the baseline's.
+/// Which share of a baseline's host cores Cora's plan saves at the same rate, if the baseline reaches it.
 pub fn gain(planned: &Planned, other: &BaselinePlan) -> Option<f64> {
-    let theirs = &other.predicted;
-    let gain = match planned.ask {
-        Ask::Rate(_) => saved(theirs.host_cores, planned.predicted.host_cores),
-        Ask::HostCores(_) => {
-            (theirs.ceiling_mpps > 0.0).then(|| planned.mpps / theirs.ceiling_mpps - 1.0)
-        }
-    };
+    let gain = saved(other.predicted.host_cores, planned.predicted.host_cores);
     gain.filter(|_| other.feasible)
 }
 
-/// The better of two baselines, by a number that is to be small.
-fn better<'a>(
-    report: &'a Report<'_>,
-    key: impl Fn(&BaselinePlan) -> f64,
-) -> Option<&'a BaselinePlan> {
-    let splits = [Baseline::StateOnly, Baseline::FlowOnly].into_iter();
-    let feasible = splits.filter_map(|which| baseline(report, which));
-    feasible.min_by(|a, b| key(a).total_cmp(&key(b)))
-}
-
-fn cores_saved(report: &Report<'_>) -> Vec<String> {
+/// How Cora's plan compares with the baselines at its rate: one sentence each.
+pub fn comparison(report: &Report<'_>) -> Vec<String> {
     let ours = report.planned.predicted.host_cores;
-    let mut out = vec![match baseline(report, Baseline::HostOnly) {
+    let against_host = match baseline(report, Baseline::HostOnly) {
         Some(host) => {
             let theirs = host.predicted.host_cores;
-            let share = saved(theirs, ours).map_or_else(|| "no".to_owned(), percent);
+            let share = saved(theirs, ours).map_or_else(|| "nothing".to_owned(), percent);
             format!("Against host-only it saves {share} of {} host cores.", figure(theirs))
         }
         None => "The host alone can't carry this rate.".to_owned(),
-    }];
-    out.push(match better(report, |plan| plan.predicted.host_cores) {
-        None => "Neither state-only nor flow-only can carry this rate.".to_owned(),
-        Some(split) => {
-            let (name, theirs) = (split.baseline.word(), split.predicted.host_cores);
-            match () {
-                () if theirs <= ours * 1.000_5 => format!(
-                    "The better of state-only and flow-only ({name}) needs as many: deciding both at once gains \
-                     nothing here."
-                ),
-                () if ours <= 0.0 => format!(
-                    "The better of state-only and flow-only ({name}) needs {} host cores; Cora needs none.",
-                    figure(theirs)
-                ),
-                () => format!(
-                    "{}× fewer host cores than the better of state-only and flow-only ({name}: {}).",
-                    figure(theirs / ours),
-                    figure(theirs)
-                ),
-            }
-        }
-    });
-    out
+    };
+    vec![against_host, against_splits(report, ours)]
 }
 
-fn speed_gained(report: &Report<'_>) -> Vec<String> {
-    let ours = report.planned.mpps;
-    let faster = |name: &str, theirs: f64| {
-        if theirs <= 0.0 {
-            return format!(
-                "Against {name}, which carries nothing with these cores, any rate is a gain."
-            );
-        }
-        format!(
-            "{} faster than {name} ({} Mpps) with the same host cores.",
-            percent(ours / theirs - 1.0),
-            figure(theirs)
-        )
+/// How it compares with the better of state-only and flow-only.
+fn against_splits(report: &Report<'_>, ours: f64) -> String {
+    const BETTER: &str = "the better of state-only and flow-only";
+    let splits = [Baseline::StateOnly, Baseline::FlowOnly].into_iter();
+    let splits = splits.filter_map(|which| baseline(report, which));
+    let better = splits.min_by(|a, b| a.predicted.host_cores.total_cmp(&b.predicted.host_cores));
+    let Some(split) = better else {
+        return "Neither state-only nor flow-only can carry this rate.".to_owned();
     };
-    let mut out = Vec::new();
-    out.extend(
-        baseline(report, Baseline::HostOnly)
-            .map(|host| faster("host-only", host.predicted.ceiling_mpps)),
-    );
-    out.extend(better(report, |plan| -plan.predicted.ceiling_mpps).map(|split| {
-        let name = format!("the better of state-only and flow-only, {}", split.baseline.word());
-        faster(&name, split.predicted.ceiling_mpps)
-    }));
-    out
+    let (name, theirs) = (split.baseline.word(), split.predicted.host_cores);
+    if theirs <= ours * 1.000_5 + 1e-9 {
+        format!("It needs as many as {BETTER} ({name}): deciding both at once gains nothing here.")
+    } else if ours <= 1e-9 {
+        format!("{BETTER} ({name}) needs {} host cores; Cora's plan needs none.", figure(theirs))
+            .replacen("the", "The", 1)
+    } else {
+        let ratio = figure(theirs / ours);
+        format!("{ratio}× fewer host cores than {BETTER} ({name}: {}).", figure(theirs))
+    }
 }
 
 /// How far it is proven.
@@ -250,7 +202,8 @@ pub fn proof(report: &Report<'_>) -> String {
     let nodes = count(proof.nodes as f64);
     if proof.optimal {
         format!(
-            "Proven optimal under this model: nothing needs less than {bound} host cores ({nodes} nodes, {ms} ms)."
+            "Proven optimal under this model: at this rate nothing needs less than {bound} host cores ({nodes} nodes, \
+             {ms} ms)."
         )
     } else {
         format!(
@@ -274,7 +227,7 @@ pub fn origins(report: &Report<'_>) -> Vec<String> {
         ),
         report.measured.to_owned(),
         format!(
-            "Of the {} numbers of the profile `{}`, {assumed} are assumed; the others have a source.",
+            "{assumed} of the {} numbers of the profile `{}` are assumed; each says why, or where it is from.",
             figures.len(),
             report.nic.name
         ),

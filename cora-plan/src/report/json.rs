@@ -16,7 +16,6 @@ use serde::Serialize;
 use super::numbers::exact;
 use super::words::{LABEL, resource_word};
 use super::{Report, facts};
-use crate::advice::subject::classes;
 use crate::demand::Origin;
 use crate::model::{Allocation, Prediction};
 use crate::planning::Ask;
@@ -32,7 +31,7 @@ pub fn write(report: &Report<'_>) -> String {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+pub(super) struct Document<'a> {
     schema: u32,
     app: &'a str,
     label: &'static str,
@@ -108,7 +107,7 @@ struct OriginsOf<'a> {
     measured: &'a str,
 }
 
-fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
+pub(super) fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
     let planned = report.planned;
     let baselines = planned.baselines.iter().map(|other| {
         let plan = plan(&other.allocation, report.traffic, None);
@@ -146,7 +145,7 @@ fn document<'a>(report: &'a Report<'a>) -> Document<'a> {
 }
 
 fn plan<'a>(allocation: &'a Allocation, traffic: &'a Traffic, hash: Option<&'a str>) -> PlanOf<'a> {
-    let classes = classes(traffic, &allocation.group).iter();
+    let classes = traffic.classes(&allocation.group).iter();
     let shares = classes.zip(&allocation.shares).map(|(class, share)| ShareOf {
         class: &class.name,
         flows: exact(class.flows),

@@ -41,7 +41,7 @@ pub(super) fn markdown(align: &[Align], rows: &[Vec<String>]) -> String {
     out
 }
 
-/// A sentence in lines of at most `width`, every line after the first behind `indent` spaces.
+/// A sentence in lines of at most `width` letters, every line after the first behind `indent` spaces more.
 pub(super) fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let mut out = String::new();
     let mut used = 0;
@@ -50,7 +50,7 @@ pub(super) fn wrapped(text: &str, width: usize, indent: usize) -> String {
         if used > 0 && used + 1 + long > width {
             out.push('\n');
             out.push_str(&" ".repeat(indent));
-            used = indent;
+            used = 0;
         } else if used > 0 {
             out.push(' ');
             used += 1;
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn sentences_are_broken_between_words() {
-        assert_eq!(wrapped("one two three", 8, 2), "one two\n  three");
+        assert_eq!(wrapped("one two three", 7, 2), "one two\n  three");
         assert_eq!(wrapped("", 8, 2), "");
     }
 }

@@ -4,10 +4,9 @@ use std::fmt::Write as _;
 
 use super::numbers::{count, figure, percent};
 use super::table::{Align, columns, wrapped};
-use super::words::{LABEL, resource};
+use super::words::LABEL;
 use super::{Report, facts};
 use crate::model::Prediction;
-use crate::planning::Ask;
 
 /// Most columns of a line.
 const WIDTH: usize = 96;
@@ -114,7 +113,7 @@ fn loads(out: &mut String, report: &Report<'_>) {
         .map(|load| {
             let of = load.limit.as_ref().map(|limit| format!("of {limit}")).unwrap_or_default();
             let mark = if load.is_bottleneck { "← limit" } else { "" };
-            let name = resource(load.resource).to_owned();
+            let name = load.resource.words().to_owned();
             vec![name, bar(load.used), percent(load.used), of, mark.to_owned()]
         })
         .collect();
@@ -136,12 +135,8 @@ fn bar(share: f64) -> String {
 
 fn baselines(out: &mut String, report: &Report<'_>) {
     let planned = report.planned;
-    section(out, "Against deciding less");
-    let gain = match planned.ask {
-        Ask::Rate(_) => "Cora saves",
-        Ask::HostCores(_) => "Cora gains",
-    };
-    let head = ["", "host cores", "NIC cores", "up to Mpps", gain, "then give out"];
+    section(out, &format!("Against deciding less, at {} Mpps", figure(planned.mpps)));
+    let head = ["", "host cores", "NIC cores", "up to Mpps", "Cora saves", "then run out"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     rows.push(row("Cora", &planned.predicted, String::new(), ""));
     for other in &planned.baselines {
@@ -161,6 +156,6 @@ fn row(name: &str, predicted: &Prediction, gained: String, mark: &str) -> Vec<St
         figure(predicted.nic_cores),
         figure(predicted.ceiling_mpps),
         gained,
-        format!("{}{mark}", resource(predicted.bottleneck)),
+        format!("{}{mark}", predicted.bottleneck.words()),
     ]
 }

@@ -2,12 +2,15 @@
 
 use std::fmt::Write as _;
 
+use serde::Serialize;
+
 use super::explanation::difference;
-use super::numbers::{figure, percent};
+use super::facts::{self, Seat};
+use super::numbers::{count, figure, percent};
 use super::table::{Align, columns, wrapped};
-use super::words::{LABEL, resource};
-use super::{Report, facts};
-use crate::advice::subject::{Subject, classes};
+use super::words::LABEL;
+use super::{Report, json};
+use crate::advice::subject::Subject;
 use crate::planning::Ask;
 
 /// Most columns of a line.
@@ -36,6 +39,17 @@ pub fn write(today: &Report<'_>, other: &Report<'_>) -> String {
     out
 }
 
+/// Both plans for scripts: `today` and `what_if`, each as [`json`] has one.
+pub fn as_json(today: &Report<'_>, other: &Report<'_>) -> String {
+    crate::plan::pretty(&Both { today: json::document(today), what_if: json::document(other) })
+}
+
+#[derive(Serialize)]
+struct Both<'a> {
+    today: json::Document<'a>,
+    what_if: json::Document<'a>,
+}
+
 /// A line of the table.
 struct Row {
     name: String,
@@ -61,32 +75,36 @@ fn rows(today: &Report<'_>, other: &Report<'_>) -> Vec<Row> {
     rows.push(both("traffic", &|it| it.planned.traffic.clone()));
     rows.push(both("asked", &asked));
     rows.push(both("plan", &|it| format!("{} {}", it.planned.allocation.sides, it.hash)));
-    let seats = today.graph.states.iter().map(|node| Subject::State(node.name.clone()));
-    let seats = seats.chain(today.graph.chain.iter().map(|it| Subject::Handler(it.name.clone())));
-    rows.extend(
-        seats.map(|seat| both(seat.name(), &|it| seat.standing(it.planned).words().to_owned())),
-    );
+    let kinds: [(&str, fn(&Report<'_>) -> Vec<Seat>); 2] =
+        [("state", facts::states), ("handler", facts::handlers)];
+    for (kind, seats) in kinds {
+        rows.extend(seats(today).into_iter().zip(seats(other)).map(|(today, other)| Row {
+            name: format!("{kind} {}", today.name),
+            today: today.place.to_owned(),
+            other: other.place.to_owned(),
+        }));
+    }
     rows.extend(owned(today, other));
     rows.push(both("packets at the NIC", &|it| percent(it.planned.predicted.at_nic / 1000.0)));
     rows.push(both("Mpps", &|it| figure(it.planned.mpps)));
     rows.push(both("host cores", &|it| figure(it.planned.predicted.host_cores)));
     rows.push(both("NIC cores", &|it| figure(it.planned.predicted.nic_cores)));
     rows.push(both("up to Mpps", &|it| figure(it.planned.predicted.ceiling_mpps)));
-    rows.push(both("limited by", &|it| resource(it.planned.predicted.bottleneck).to_owned()));
+    rows.push(both("limited by", &|it| it.planned.predicted.bottleneck.words().to_owned()));
     rows
 }
 
 fn asked(report: &Report<'_>) -> String {
     match report.planned.ask {
-        Ask::Rate(mpps) => format!("{} Mpps", figure(mpps)),
-        Ask::HostCores(cores) => format!("{} host cores", figure(cores)),
+        Ask::Rate(mpps) => format!("{} Mpps", count(mpps)),
+        Ask::HostCores(cores) => format!("{} host cores", count(cores)),
     }
 }
 
 /// How much of each class of today's the NIC owns, and of the other's class of the same name.
 fn owned(today: &Report<'_>, other: &Report<'_>) -> Vec<Row> {
     let facts = [today, other].map(facts::flow_classes);
-    let group = [today, other].map(|it| classes(it.traffic, &it.planned.allocation.group));
+    let group = [today, other].map(|it| it.traffic.classes(&it.planned.allocation.group));
     let mut names: Vec<&str> = Vec::new();
     for class in group.into_iter().flatten() {
         if !names.contains(&class.name.as_str()) {

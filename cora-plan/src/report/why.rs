@@ -108,8 +108,8 @@ pub fn handler(report: &Report<'_>, node: &HandlerNode) -> String {
         )
     } else {
         format!(
-            "{} of its {all} paths run at the NIC for the NIC's flows; {some} reach {pinned} and are run at the \
-             host from their start",
+            "{} of its {all} paths can run at the NIC, for flows that it owns; those that reach {pinned} are run at \
+             the host from their start",
             all - some
         )
     }

@@ -9,20 +9,6 @@ use crate::nic::NicProfile;
 /// What stands over everything that a report says of speed.
 pub const LABEL: &str = "Predicted by Cora's model; nothing here was measured on this NIC.";
 
-/// A resource, as it stands in a sentence: `the NIC's cores`.
-pub fn resource(resource: Resource) -> &'static str {
-    match resource {
-        Resource::NicCores => "the NIC's cores",
-        Resource::HostCores => "the host's cores",
-        Resource::NicMemory => "the NIC's memory for states",
-        Resource::RingPackets => "packets through the rings",
-        Resource::RingBytes => "bytes through the rings",
-        Resource::TableEntries => "entries of a table at the NIC",
-        Resource::FlowTable => "entries of the hardware's flow table",
-        Resource::FlowTableInserts => "insertions into the hardware's flow table",
-    }
-}
-
 /// The word, as JSON spells it.
 pub fn resource_word(resource: Resource) -> &'static str {
     match resource {

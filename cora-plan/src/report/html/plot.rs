@@ -38,7 +38,7 @@ impl Scale {
             let all = curves.iter().flat_map(|series| &series.points).map(of);
             all.filter(|number| number.is_finite()).fold(0.0, f64::max).max(1e-9)
         };
-        Self { mpps: most(|point| point.1), cores: most(|point| point.0) }
+        Self { mpps: most(|point| point.0), cores: most(|point| point.1) }
     }
 
     fn x(&self, mpps: f64) -> f64 {
@@ -147,7 +147,7 @@ fn paint(baseline: Option<Baseline>) -> (&'static str, &'static str, f64) {
 
 /// Where each name stands, beside the end of its line: the highest first, a line of text apart.
 fn names(curves: &[Series], scale: &Scale) -> Vec<f64> {
-    let wish = |series: &Series| series.points.last().map_or(HEIGHT, |point| scale.y(point.0));
+    let wish = |series: &Series| series.points.last().map_or(HEIGHT, |point| scale.y(point.1));
     let mut order: Vec<usize> = (0..curves.len()).collect();
     order.sort_by(|a, b| wish(&curves[*a]).total_cmp(&wish(&curves[*b])).then(a.cmp(b)));
     let mut places = vec![0.0; curves.len()];
@@ -163,7 +163,7 @@ fn line(out: &mut String, scale: &Scale, series: &Series, name: f64) -> std::fmt
     let (colour, dashes, width) = paint(series.baseline);
     let Some(last) = series.points.last() else { return Ok(()) };
     let mut way = String::new();
-    for (number, (cores, mpps)) in series.points.iter().enumerate() {
+    for (number, (mpps, cores)) in series.points.iter().enumerate() {
         let letter = if number == 0 { 'M' } else { 'L' };
         write!(way, "{letter}{:.1} {:.1}", scale.x(*mpps), scale.y(*cores))?;
     }
@@ -172,7 +172,7 @@ fn line(out: &mut String, scale: &Scale, series: &Series, name: f64) -> std::fmt
         "<path d=\"{way}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" \
          stroke-dasharray=\"{dashes}\"/>"
     )?;
-    for (cores, mpps) in &series.points {
+    for (mpps, cores) in &series.points {
         write!(
             out,
             "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"{colour}\"><title>{}: {} Mpps with {} host \
@@ -184,11 +184,11 @@ fn line(out: &mut String, scale: &Scale, series: &Series, name: f64) -> std::fmt
             figure(*cores)
         )?;
     }
-    let (x, y, end) = (WIDTH - RIGHT + 30.0, name, scale.x(last.1));
+    let (x, y, end) = (WIDTH - RIGHT + 30.0, name, scale.x(last.0));
     write!(
         out,
         "<path d=\"M{end:.1} {:.1}L{:.1} {:.1}\" stroke=\"{colour}\" stroke-width=\"0.7\"/>",
-        scale.y(last.0),
+        scale.y(last.1),
         x - 4.0,
         y
     )?;

@@ -4,10 +4,9 @@ use super::Page;
 use crate::advice::curve::Series;
 use crate::model::Prediction;
 use crate::picture::escaped;
-use crate::planning::Ask;
 use crate::report::facts::{self, Seat};
 use crate::report::numbers::{count, figure, percent};
-use crate::report::words::{change, resource};
+use crate::report::words::change;
 use crate::report::{Outlook, Report};
 
 fn row(cells: &[&str]) -> Vec<String> {
@@ -51,11 +50,11 @@ pub(super) fn loads(page: &mut Page, report: &Report<'_>) {
     rows.extend(facts::loads(report).iter().map(|load| {
         let paint = if load.is_bottleneck { Paint::Limit } else { Paint::Plain };
         vec![
-            escaped(resource(load.resource)),
+            escaped(load.resource.words()),
             bar(load.used, paint),
             percent(load.used),
             escaped(load.limit.as_deref().unwrap_or_default()),
-            if load.is_bottleneck { "gives out first" } else { "" }.to_owned(),
+            if load.is_bottleneck { "runs out first" } else { "" }.to_owned(),
         ]
     }));
     page.table("llrll", &rows);
@@ -63,12 +62,9 @@ pub(super) fn loads(page: &mut Page, report: &Report<'_>) {
 
 pub(super) fn baselines(page: &mut Page, report: &Report<'_>) {
     let planned = report.planned;
-    page.section("Against deciding less");
-    let gain = match planned.ask {
-        Ask::Rate(_) => "Cora saves",
-        Ask::HostCores(_) => "Cora gains",
-    };
-    let head = ["", "host cores", "", "NIC cores", "up to Mpps", gain, "gives out first", ""];
+    page.section(&format!("Against deciding less, at {} Mpps", figure(planned.mpps)));
+    let head =
+        ["", "host cores", "", "NIC cores", "up to Mpps", "Cora saves", "runs out first", ""];
     let all = std::iter::once(&planned.predicted);
     let all = all.chain(planned.baselines.iter().map(|other| &other.predicted));
     let most = all.map(|it| it.host_cores).filter(|cores| cores.is_finite()).fold(0.0, f64::max);
@@ -97,25 +93,25 @@ fn baseline(
         figure(predicted.nic_cores),
         figure(predicted.ceiling_mpps),
         escaped(gained),
-        escaped(resource(predicted.bottleneck)),
+        escaped(predicted.bottleneck.words()),
         escaped(mark),
     ]
 }
 
 /// The numbers of the curves, behind a fold.
 pub(super) fn curves(page: &mut Page, curves: &[Series]) {
-    let mut cores: Vec<f64> = curves.iter().flat_map(|it| &it.points).map(|(at, _)| *at).collect();
-    cores.sort_by(f64::total_cmp);
-    cores.dedup();
-    let mut head = vec!["host cores".to_owned()];
-    head.extend(curves.iter().map(|series| format!("{}, Mpps", escaped(series.name()))));
+    let mut rates: Vec<f64> = curves.iter().flat_map(|it| &it.points).map(|(at, _)| *at).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.dedup();
+    let mut head = vec!["Mpps".to_owned()];
+    head.extend(curves.iter().map(|series| format!("{}, host cores", escaped(series.name()))));
     let columns = "r".repeat(head.len());
     let mut rows = vec![head];
-    for at in cores {
+    for at in rates {
         let mut cells = vec![figure(at)];
         cells.extend(curves.iter().map(|series| {
-            let found = series.points.iter().find(|(cores, _)| cores.total_cmp(&at).is_eq());
-            found.map_or_else(|| "-".to_owned(), |(_, mpps)| figure(*mpps))
+            let found = series.points.iter().find(|(mpps, _)| mpps.total_cmp(&at).is_eq());
+            found.map_or_else(|| "-".to_owned(), |(_, cores)| figure(*cores))
         }));
         rows.push(cells);
     }

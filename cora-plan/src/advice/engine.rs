@@ -1,0 +1,48 @@
+//! Cora's own planning, as advice asks for it.
+
+use super::{Case, Planner, Refusal};
+use crate::model::{Allocation, Prediction};
+use crate::planning::{self, Baseline, CurvePoint, Inputs, Planned, PlanningError};
+
+/// Cora's own planning: [`planning::run`] and its neighbours.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Engine;
+
+impl Case {
+    /// The case as planning takes it.
+    pub fn inputs(&self) -> Inputs<'_> {
+        Inputs {
+            graph: &self.graph,
+            nic: &self.nic,
+            traffic: &self.traffic,
+            measurement: self.measurement.as_ref(),
+            statement: &self.statement,
+            steering: self.steering,
+        }
+    }
+}
+
+impl From<Vec<PlanningError>> for Refusal {
+    fn from(errors: Vec<PlanningError>) -> Self {
+        let sentences = errors.iter().map(|error| format!("{error}; {}", error.cure()));
+        Self { sentences: sentences.collect() }
+    }
+}
+
+impl Planner for Engine {
+    fn plan(&self, case: &Case) -> Result<Planned, Refusal> {
+        planning::run(&case.inputs(), &case.ask).map_err(Refusal::from)
+    }
+
+    fn predict(&self, case: &Case, allocation: &Allocation, mpps: f64) -> Prediction {
+        planning::predict(&case.inputs(), allocation, mpps)
+    }
+
+    fn curve(&self, case: &Case, rates: &[f64]) -> Vec<CurvePoint> {
+        planning::curve(&case.inputs(), rates)
+    }
+
+    fn highest(&self, case: &Case, baseline: Baseline, host_cores: f64) -> f64 {
+        planning::highest(&case.inputs(), baseline, host_cores)
+    }
+}
