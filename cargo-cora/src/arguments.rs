@@ -20,8 +20,12 @@ pub(crate) enum Command {
     Graph(Graph),
     /// Compare two captures flow by flow
     Compare(Compare),
-    /// Explain a diagnostic code
+    /// Find the plan that needs the fewest host cores, and predict what it does
+    Plan(Plan),
+    /// Explain a diagnostic code, or why a state, a handler or a class of flows is where it is
     Explain(Explain),
+    /// Compare today's plan with that for another NIC, traffic or rate, or with a state pinned
+    WhatIf(WhatIf),
     /// Make a new package with a small network function in it
     New(New),
 }
@@ -142,9 +146,87 @@ pub(crate) struct Compare {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Plan {
+    /// Name of a package of this workspace, or the path of one
+    pub(crate) package: String,
+    #[command(flatten)]
+    pub(crate) planning: Planning,
+    /// Say what host-only, nic-only, state-only and flow-only would need
+    #[arg(long)]
+    pub(crate) baselines: bool,
+    /// What to write
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: ReportFormat,
+    /// Where to write it, instead of standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// What a plan is made for. Each is what the package's cora.toml states, unless it is given.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Planning {
+    /// A NIC profile: bluefield2, bluefield3, agilio-cx, or a file [default: bluefield2]
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) nic: Option<String>,
+    /// A traffic profile: uniform, campus, zipf, kv, shift, or a file [default: zipf]
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) traffic: Option<String>,
+    /// The rate, in million packets a second; the plan with the fewest host cores is searched for [default: 10]
+    #[arg(long, value_name = "N", conflicts_with = "host_cores")]
+    pub(crate) mpps: Option<f64>,
+    /// So many host cores; the plan with the highest rate is searched for
+    #[arg(long, value_name = "N")]
+    pub(crate) host_cores: Option<f64>,
+    /// What `cargo cora measure` wrote [default: the package's cora.measured.json]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) measured: Option<PathBuf>,
+    /// Put a state where it is said: travels, host or replica; may be given several times
+    #[arg(long, value_name = "STATE=PLACE")]
+    pub(crate) pin: Vec<String>,
+    /// How packets of the host's flows get there
+    #[arg(long, value_enum, default_value = "cores")]
+    pub(crate) steering: Steering,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Steering {
+    /// The NIC's cores receive every packet, as Cora's runtime does
+    #[default]
+    Cores,
+    /// The NIC's flow table steers by itself: a prediction only, no runtime does it yet
+    Rules,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For the terminal
+    Text,
+    /// For scripts
+    Json,
+    /// One page that needs nothing else
+    Html,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// A code such as CORA0007; without one, all are listed
-    pub(crate) code: Option<String>,
+    /// A code such as CORA0007, or a state, a handler or a class of flows; without it, all codes are listed
+    pub(crate) what: Option<String>,
+    /// The package whose plan it is about [default: that of this directory, if it has a cora.toml]
+    #[arg(long)]
+    pub(crate) package: Option<String>,
+    #[command(flatten)]
+    pub(crate) planning: Planning,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WhatIf {
+    /// Name of a package of this workspace, or the path of one
+    pub(crate) package: String,
+    #[command(flatten)]
+    pub(crate) planning: Planning,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -11,7 +11,10 @@ mod failure;
 mod graph;
 mod new;
 mod package;
+mod plan;
+mod planning;
 mod run;
+mod what_if;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -25,6 +28,8 @@ fn main() -> ExitCode {
         Command::Run(run) => run::run(&run),
         Command::Graph(graph) => graph::run(&graph),
         Command::Compare(compare) => compare::run(&compare),
+        Command::Plan(plan) => plan::run(&plan),
+        Command::WhatIf(what_if) => what_if::run(&what_if),
         Command::Explain(explain) => explain::run(&explain),
         Command::New(new) => new::run(&new),
     };

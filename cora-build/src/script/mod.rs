@@ -12,6 +12,7 @@
 //! | [`graph`] | the checked program as data |
 //! | [`choice`] | the stated plan |
 //! | [`target`] | the plan that is searched for |
+//! | [`reading`] | the first four alone, for those who plan in other ways |
 //! | [`emit`] | the program as the runtimes want it |
 //! | [`nested`] | the NIC half, by a second cargo |
 //! | [`link`] | how the NIC half is linked |
@@ -28,6 +29,7 @@ pub mod link;
 pub mod nested;
 mod package;
 pub mod program;
+pub mod reading;
 pub mod source;
 pub mod target;
 
