@@ -26,6 +26,8 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Compare today's plan with that for another NIC, traffic or rate, or with a state pinned
     WhatIf(WhatIf),
+    /// Show what plans save over host-only and simpler splits, for several programs and traffics
+    Savings(Savings),
     /// Make a new package with a small network function in it
     New(New),
 }
@@ -186,6 +188,33 @@ pub(crate) struct Planning {
     /// How packets of the host's flows get there
     #[arg(long, value_enum, default_value = "cores")]
     pub(crate) steering: Steering,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Savings {
+    /// Names of packages of this workspace, or paths of them
+    #[arg(required = true)]
+    pub(crate) packages: Vec<String>,
+    /// A NIC profile: bluefield2, bluefield3, agilio-cx, or a file
+    #[arg(long, value_name = "PROFILE", default_value = "bluefield2")]
+    pub(crate) nic: String,
+    /// A traffic profile, or a file; may be given several times
+    #[arg(long, value_name = "PROFILE", default_values = ["uniform", "campus", "zipf", "kv", "shift"])]
+    pub(crate) traffic: Vec<String>,
+    /// How packets of the host's flows get there
+    #[arg(long, value_enum, default_value = "cores")]
+    pub(crate) steering: Steering,
+    /// What to write
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: TableFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableFormat {
+    /// For the terminal
+    Text,
+    /// For a document
+    Markdown,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

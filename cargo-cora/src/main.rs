@@ -14,6 +14,7 @@ mod package;
 mod plan;
 mod planning;
 mod run;
+mod savings;
 mod what_if;
 
 use std::ffi::OsString;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         Command::Plan(plan) => plan::run(&plan),
         Command::WhatIf(what_if) => what_if::run(&what_if),
         Command::Explain(explain) => explain::run(&explain),
+        Command::Savings(savings) => savings::run(&savings),
         Command::New(new) => new::run(&new),
     };
     outcome.unwrap_or_else(|failure| {
