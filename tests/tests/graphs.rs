@@ -35,6 +35,26 @@ fn are_as_kept() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What the search finds for campus traffic at a BlueField-2, as data and as a picture: a change of the model or of the
+/// search is a change that a reviewer sees. Plans are the same bytes on every machine.
+#[test]
+fn searched_plans_are_as_kept() {
+    let statement = root().join("tests/plans/searched.toml");
+    let mut wrong = Vec::new();
+    for example in EXAMPLES {
+        let directory = root().join("examples").join(example);
+        let (graph, plan) = graph_of(&directory, statement.to_str()).unwrap();
+        assert!(plan.searched.is_some(), "{example} was not searched for");
+        let pieces = [
+            (format!("graphs/{example}.searched.json"), plan.to_json()),
+            (format!("graphs/{example}.searched.svg"), svg::draw(&graph, Some(&plan))),
+        ];
+        let pieces = pieces.map(|(name, text)| (name, without_hash(&text, &plan.hash)));
+        wrong.extend(pieces.iter().filter_map(|(name, text)| check(name, text).err()));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn come_out_the_same_twice() {
     for example in EXAMPLES {

@@ -2,30 +2,37 @@
 
 use std::collections::BTreeMap;
 
-use super::Group;
+use super::{Group, places};
 use crate::graph::{Graph, StateNode};
-use crate::statement::Statement;
+use crate::statement::{Stated, Statement};
 use crate::words::{Kind, Place, Sides};
 
 /// One sentence per state.
 pub(super) fn run(
     graph: &Graph,
     statement: &Statement,
-    places: &BTreeMap<String, Place>,
+    chosen: &BTreeMap<String, Place>,
     group: &Group,
 ) -> BTreeMap<String, String> {
     graph
         .states
         .iter()
-        .filter_map(|state| Some((state, *places.get(&state.name)?)))
+        .filter_map(|state| Some((state, *chosen.get(&state.name)?)))
         .map(|(state, place)| {
             let why = match statement.sides {
                 Sides::HostOnly => "the plan is host-only: the host runs every packet".to_owned(),
                 Sides::NicOnly => "the plan is nic-only: the NIC runs every packet".to_owned(),
                 Sides::Split => {
+                    let usual = place == places::by_kind(state.kind, Sides::Split);
                     let by = match statement.places.get(&state.name) {
-                        Some(stated) => format!("line {} of the plan says so", stated.line),
-                        None => by_kind(state.kind).to_owned(),
+                        // A search states places without a line.
+                        Some(Stated { line: 0, .. }) if !usual => {
+                            "at this rate it costs least there".to_owned()
+                        }
+                        Some(stated) if stated.line > 0 => {
+                            format!("line {} of the plan says so", stated.line)
+                        }
+                        _ => by_kind(state.kind).to_owned(),
                     };
                     format!("{by}; {}", follows(graph, state, place, group))
                 }
