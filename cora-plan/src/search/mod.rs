@@ -13,6 +13,21 @@
 //!           + Σ_c x(c)·Σ_r (on(all of r.needs) ? r.local.uses[k] : r.punted.uses[k])
 //!           + Σ_c x(c)·Σ_{j in carries(c)} on(j)·carried[k]                          ≤ limit[k]
 //! ```
+//!
+//! How it is found, from the outside in. Each module has its steps at its head, and its code carries their numbers.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `solve` | the whole: make ready, find something allowed, search, break ties |
+//! | `form` | the problem scaled, merged, without what can't matter |
+//! | `branch` | branch and bound over switches: lowest bound first, started by a local search |
+//! | `relaxed` | the bound of a node: the best prices of resources, by cutting planes |
+//! | `priced` | the bound at given prices: a smallest cut, in which a switch is paid for once, whoever needs it |
+//! | `shares` | the best shares when switches are decided: a linear program |
+//! | `flow`, `simplex` | maximum flow; linear programs of few rows |
+//!
+//! Work is counted in steps that are the same on every machine, and floats are only added, multiplied, divided,
+//! compared and rounded: the same problem gives the same bytes everywhere.
 
 mod branch;
 mod flow;

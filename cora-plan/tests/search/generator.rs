@@ -50,11 +50,27 @@ const RULES: usize = 5;
 /// handlers, which take nothing by themselves; states take memory of their own, and entries of the flows that are
 /// owned. Packets of a class take a few ways, each of which ends at some handler and touches one to five states.
 pub(crate) fn chain(seed: u64, switches: usize, classes: usize) -> Problem {
+    make_chain(seed, switches, classes, 0.6)
+}
+
+/// Like [`chain`], but states rarely travel: their memory is taken whole or not at all, there is room for a third to
+/// two thirds of it, and nothing else is short. What to leave out is a knapsack, and bounds are at their worst.
+pub(crate) fn packed(seed: u64, switches: usize, classes: usize) -> Problem {
+    let mut problem = make_chain(seed ^ 0xbac_0000, switches, classes, 0.1);
+    let mut random = Random(seed ^ 0xbac);
+    let memory: f64 = problem.switches.iter().map(|switch| switch.uses[MEMORY]).sum();
+    for (at, limit) in problem.limits.iter_mut().enumerate() {
+        *limit = if at == MEMORY { memory * random.between(0.33, 0.67) } else { *limit * 10.0 };
+    }
+    problem
+}
+
+fn make_chain(seed: u64, switches: usize, classes: usize, travel: f64) -> Problem {
     let mut random = Random(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0xc0a);
     let handlers = random.pick(1, 8).min(switches.div_ceil(3));
     let states = switches - handlers;
     let home: Vec<usize> = (0..states).map(|state| state * handlers / states.max(1)).collect();
-    let keyed: Vec<bool> = (0..states).map(|_| random.unit() < 0.6).collect();
+    let keyed: Vec<bool> = (0..states).map(|_| random.unit() < travel).collect();
     let size: Vec<f64> = (0..states).map(|_| (random.between(0.0, 4.0)).exp2()).collect();
     let ways: Vec<(u128, usize)> = (0..random.pick(3, 10).max(states / 4))
         .map(|_| way(&mut random, handlers, &home))

@@ -1,0 +1,84 @@
+//! How much work the search is, in nodes and in time.
+
+use cora_plan::search::{Effort, solve};
+use cpu_time::ThreadTime;
+
+use super::{MAKERS, Maker, generator};
+
+/// What a batch of problems took.
+struct Batch {
+    millis: Vec<f64>,
+    nodes: Vec<u64>,
+    gaps: Vec<f64>,
+    proven: usize,
+}
+
+fn batch(maker: Maker, count: u64, (switches, classes): (usize, usize), effort: Effort) -> Batch {
+    let mut batch = Batch { millis: vec![], nodes: vec![], gaps: vec![], proven: 0 };
+    for seed in 0..count {
+        let problem = maker(seed, switches, classes);
+        let start = ThreadTime::now();
+        let found = solve(&problem, effort);
+        batch.millis.push(start.elapsed().as_secs_f64() * 1e3);
+        let Ok(found) = found else { continue };
+        batch.nodes.push(found.proof.nodes);
+        batch.gaps.push((found.cost - found.proof.bound) / found.cost.max(1e-9));
+        batch.proven += usize::from(found.proof.optimal);
+    }
+    batch.millis.sort_by(f64::total_cmp);
+    batch.gaps.sort_by(f64::total_cmp);
+    batch.nodes.sort_unstable();
+    batch
+}
+
+impl Batch {
+    fn print(&self, name: &str) {
+        let count = self.gaps.len();
+        let [half, nine, last] = [count / 2, count * 9 / 10, count - 1];
+        println!(
+            "{name}: {count} problems, {} proven; ms: median {:.2}, 90 % {:.2}, worst {:.2}; nodes: {}, {}, {}; \
+             gap: {:.1e}, {:.1e}, {:.1e}",
+            self.proven,
+            self.millis[half],
+            self.millis[nine],
+            self.millis[self.millis.len() - 1],
+            self.nodes[half],
+            self.nodes[nine],
+            self.nodes[last],
+            self.gaps[half],
+            self.gaps[nine],
+            self.gaps[last],
+        );
+    }
+}
+
+#[test]
+fn twenty_by_eight_takes_few_nodes() {
+    // 41 is what the worst of the first fifty takes.
+    for (_, maker) in MAKERS {
+        let batch = batch(maker, 50, (20, 8), Effort::default());
+        assert_eq!(batch.proven, 50);
+        assert!(batch.nodes[49] <= 60, "the worst took {} nodes", batch.nodes[49]);
+    }
+}
+
+#[test]
+fn sixty_four_by_sixteen_takes_few_nodes() {
+    for (_, maker) in MAKERS {
+        let batch = batch(maker, 5, (64, 16), Effort::default());
+        assert_eq!(batch.proven, 5);
+        assert!(batch.nodes[4] <= 500, "the worst took {} nodes", batch.nodes[4]);
+    }
+}
+
+#[test]
+#[ignore = "measures time: cargo test --release -p cora-plan --test search -- --ignored --nocapture"]
+fn speed() {
+    let wild: (&str, Maker) = ("wild", generator::wild);
+    for (name, maker) in MAKERS.into_iter().chain([wild]) {
+        for size in [(10, 4), (20, 8), (30, 8), (64, 16)] {
+            let batch = batch(maker, 100, size, Effort::default());
+            batch.print(&format!("{name} {} × {}", size.0, size.1));
+        }
+    }
+}
