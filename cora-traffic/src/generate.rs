@@ -13,7 +13,7 @@ use crate::zipf::Zipf;
 use crate::{Summary, TrafficError};
 
 /// When captures begin: 14 November 2023.
-const BEGIN: u64 = 1_700_000_000 * SECOND;
+pub(crate) const BEGIN: u64 = 1_700_000_000 * SECOND;
 
 /// How often a pair of ends is used again in the profile `closing`.
 const AGAIN: u32 = 7;
@@ -256,9 +256,17 @@ pub fn generate(
     flows: u64,
     out: impl Write,
 ) -> Result<Summary, TrafficError> {
+    write_frames(Generator::new(profile, seed, packets, flows), out)
+}
+
+/// Writes frames as a capture, and counts them.
+pub(crate) fn write_frames(
+    frames: impl Iterator<Item = Generated>,
+    out: impl Write,
+) -> Result<Summary, TrafficError> {
     let mut writer = Writer::new(out)?;
     let mut summary = Summary::default();
-    for frame in Generator::new(profile, seed, packets, flows) {
+    for frame in frames {
         writer.write(frame.time, &frame.bytes)?;
         summary.count(&frame);
     }

@@ -12,6 +12,7 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`generate()`] | a capture from a profile and a seed |
+//! | [`Ranked`] | a capture of flows whose rates follow a law, from a name and a seed |
 //! | [`merge`] | two captures in the order of time |
 //! | [`readdress`] | replies sent to where a NAT moved their flows |
 //! | [`answer`] | replies to what a NAT put out |
@@ -27,6 +28,7 @@ mod merge;
 pub mod pcap;
 mod profile;
 mod random;
+mod ranked;
 mod readdress;
 mod real;
 mod summary;
@@ -39,6 +41,7 @@ pub use answer::answer;
 pub use generate::{Generated, Generator, generate};
 pub use merge::merge;
 pub use profile::Profile;
+pub use ranked::{MOST_FLOWS, Ranked, RankedFrames, Transport};
 pub use readdress::readdress;
 pub use real::{Mode, RealTraffic, real};
 pub use summary::Summary;
@@ -59,8 +62,19 @@ pub enum TrafficError {
         what: &'static str,
     },
     /// A profile that doesn't exist.
-    #[error("unknown profile `{0}`: it is one of mix, churn, zipf, odd, closing, flood")]
+    #[error(
+        "unknown profile `{0}`: it is one of mix, churn, zipf, odd, closing, flood, or flows by a law such as \
+         uniform:flows=1000 or zipf:flows=1000,s=0.99"
+    )]
     UnknownProfile(String),
+    /// A name of [`Ranked`] traffic that says something wrong.
+    #[error("profile `{name}`: {why}")]
+    Ranked {
+        /// The name.
+        name: String,
+        /// What is wrong, or would be right.
+        why: String,
+    },
     /// Something that real traffic needs and this machine doesn't give.
     #[error("{what}: {why}")]
     Setup {

@@ -5,15 +5,18 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use cora_traffic::{Mode, Profile, TrafficError};
+use cora_traffic::{Mode, Profile, Ranked, TrafficError, Transport};
 
 const USAGE: &str = "\
 usage: cora-traffic generate [--profile P] [--packets N] [--flows N] [--seed N] <out.pcap>
+       cora-traffic generate --profile R [--packets N] [--rate PER-SECOND] [--tcp] [--seed N] <out.pcap>
        cora-traffic real <out-directory>
-profiles: mix (default), churn, zipf, odd, closing, flood";
+profiles: mix (default), churn, zipf, odd, closing, flood
+flows by a law, R: uniform:flows=N,bytes=64,churn=0, zipf:flows=N,s=0.99,bytes=64,churn=0";
 
 enum Command {
     Generate { profile: Profile, packets: u64, flows: u64, seed: u64, out: PathBuf },
+    Ranked { ranked: Ranked, packets: u64, seed: u64, out: PathBuf },
     Real { directory: PathBuf },
     Help,
 }
@@ -44,6 +47,10 @@ fn run(command: Command) -> Result<(), TrafficError> {
             let summary = cora_traffic::generate(profile, seed, packets, flows, file)?;
             println!("{}: {summary}", out.display());
         }
+        Command::Ranked { ranked, packets, seed, out } => {
+            let summary = ranked.write(seed, packets, BufWriter::new(File::create(&out)?))?;
+            println!("{}: {summary}", out.display());
+        }
         Command::Real { directory } => {
             let traffic = cora_traffic::real(&directory)?;
             if let Mode::Generated { why } = &traffic.mode {
@@ -71,9 +78,20 @@ fn parse(arguments: &[String]) -> Result<Command, String> {
     }
 }
 
+/// What was given for `generate`; what was not stays nothing.
+#[derive(Default)]
+struct Given {
+    profile: Option<String>,
+    packets: Option<u64>,
+    flows: Option<u64>,
+    seed: Option<u64>,
+    rate: Option<u64>,
+    tcp: bool,
+    out: Option<PathBuf>,
+}
+
 fn parse_generate(arguments: &[String]) -> Result<Command, String> {
-    let (mut profile, mut packets, mut flows, mut seed) = (Profile::Mix, 10_000, 1_000, 1);
-    let mut out = None;
+    let mut given = Given::default();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut value = || rest.next().ok_or_else(|| format!("`{argument}` needs a value"));
@@ -81,17 +99,43 @@ fn parse_generate(arguments: &[String]) -> Result<Command, String> {
             text.parse::<u64>().map_err(|_| format!("`{argument}` takes a number, not `{text}`"))
         };
         match argument.as_str() {
-            "--profile" => {
-                profile = value()?.parse().map_err(|error: TrafficError| error.to_string())?;
-            }
-            "--packets" => packets = number(value()?)?,
-            "--flows" => flows = number(value()?)?,
-            "--seed" => seed = number(value()?)?,
+            "--profile" => given.profile = Some(value()?.clone()),
+            "--packets" => given.packets = Some(number(value()?)?),
+            "--flows" => given.flows = Some(number(value()?)?),
+            "--seed" => given.seed = Some(number(value()?)?),
+            "--rate" => given.rate = Some(number(value()?)?),
+            "--tcp" => given.tcp = true,
             option if option.starts_with('-') => return Err(format!("unknown option `{option}`")),
-            path if out.is_none() => out = Some(PathBuf::from(path)),
+            path if given.out.is_none() => given.out = Some(PathBuf::from(path)),
             extra => return Err(format!("one output file, not also `{extra}`")),
         }
     }
-    let out = out.ok_or("the output file is missing")?;
-    Ok(Command::Generate { profile, packets, flows, seed, out })
+    given.command()
+}
+
+impl Given {
+    fn command(self) -> Result<Command, String> {
+        let out = self.out.ok_or("the output file is missing")?;
+        let name = self.profile.as_deref().unwrap_or("mix");
+        let (packets, seed) = (self.packets.unwrap_or(10_000), self.seed.unwrap_or(1));
+        if !Ranked::is_meant(name) {
+            if self.tcp || self.rate.is_some() {
+                return Err(format!(
+                    "`--tcp` and `--rate` are for flows by a law, not for `{name}`"
+                ));
+            }
+            let profile = name.parse().map_err(|error: TrafficError| error.to_string())?;
+            let flows = self.flows.unwrap_or(1_000);
+            return Ok(Command::Generate { profile, packets, flows, seed, out });
+        }
+        if self.flows.is_some() {
+            return Err(format!("the number of flows stands in the profile: `{name}`"));
+        }
+        let mut ranked: Ranked = name.parse().map_err(|error: TrafficError| error.to_string())?;
+        ranked.rate = self.rate.unwrap_or(ranked.rate).max(1);
+        if self.tcp {
+            ranked.transport = Transport::Tcp;
+        }
+        Ok(Command::Ranked { ranked, packets, seed, out })
+    }
 }
