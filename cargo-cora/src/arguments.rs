@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use cora_host::Inside;
+
+use crate::profile::Span;
 
 /// Write a stateful network function once; run it on SmartNIC and host together.
 #[derive(Debug, Parser)]
@@ -23,6 +26,9 @@ pub(crate) enum Command {
     /// Find the plan that needs the fewest host cores, and predict what it does
     Plan(Plan),
     /// Explain a diagnostic code, or why a state, a handler or a class of flows is where it is
+    /// Draw a traffic profile from a capture, to plan with
+    Profile(Profile),
+    /// Explain a diagnostic code
     Explain(Explain),
     /// Compare today's plan with that for another NIC, traffic or rate, or with a state pinned
     WhatIf(WhatIf),
@@ -234,6 +240,24 @@ pub(crate) enum ReportFormat {
     Json,
     /// One page that needs nothing else
     Html,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Profile {
+    /// A capture: pcap or pcapng
+    pub(crate) capture: PathBuf,
+    /// Where to write the profile: TOML [default: the capture's name with .toml, here]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// What to call it [default: the capture's name]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// How long a flow without packets is remembered: after it, the next packet opens it again
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub(crate) idle: Span,
+    /// The prefixes of the inside network, separated by commas [default: private and link-local ones]
+    #[arg(long, value_name = "PREFIXES")]
+    pub(crate) inside: Option<Inside>,
 }
 
 #[derive(Debug, Args)]

@@ -13,6 +13,7 @@ mod new;
 mod package;
 mod plan;
 mod planning;
+mod profile;
 mod run;
 mod savings;
 mod what_if;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         Command::Compare(compare) => compare::run(&compare),
         Command::Plan(plan) => plan::run(&plan),
         Command::WhatIf(what_if) => what_if::run(&what_if),
+        Command::Profile(profile) => profile::run(&profile),
         Command::Explain(explain) => explain::run(&explain),
         Command::Savings(savings) => savings::run(&savings),
         Command::New(new) => new::run(&new),

@@ -14,9 +14,9 @@ use cora_core::packet::{Meta, Packet, Port};
 pub(crate) const DEFAULT: &str =
     "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,fc00::/7,fe80::/10";
 
-/// Prefixes that are inside.
+/// Prefixes that are inside, as `10.0.0.0/8,fd00::/8` says them; private ones by [default](Inside::default).
 #[derive(Clone, Debug)]
-pub(crate) struct Inside(Vec<Prefix>);
+pub struct Inside(Vec<Prefix>);
 
 /// The first bits of an address.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +41,13 @@ impl Inside {
     fn holds(&self, address: Address) -> bool {
         let bits = address.bits();
         self.0.iter().any(|prefix| bits & prefix.mask == prefix.bits)
+    }
+}
+
+impl Default for Inside {
+    fn default() -> Self {
+        // The constant parses, as the tests show; nothing inside is what would be left.
+        DEFAULT.parse().unwrap_or(Self(Vec::new()))
     }
 }
 

@@ -13,6 +13,7 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`capture`] | pcap and pcapng files: read, written, compared flow by flow |
+//! | [`census`] | what flows a capture holds |
 //! | `command` | the command line |
 //! | `bench` | the program in memory |
 //! | `punts` | how long a punt's round trip takes |
@@ -38,6 +39,7 @@ mod account;
 mod apart;
 mod bench;
 pub mod capture;
+pub mod census;
 mod command;
 mod cores;
 mod error;
@@ -61,6 +63,7 @@ mod worker;
 pub use command::main;
 pub use error::RunError;
 pub use futex::SharedFutex;
+pub use inside::Inside;
 pub use report::{RunReport, Side};
 
 /// A program, as `cora::app!` hands it over.

@@ -83,6 +83,11 @@ impl Source {
         Ok(Self { reader, path: path.into(), inside, now: 0, packets: 0, too_long: 0 })
     }
 
+    /// Bytes of the capture that were passed so far.
+    pub(crate) fn offset(&self) -> u64 {
+        self.reader.offset()
+    }
+
     /// The next frame, copied to the beginning of `buffer`: its stamp and length.
     pub(crate) fn next(&mut self, buffer: &mut [u8]) -> Result<Option<(Stamp, usize)>, RunError> {
         loop {

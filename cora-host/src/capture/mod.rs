@@ -120,6 +120,11 @@ impl<R: Read> Reader<R> {
         Ok(Some(Frame { time, interface, bytes, original_len }))
     }
 
+    /// Bytes of the capture that were passed so far.
+    pub fn offset(&self) -> u64 {
+        self.input.offset()
+    }
+
     /// Interfaces that the capture has described so far, in this section: always 1 in a pcap.
     pub fn interfaces(&self) -> u32 {
         match &self.format {

@@ -1,0 +1,93 @@
+//! `profile`: a capture's flows, as a traffic profile to plan with.
+
+mod duration;
+mod progress;
+mod summary;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use cora_host::census::{Census, Group};
+use cora_plan::traffic::{Drawn, Sample, Tally, Traffic};
+
+use crate::arguments::Profile;
+use crate::failure::{Failure, Outcome};
+use progress::Progress;
+
+pub(crate) use duration::Span;
+
+pub(crate) fn run(arguments: &Profile) -> Outcome {
+    let capture = &arguments.capture;
+    let length = capture.metadata().map_or(0, |metadata| metadata.len());
+    let out = Out::of(arguments)?;
+    let mut progress = Progress::new(length);
+    let inside = arguments.inside.clone().unwrap_or_default();
+    let census = Census::of(capture, &inside, arguments.idle.0, |packets, bytes| {
+        progress.tell(packets, bytes);
+    });
+    let census = census.map_err(|error| Failure::Failed(error.to_string()))?;
+    progress.end(census.packets);
+    let groups = census.groups();
+    let title = summary::title(&file_name(capture), &census, arguments.idle);
+    let drawn = Traffic::draw(&out.name, &title, &sample(&groups));
+    let Some(Drawn { traffic, .. }) = drawn else { return Err(nothing(capture, &census)) };
+    let written = std::fs::write(&out.path, traffic.to_toml());
+    written.map_err(|error| {
+        Failure::Failed(format!("`{}` can't be written: {error}", out.path.display()))
+    })?;
+    print!("{}", summary::text(&traffic, &census, &groups, arguments.idle));
+    println!("\nwritten to {}: plan for it with `--traffic {0}`", out.path.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the profile goes, and what it is called.
+struct Out {
+    name: String,
+    path: PathBuf,
+}
+
+impl Out {
+    /// What was asked for; otherwise a file of the capture's name, unless something else is there.
+    fn of(arguments: &Profile) -> Result<Self, Failure> {
+        let stem = arguments.capture.file_stem().unwrap_or_default().to_string_lossy();
+        let name = arguments.name.clone().unwrap_or_else(|| stem.into_owned());
+        let path = arguments.out.clone().unwrap_or_else(|| format!("{name}.toml").into());
+        let is_profile = |path: &Path| {
+            std::fs::read_to_string(path).is_ok_and(|text| Traffic::parse(&text).is_ok())
+        };
+        if arguments.out.is_none() && path.exists() && !is_profile(&path) {
+            return Err(Failure::Usage(format!(
+                "`{}` is there, and no traffic profile: say where to write with `--out FILE`",
+                path.display()
+            )));
+        }
+        Ok(Self { name, path })
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn sample(groups: &BTreeMap<&'static str, BTreeMap<u64, Group>>) -> Sample {
+    let tally = |group: &Group| Tally {
+        keys: group.keys,
+        flows: group.at_a_time,
+        opens: group.opens,
+        bytes: group.bytes,
+    };
+    let tallies = |groups: &BTreeMap<u64, Group>| {
+        groups.iter().map(|(packets, group)| (*packets, tally(group))).collect()
+    };
+    let by_key = groups.iter().map(|(key, groups)| ((*key).to_owned(), tallies(groups)));
+    Sample { by_key: by_key.collect() }
+}
+
+fn nothing(capture: &Path, census: &Census) -> Failure {
+    Failure::Failed(format!(
+        "{}: none of its {} packets belongs to a flow: a profile needs IP packets with ports, or ICMP",
+        capture.display(),
+        census.packets
+    ))
+}

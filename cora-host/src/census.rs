@@ -1,0 +1,336 @@
+//! What flows a capture holds: how many packets each has, how often it opens, how many there are at a time.
+//!
+//! What is a flow is what the runtime takes for one: keys are read from packets by the code that handlers read them
+//! with, ports follow from `--inside`, and time never runs backwards. Both directions of a five-tuple are one flow.
+//!
+//! Flows at a time: a flow is there from a packet until it was idle for the given time. The number is the mean over
+//! the capture but for its first idle time, when flows that were there before are not known yet; a capture that is
+//! no longer than that has the number that it ends with, all flows in it.
+//!
+//! Memory grows with flows, by about 400 bytes for one with addresses of its own, and not with packets.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher as _, Hash};
+use std::path::Path;
+use std::time::Duration;
+
+use ahash::RandomState;
+use cora_core::key::{Address, FiveTuple};
+use cora_core::message::MAX_FRAME;
+use cora_core::packet::Packet;
+
+use crate::RunError;
+use crate::inside::Inside;
+use crate::wire::Source;
+
+/// How many frames pass between two calls of who watches.
+const WATCHED: u64 = 1 << 14;
+
+/// The flows of a capture, by each type of key.
+#[derive(Clone, Debug)]
+pub struct Census {
+    /// Packets in the capture.
+    pub packets: u64,
+    /// Those without a five-tuple: not IP, broken, or fragments. Those that have addresses count for these.
+    pub without_flow: u64,
+    /// Those that are longer than any frame may be, and count for nothing.
+    pub too_long: u64,
+    /// Bytes of all frames with a five-tuple.
+    pub bytes: u64,
+    /// Time of the first packet, and the latest of all, in nanoseconds since 1970.
+    pub span: (u64, u64),
+    window: Window,
+    five_tuples: HashMap<FiveTuple, Life, RandomState>,
+    sources: HashMap<Address, Life, RandomState>,
+    destinations: HashMap<Address, Life, RandomState>,
+    inside: HashMap<Address, Life, RandomState>,
+}
+
+/// Keys with equally many packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Group {
+    /// How many different ones.
+    pub keys: u64,
+    /// How many of them at a time.
+    pub at_a_time: f64,
+    /// How often one of them opened: at its first packet, and at one that it was idle before.
+    pub opens: u64,
+    /// Bytes of all their packets.
+    pub bytes: u64,
+}
+
+/// How many packets the flows of a packet have in all, by each type of key; none where the packet has no such key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Weights {
+    /// By its five-tuple, both directions together.
+    pub five_tuple: Option<u64>,
+    /// By the address that it comes from.
+    pub source: Option<u64>,
+    /// By the address that it goes to.
+    pub destination: Option<u64>,
+    /// By the address of the inside host.
+    pub inside: Option<u64>,
+}
+
+/// When flows count as being there.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    idle: u64,
+    /// From here on flows at a time are counted.
+    from: u64,
+}
+
+/// What is known of one key.
+#[derive(Clone, Copy, Debug)]
+struct Life {
+    packets: u64,
+    opens: u64,
+    bytes: u64,
+    last: u64,
+    /// Nanoseconds that it was there within the window, up to its last packet.
+    there: u64,
+}
+
+impl Census {
+    /// Counts the flows of a capture. `watch` is told now and then how many packets there were and how many bytes of
+    /// the file they took.
+    ///
+    /// # Errors
+    /// When the capture can't be read, or is damaged: [`RunError::File`], [`RunError::Capture`].
+    pub fn of(
+        capture: &Path,
+        inside: &Inside,
+        idle: Duration,
+        mut watch: impl FnMut(u64, u64),
+    ) -> Result<Self, RunError> {
+        let mut source = Source::open(capture, inside.clone())?;
+        let mut buffer = vec![0; MAX_FRAME];
+        let mut census: Option<Self> = None;
+        let idle = idle.as_nanos().min(u128::from(u64::MAX)) as u64;
+        while let Some((stamp, length)) = source.next(&mut buffer)? {
+            let now = stamp.meta.now;
+            let census = census.get_or_insert_with(|| Self::begin(now, idle));
+            census.count(&Packet::new(&mut buffer[..length], stamp.meta), now);
+            if source.packets.is_multiple_of(WATCHED) {
+                watch(source.packets, source.offset());
+            }
+        }
+        watch(source.packets, source.offset());
+        let mut census = census.unwrap_or_else(|| Self::begin(0, idle));
+        (census.packets, census.too_long) = (source.packets, source.too_long);
+        Ok(census)
+    }
+
+    fn begin(now: u64, idle: u64) -> Self {
+        Self {
+            packets: 0,
+            without_flow: 0,
+            too_long: 0,
+            bytes: 0,
+            span: (now, now),
+            window: Window { idle, from: now.saturating_add(idle) },
+            five_tuples: lives(),
+            sources: lives(),
+            destinations: lives(),
+            inside: lives(),
+        }
+    }
+
+    fn count(&mut self, packet: &Packet<'_>, now: u64) {
+        self.span.1 = now;
+        let bytes = packet.len() as u64;
+        match packet.five_tuple() {
+            Ok(flow) => {
+                self.bytes += bytes;
+                self.window.note(&mut self.five_tuples, undirected(flow), bytes, now);
+            }
+            Err(_) => self.without_flow += 1,
+        }
+        // These three fail together.
+        if let (Ok(source), Ok(destination), Ok(inside)) =
+            (packet.source(), packet.destination(), packet.inside_address())
+        {
+            self.window.note(&mut self.sources, source, bytes, now);
+            self.window.note(&mut self.destinations, destination, bytes, now);
+            self.window.note(&mut self.inside, inside, bytes, now);
+        }
+    }
+
+    /// By the type of the key, as sources spell it, then by how many packets a key has: the keys with that many.
+    pub fn groups(&self) -> BTreeMap<&'static str, BTreeMap<u64, Group>> {
+        BTreeMap::from([
+            ("FiveTuple", self.grouped(&self.five_tuples)),
+            ("SourceAddress", self.grouped(&self.sources)),
+            ("DestinationAddress", self.grouped(&self.destinations)),
+            ("InsideAddress", self.grouped(&self.inside)),
+        ])
+    }
+
+    /// How many packets the flows of this packet have in all.
+    pub fn weights(&self, packet: &Packet<'_>) -> Weights {
+        let of = |lives: &HashMap<Address, Life, RandomState>, address: Option<Address>| {
+            Some(lives.get(&address?)?.packets)
+        };
+        let flow = packet.five_tuple().ok().map(undirected);
+        Weights {
+            five_tuple: flow.and_then(|flow| Some(self.five_tuples.get(&flow)?.packets)),
+            source: of(&self.sources, packet.source().ok()),
+            destination: of(&self.destinations, packet.destination().ok()),
+            inside: of(&self.inside, packet.inside_address().ok()),
+        }
+    }
+
+    #[expect(clippy::iter_over_hash_type, reason = "sums of integers are the same in any order")]
+    #[expect(clippy::cast_precision_loss, reason = "counts of flows are far below 2^53")]
+    fn grouped<K>(&self, lives: &HashMap<K, Life, RandomState>) -> BTreeMap<u64, Group> {
+        let mut there: BTreeMap<u64, u128> = BTreeMap::new();
+        let mut groups: BTreeMap<u64, Group> = BTreeMap::new();
+        for life in lives.values() {
+            let group = groups.entry(life.packets).or_default();
+            group.keys += 1;
+            group.opens += life.opens;
+            group.bytes += life.bytes;
+            let last = self.window.there(life.last, self.span.1);
+            *there.entry(life.packets).or_default() += u128::from(life.there + last);
+        }
+        let width = self.span.1.saturating_sub(self.window.from);
+        for (packets, group) in &mut groups {
+            let there = there.get(packets).copied().unwrap_or_default();
+            group.at_a_time =
+                if width == 0 { group.keys as f64 } else { there as f64 / width as f64 };
+        }
+        groups
+    }
+}
+
+/// Nothing yet. Seeds differ from run to run, so that no capture can be made to collide.
+fn lives<K>() -> HashMap<K, Life, RandomState> {
+    let random = std::hash::RandomState::new();
+    let [a, b, c, d] = [0_u8, 1, 2, 3].map(|number| random.hash_one(number));
+    HashMap::with_hasher(RandomState::with_seeds(a, b, c, d))
+}
+
+/// One of the two directions, whichever it is given.
+fn undirected(flow: FiveTuple) -> FiveTuple {
+    flow.min(flow.reversed())
+}
+
+impl Window {
+    /// A packet of a key.
+    fn note<K: Eq + Hash>(
+        self,
+        lives: &mut HashMap<K, Life, RandomState>,
+        key: K,
+        bytes: u64,
+        now: u64,
+    ) {
+        let fresh = Life { packets: 0, opens: 1, bytes: 0, last: now, there: 0 };
+        let life = lives.entry(key).or_insert(fresh);
+        life.packets += 1;
+        life.bytes += bytes;
+        life.opens += u64::from(now - life.last > self.idle);
+        life.there += self.there(life.last, now);
+        life.last = now;
+    }
+
+    /// Nanoseconds within the window that a flow is there between its last packet and now.
+    fn there(self, last: u64, now: u64) -> u64 {
+        let end = now.min(last.saturating_add(self.idle));
+        end.saturating_sub(last.max(self.from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::Writer;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// A UDP datagram between an inside host and a server, one way or the other.
+    fn frame(host: u8, port: u8, is_answer: bool) -> Vec<u8> {
+        let (inside, outside) = ([10, 0, 0, host], [192, 0, 2, 1]);
+        let (from, to) = if is_answer { (outside, inside) } else { (inside, outside) };
+        let ports = if is_answer { [0, 53, 1, port] } else { [1, port, 0, 53] };
+        let mut frame = vec![2; 12];
+        frame.extend([8, 0, 0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0]);
+        frame.extend(from.into_iter().chain(to).chain(ports));
+        frame.extend([0, 8, 0, 0]);
+        frame
+    }
+
+    /// The census of a capture whose frames were taken at these seconds, idle after ten.
+    fn census(frames: &[(u64, Vec<u8>)]) -> Census {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut writer = Writer::new(file.reopen().unwrap()).unwrap();
+        for (second, frame) in frames {
+            writer.write((1_000 + second) * SECOND, frame).unwrap();
+        }
+        writer.finish().unwrap();
+        let idle = Duration::from_secs(10);
+        Census::of(file.path(), &Inside::default(), idle, |_, _| {}).unwrap()
+    }
+
+    #[test]
+    fn both_directions_are_one_flow_and_ends_count_by_themselves() {
+        let census = census(&[
+            (0, frame(1, 1, false)),
+            (0, frame(1, 1, true)),
+            (1, frame(1, 2, false)),
+            (1, frame(2, 1, false)),
+            (1, vec![7; 60]),
+        ]);
+        assert_eq!((census.packets, census.without_flow, census.bytes), (5, 1, 4 * 42));
+        let groups = census.groups();
+        let keys = |key: &str| -> Vec<(u64, u64)> {
+            groups[key].iter().map(|(packets, group)| (*packets, group.keys)).collect()
+        };
+        assert_eq!(keys("FiveTuple"), [(1, 2), (2, 1)]);
+        assert_eq!(keys("SourceAddress"), [(1, 2), (2, 1)]);
+        assert_eq!(keys("DestinationAddress"), [(1, 1), (3, 1)]);
+        assert_eq!(keys("InsideAddress"), [(1, 1), (3, 1)]);
+        let mut bytes = frame(1, 1, true);
+        let meta = cora_core::packet::Meta {
+            port: cora_core::packet::Port::OUTSIDE,
+            ..Default::default()
+        };
+        let weights = census.weights(&Packet::new(&mut bytes, meta));
+        let wanted =
+            Weights { five_tuple: Some(2), source: Some(1), destination: Some(1), inside: Some(3) };
+        assert_eq!(weights, wanted);
+    }
+
+    #[test]
+    fn a_flow_that_was_idle_opens_again() {
+        let at = |second| (second, frame(1, 1, false));
+        let opens = |frames: &[(u64, Vec<u8>)]| {
+            census(frames).groups()["FiveTuple"].values().map(|group| group.opens).sum::<u64>()
+        };
+        assert_eq!(opens(&[at(0), at(10), at(20)]), 1);
+        assert_eq!(opens(&[at(0), at(11), at(12)]), 2);
+        // A stamp that steps back doesn't make time run backwards.
+        assert_eq!(opens(&[at(0), at(9), at(5), at(19)]), 1);
+    }
+
+    /// Mean flows over the seconds 10 to 30 of a capture that is idle after ten.
+    #[test]
+    fn flows_at_a_time_are_a_mean_behind_the_first_idle_time() {
+        let census = census(&[
+            (0, frame(1, 1, false)),  // there until second 10: not in the window
+            (5, frame(1, 2, false)),  // until 15: 5 s of it
+            (12, frame(1, 3, false)), // to 22
+            (18, frame(1, 3, false)), // to 28: from 12 on, 16 s
+            (30, frame(1, 4, false)), // begins at the end
+        ]);
+        let at_a_time: f64 =
+            census.groups()["FiveTuple"].values().map(|group| group.at_a_time).sum();
+        assert!((at_a_time - (5.0 + 16.0) / 20.0).abs() < 1e-12, "{at_a_time}");
+    }
+
+    #[test]
+    fn a_short_capture_has_all_its_flows_at_a_time() {
+        let census = census(&[(0, frame(1, 1, false)), (9, frame(1, 2, false))]);
+        let groups = census.groups();
+        assert!((groups["FiveTuple"][&1].at_a_time - 2.0).abs() < 1e-12);
+    }
+}
