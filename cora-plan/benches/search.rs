@@ -10,9 +10,12 @@ use std::hint::black_box;
 use cora_plan::search::{Effort, Problem, solve};
 use criterion::{Criterion, criterion_group, criterion_main};
 
+/// What makes a problem of a seed, so many switches, and so many classes.
+type Maker = fn(u64, usize, usize) -> Problem;
+
 fn searches(criterion: &mut Criterion) {
-    let makers: [(&str, fn(u64, usize, usize) -> Problem); 2] =
-        [("chain", generator::chain), ("packed", generator::packed)];
+    let makers: [(&str, Maker); 3] =
+        [("chain", generator::chain), ("packed", generator::packed), ("wild", generator::wild)];
     let mut group = criterion.benchmark_group("search, batch of 50");
     group.sample_size(10);
     for (name, maker) in makers {

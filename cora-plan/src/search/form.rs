@@ -4,6 +4,8 @@
 //! its limit, so that both are about 1. What a class costs when the host owns it is in `base`; its own lines are
 //! differences from that, for the largest share it may have.
 
+use std::collections::BTreeMap;
+
 use super::{Problem, Share};
 
 /// Part of a resource's largest conceivable use below which its limit is not used as the row's scale.
@@ -94,13 +96,13 @@ pub(super) fn members(mut set: u128) -> impl Iterator<Item = usize> {
 }
 
 /// Lines as the problem has them: cost, and every resource.
-struct Lines<'a> {
-    problem: &'a Problem,
+struct Lines {
+    resources: usize,
 }
 
-impl Lines<'_> {
+impl Lines {
     fn line(&self, cost: f64, uses: &[f64], factor: f64) -> Vec<f64> {
-        assert_eq!(uses.len(), self.problem.limits.len(), "one number per resource");
+        assert_eq!(uses.len(), self.resources, "one number per resource");
         let line: Vec<f64> = [cost].iter().chain(uses).map(|term| term * factor).collect();
         let sound = cost >= 0.0 && uses.iter().all(|term| *term >= 0.0);
         assert!(sound && line.iter().all(|term| term.is_finite()), "costs and uses are 0 or more");
@@ -113,7 +115,7 @@ impl Form {
     pub(super) fn new(problem: &Problem) -> Self {
         let width = 1 + problem.limits.len();
         let mut form = Self::empty(problem, width);
-        let lines = Lines { problem };
+        let lines = Lines { resources: problem.limits.len() };
         for switch in &problem.switches {
             form.taken.extend(lines.line(0.0, &switch.uses, 1.0));
         }
@@ -127,6 +129,8 @@ impl Form {
 
     fn empty(problem: &Problem, width: usize) -> Self {
         let switches = problem.switches.len();
+        let limits = problem.limits.iter().all(|limit| *limit >= 0.0);
+        assert!(limits, "limits are 0 or more: {:?}", problem.limits);
         assert!(switches <= 128, "at most 128 switches, and these are {switches}");
         let fixed = |wanted: bool| {
             let fixed = problem.switches.iter().enumerate();
@@ -153,7 +157,7 @@ impl Form {
     }
 
     fn add_class(&mut self, problem: &Problem, index: usize) {
-        let lines = Lines { problem };
+        let lines = Lines { resources: problem.limits.len() };
         let class = &problem.classes[index];
         let (most, forced) = match class.share {
             Share::UpTo(most) => (most.min(1.0), false),
@@ -163,7 +167,7 @@ impl Form {
         self.classes.push(Class { most, forced });
         add(&mut self.base, 1.0, &lines.line(class.away.cost, &class.away.uses, 1.0));
         let mut owned = lines.line(class.away.cost, &class.away.uses, -most);
-        let mut merged: std::collections::BTreeMap<u128, Vec<f64>> = Default::default();
+        let mut merged: BTreeMap<u128, Vec<f64>> = BTreeMap::new();
         for route in &class.routes {
             let punted = lines.line(route.punted.cost, &route.punted.uses, most);
             add(&mut owned, 1.0, &punted);

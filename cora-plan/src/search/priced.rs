@@ -34,6 +34,23 @@ struct Candidate {
     arc: Option<usize>,
 }
 
+/// Where nodes of each sort begin in the network.
+struct Nodes {
+    class: usize,
+    switch: usize,
+    carry: usize,
+    candidate: usize,
+}
+
+impl Nodes {
+    fn new(form: &Form) -> Self {
+        let class = SINK + 1;
+        let switch = class + form.classes.len();
+        let carry = switch + form.switches;
+        Self { class, switch, carry, candidate: carry + form.carries.len() }
+    }
+}
+
 /// The bound at some prices, with room to compute it in.
 #[derive(Default)]
 pub(super) struct Priced {
@@ -138,66 +155,75 @@ impl Priced {
 
     /// Arcs from gains to what they need, and from there to what that costs.
     fn connect(&mut self, form: &Form, decided: Decided, prices: &[f64]) {
-        let class_node = 2;
-        let switch_node = class_node + form.classes.len();
-        let carry_node = switch_node + form.switches;
-        let mut node = carry_node + form.carries.len();
-        let nodes = node + self.candidates.len();
-        self.network.clear(nodes);
-        self.rise_on.clear();
-        self.rise_on.extend_from_slice(&self.switch_price);
+        let nodes = Nodes::new(form);
+        self.network.clear(nodes.candidate + self.candidates.len());
         self.wanted.clear();
         self.wanted.resize(form.classes.len(), 0);
-        let mut switches_seen = 0_u128;
-        for candidate in &mut self.candidates {
-            let route = form.routes[candidate.route];
-            let mut stands = false;
-            if !form.classes[route.class].forced && self.class_price[route.class] > DRY {
-                stands = true;
-                self.network.arc(node, class_node + route.class, f64::INFINITY);
-            }
-            for switch in members(route.needs & !decided.on) {
-                let dear = self.switch_price[switch] > DRY;
-                if dear {
-                    switches_seen |= 1 << switch;
-                }
-                let carry = form.carry_of[route.class * form.switches + switch];
-                let carry = carry.map(|carry| carry as usize);
-                let carried = carry.map_or(0.0, |carry| dot(prices, form.carried_line(carry)));
-                if carried > DRY {
-                    stands = true;
-                    let carry = carry_node + carry.unwrap_or_default();
-                    self.network.arc(node, carry, f64::INFINITY);
-                    if self.wanted[route.class] & 1 << switch == 0 {
-                        self.wanted[route.class] |= 1 << switch;
-                        self.network.arc(carry, SINK, carried);
-                        if dear {
-                            self.network.arc(carry, switch_node + switch, f64::INFINITY);
-                        }
-                    }
-                } else if dear {
-                    stands = true;
-                    self.network.arc(node, switch_node + switch, f64::INFINITY);
-                }
-            }
-            candidate.arc = stands.then(|| self.network.arc(SOURCE, node, candidate.gain));
-            node += 1;
+        let mut paid = 0;
+        for at in 0..self.candidates.len() {
+            paid |= self.connect_candidate(form, decided, prices, &nodes, at);
         }
         for (class, price) in self.class_price.iter().enumerate() {
             if !form.classes[class].forced && *price > DRY {
-                self.network.arc(class_node + class, SINK, *price);
+                self.network.arc(nodes.class + class, SINK, *price);
             }
         }
-        self.rise_off.clear();
-        self.rise_off.resize(form.switches, 0.0);
         self.switch_arc.clear();
-        for switch in members(switches_seen) {
-            let arc = self.network.arc(switch_node + switch, SINK, self.switch_price[switch]);
+        for switch in members(paid) {
+            let arc = self.network.arc(nodes.switch + switch, SINK, self.switch_price[switch]);
             self.switch_arc.push((switch, arc));
         }
     }
 
+    /// What a gain needs: its class, what the class carries for it, its switches. Says which switches have a price.
+    fn connect_candidate(
+        &mut self,
+        form: &Form,
+        decided: Decided,
+        prices: &[f64],
+        nodes: &Nodes,
+        at: usize,
+    ) -> u128 {
+        let route = form.routes[self.candidates[at].route];
+        let node = nodes.candidate + at;
+        let mut paid = 0_u128;
+        let mut stands = false;
+        if !form.classes[route.class].forced && self.class_price[route.class] > DRY {
+            stands = true;
+            self.network.arc(node, nodes.class + route.class, f64::INFINITY);
+        }
+        for switch in members(route.needs & !decided.on) {
+            let dear = self.switch_price[switch] > DRY;
+            paid |= u128::from(dear) << switch;
+            let carry = form.carry_of[route.class * form.switches + switch];
+            let carry = carry.map(|carry| carry as usize);
+            let priced = carry.map(|carry| (carry, dot(prices, form.carried_line(carry))));
+            if let Some((carry, price)) = priced.filter(|(_, price)| *price > DRY) {
+                // Through what the class carries, which is paid for once per class, and on to the switch.
+                stands = true;
+                self.network.arc(node, nodes.carry + carry, f64::INFINITY);
+                if self.wanted[route.class] & 1 << switch == 0 {
+                    self.wanted[route.class] |= 1 << switch;
+                    self.network.arc(nodes.carry + carry, SINK, price);
+                    if dear {
+                        self.network.arc(nodes.carry + carry, nodes.switch + switch, f64::INFINITY);
+                    }
+                }
+            } else if dear {
+                stands = true;
+                self.network.arc(node, nodes.switch + switch, f64::INFINITY);
+            }
+        }
+        let candidate = &mut self.candidates[at];
+        candidate.arc = stands.then(|| self.network.arc(SOURCE, node, candidate.gain));
+        paid
+    }
+
+    /// What each decision costs at least.
     fn rises(&mut self, form: &Form) {
+        self.rise_on.clone_from(&self.switch_price);
+        self.rise_off.clear();
+        self.rise_off.resize(form.switches, 0.0);
         for (switch, arc) in &self.switch_arc {
             self.rise_on[*switch] = self.network.left(*arc);
         }
@@ -215,7 +241,7 @@ impl Priced {
         self.line.extend_from_slice(&form.base);
         self.wanted.fill(0);
         let mut taken = vec![false; form.classes.len()];
-        let first = 2 + form.classes.len() + form.switches + form.carries.len();
+        let first = Nodes::new(form).candidate;
         for (at, candidate) in self.candidates.iter().enumerate() {
             if candidate.arc.is_none() || self.network.reached(first + at) {
                 let route = form.routes[candidate.route];

@@ -17,6 +17,10 @@ use super::{Effort, Problem, Proof, Share, Solution, Terms};
 
 /// Shares near a multiple of one part in so many become it.
 const GRID: f64 = 1024.0;
+/// How near: what is farther off was meant.
+const NEAR: f64 = 1e-9;
+/// Part of the cost by which two allocations may differ and still cost the same.
+const SAME: f64 = 1e-12;
 
 /// No allocation keeps within every limit; or none was found, and none is likely.
 #[derive(Clone, Debug, PartialEq)]
@@ -159,7 +163,7 @@ fn start(problem: &Problem, form: &Form, effort: Effort) -> Result<Option<u128>,
 
 /// Of what costs the same, what has more on, and larger shares.
 fn settle_ties(form: &Form, mut best: Best) -> Best {
-    let same = 1e-12 * best.filled.cost.abs().max(1e-3);
+    let same = SAME * best.filled.cost.abs().max(1e-3);
     for switch in 0..form.switches {
         let on = best.on | 1 << switch;
         if on == best.on || form.off & 1 << switch != 0 {
@@ -175,31 +179,28 @@ fn settle_ties(form: &Form, mut best: Best) -> Best {
 }
 
 fn shares_of(problem: &Problem, form: &Form, parts: &[f64]) -> Vec<f64> {
-    let classes = problem.classes.iter().zip(&form.classes).zip(parts);
-    let share =
-        |((class, ready), part): ((&super::ClassTerms, &super::form::Class), &f64)| match class
-            .share
-        {
-            Share::Exactly(share) => share,
-            Share::UpTo(_) => ready.most * part,
-        };
-    classes.map(share).collect()
+    let share = |at: usize| match problem.classes[at].share {
+        Share::Exactly(share) => share,
+        Share::UpTo(_) => form.classes[at].most * parts[at],
+    };
+    (0..problem.classes.len()).map(share).collect()
 }
 
 /// Shares on the grid, where they were beside it by rounding alone.
 fn snap(problem: &Problem, on: &[bool], shares: Vec<f64>) -> Vec<f64> {
-    let near = |share: f64| {
+    let near = |at: usize| {
+        let share: f64 = shares[at];
         let grid = (share * GRID).round() / GRID;
-        if (grid - share).abs() <= 1e-9 { grid } else { share }
+        match problem.classes[at].share {
+            Share::UpTo(most) if (grid - share).abs() <= NEAR && grid <= most => grid,
+            _ => share,
+        }
     };
-    let free = |at: usize| matches!(problem.classes[at].share, Share::UpTo(most) if near(shares[at]) <= most);
-    let snapped: Vec<f64> =
-        (0..shares.len()).map(|at| if free(at) { near(shares[at]) } else { shares[at] }).collect();
+    let snapped: Vec<f64> = (0..shares.len()).map(near).collect();
     let before = evaluate(problem, on, &shares);
     let after = evaluate(problem, on, &snapped);
-    let kept = after.uses.iter().zip(&before.uses).zip(&problem.limits);
-    let kept = kept
-        .into_iter()
-        .all(|((after, before), limit)| *after <= before.max(*limit * (1.0 + TOLERANCE)));
-    if kept && after.cost <= before.cost * (1.0 + 1e-10) { snapped } else { shares }
+    let mut uses = after.uses.iter().zip(&before.uses).zip(&problem.limits);
+    let kept =
+        uses.all(|((after, before), limit)| *after <= before.max(*limit * (1.0 + TOLERANCE)));
+    if kept && after.cost <= before.cost + 1e-10 * before.cost { snapped } else { shares }
 }

@@ -1,4 +1,5 @@
 //! Random problems, made the same way for tests and benchmarks.
+#![expect(clippy::cast_precision_loss, reason = "the numbers are small, or wanted with 53 bits")]
 
 use cora_plan::search::{ClassTerms, Problem, RouteTerms, Share, Switch, Terms};
 
@@ -125,7 +126,9 @@ fn class(
 ) -> ClassTerms {
     let mut weights: Vec<f64> = ways.iter().map(|_| random.unit().powi(4)).collect();
     let sum: f64 = weights.iter().sum();
-    weights.iter_mut().for_each(|weight| *weight *= rate / sum);
+    for weight in &mut weights {
+        *weight *= rate / sum;
+    }
     let bytes = random.between(0.1, 1.5);
     let mut away = Terms { cost: 0.0, uses: vec![0.0; CHAIN] };
     let mut routes = Vec::new();

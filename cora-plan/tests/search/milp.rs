@@ -20,7 +20,7 @@ pub(crate) struct Answer {
 
 /// The other program, and which variable is what.
 struct Program {
-    program: microlp::Problem,
+    model: microlp::Problem,
     on: Vec<Variable>,
     shares: Vec<Variable>,
     /// Per resource: what stands in its row, and what is there anyway.
@@ -30,8 +30,8 @@ struct Program {
 /// Its answer, if it has one after so much time.
 pub(crate) fn ask(problem: &Problem, time: Duration) -> Option<Answer> {
     let mut program = Program::new(problem);
-    program.program.set_time_limit(time);
-    let solution = program.program.solve().ok()?.into_solution().ok()?;
+    program.model.set_time_limit(time);
+    let solution = program.model.solve().ok()?.into_solution().ok()?;
     let on: Vec<bool> = program.on.iter().map(|it| solution.var_value(*it) > 0.5).collect();
     let most = |class: &ClassTerms| match class.share {
         Share::UpTo(most) | Share::Exactly(most) => most,
@@ -48,15 +48,15 @@ pub(crate) fn ask(problem: &Problem, time: Duration) -> Option<Answer> {
 
 impl Program {
     fn new(problem: &Problem) -> Self {
-        let mut program = microlp::Problem::new(OptimizationDirection::Minimize);
+        let mut model = microlp::Problem::new(OptimizationDirection::Minimize);
         let on: Vec<Variable> =
-            problem.switches.iter().map(|_| program.add_binary_var(0.0)).collect();
+            problem.switches.iter().map(|_| model.add_binary_var(0.0)).collect();
         let rows = vec![(Vec::new(), 0.0); problem.limits.len()];
-        let mut all = Self { program, on, shares: Vec::new(), rows };
+        let mut all = Self { model, on, shares: Vec::new(), rows };
         for (switch, on) in problem.switches.iter().zip(all.on.clone()) {
             if let Some(fixed) = switch.fixed {
                 let fixed = f64::from(u8::from(fixed));
-                all.program.add_constraint(&[(on, 1.0)], ComparisonOp::Eq, fixed);
+                all.model.add_constraint([(on, 1.0)], ComparisonOp::Eq, fixed);
             }
             for (row, uses) in all.rows.iter_mut().zip(&switch.uses) {
                 row.0.push((on, *uses));
@@ -70,7 +70,7 @@ impl Program {
                 // Rows of about 1 each, as the solver asks for.
                 let scale = limit.max(1e-3);
                 let terms: Vec<(Variable, f64)> = merged(terms, scale);
-                all.program.add_constraint(&terms, ComparisonOp::Le, (limit - base) / scale);
+                all.model.add_constraint(&terms, ComparisonOp::Le, (limit - base) / scale);
             }
         }
         all
@@ -82,7 +82,7 @@ impl Program {
             Share::Exactly(share) => (share, share),
         };
         let punted: f64 = class.routes.iter().map(|route| route.punted.cost).sum();
-        let share = self.program.add_var(punted - class.away.cost, (least, most));
+        let share = self.model.add_var(punted - class.away.cost, (least, most));
         self.shares.push(share);
         for (at, row) in self.rows.iter_mut().enumerate() {
             let punted: f64 = class.routes.iter().map(|route| route.punted.uses[at]).sum();
@@ -90,14 +90,14 @@ impl Program {
             row.1 += class.away.uses[at];
         }
         for route in &class.routes {
-            let local = self.program.add_var(route.local.cost - route.punted.cost, (0.0, most));
+            let local = self.model.add_var(route.local.cost - route.punted.cost, (0.0, most));
             for (at, row) in self.rows.iter_mut().enumerate() {
                 row.0.push((local, route.local.uses[at] - route.punted.uses[at]));
             }
             self.product(local, share, most, route.needs, true);
         }
         for (switch, uses) in &class.carries {
-            let carried = self.program.add_var(0.0, (0.0, most));
+            let carried = self.model.add_var(0.0, (0.0, most));
             for (row, uses) in self.rows.iter_mut().zip(uses) {
                 row.0.push((carried, *uses));
             }
@@ -109,15 +109,15 @@ impl Program {
         let needs: Vec<Variable> =
             (0..self.on.len()).filter(|at| needs >> at & 1 == 1).map(|at| self.on[at]).collect();
         if above {
-            self.program.add_constraint(&[(of, 1.0), (share, -1.0)], ComparisonOp::Le, 0.0);
+            self.model.add_constraint([(of, 1.0), (share, -1.0)], ComparisonOp::Le, 0.0);
             for on in &needs {
-                self.program.add_constraint(&[(of, 1.0), (*on, -most)], ComparisonOp::Le, 0.0);
+                self.model.add_constraint([(of, 1.0), (*on, -most)], ComparisonOp::Le, 0.0);
             }
         }
         let mut terms = vec![(of, 1.0), (share, -1.0)];
         terms.extend(needs.iter().map(|on| (*on, -most)));
-        let least = -most * needs.len() as f64;
-        self.program.add_constraint(&terms, ComparisonOp::Ge, least);
+        let least: f64 = needs.iter().map(|_| -most).sum();
+        self.model.add_constraint(&terms, ComparisonOp::Ge, least);
     }
 }
 

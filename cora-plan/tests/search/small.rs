@@ -10,7 +10,8 @@ fn compare(problem: &Problem, seed: u64) -> bool {
     match (solve(problem, Effort::default()), least) {
         (Ok(found), Some(least)) => {
             let charged = evaluate(problem, &found.on, &found.shares);
-            assert_eq!(charged.cost, found.cost, "{seed}: the cost is that of the allocation");
+            let same = charged.cost.to_bits() == found.cost.to_bits();
+            assert!(same, "{seed}: the cost is that of the allocation");
             for (uses, limit) in charged.uses.iter().zip(&problem.limits) {
                 assert!(*uses <= limit * (1.0 + 2e-9) + 1e-11, "{seed}: {uses} of {limit}");
             }
@@ -31,7 +32,7 @@ fn compare(problem: &Problem, seed: u64) -> bool {
 
 #[test]
 fn wild_problems_are_solved_as_by_trying_everything() {
-    let allowed = (0..1000).filter(|seed| compare(&generator::wild(*seed, 8, 4), *seed)).count();
+    let allowed = (0..1000).filter(|seed| compare(&generator::wild(*seed, 10, 4), *seed)).count();
     assert!((600..950).contains(&allowed), "some are contradictions: {}", 1000 - allowed);
 }
 
