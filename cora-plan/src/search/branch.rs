@@ -272,29 +272,29 @@ impl<'a> Search<'a> {
         better
     }
 
-    /// Flips single switches of the best while that helps; if `pairs`, exchanges two as well.
+    /// Flips single switches of the best while that helps; if `pairs`, exchanges two as well. A quarter of the effort
+    /// is the most that may go into it.
     fn improve(&mut self, pairs: bool) {
         let free: Vec<usize> = members(self.form.open(self.form.on, self.form.off)).collect();
-        let Some(best) = &self.best else { return };
-        let mut on = best.on;
-        'again: loop {
-            for switch in &free {
-                if self.attempt(on ^ (1 << switch)) {
-                    on = self.best.as_ref().map_or(on, |best| best.on);
-                    continue 'again;
-                }
-            }
+        while let Some(best) = &self.best {
+            let on = best.on;
+            let flips = free.iter().map(|one| on ^ (1 << one));
+            let mut moves: Vec<u128> = flips.collect();
             if pairs {
-                for one in free.iter().filter(|switch| on & 1 << **switch != 0) {
-                    for other in free.iter().filter(|switch| on & 1 << **switch == 0) {
-                        if self.attempt(on ^ (1 << one) ^ (1 << other)) {
-                            on = self.best.as_ref().map_or(on, |best| best.on);
-                            continue 'again;
-                        }
-                    }
-                }
+                let is_on = |switch: &&usize| on & 1 << **switch != 0;
+                let exchanges = free.iter().filter(is_on).flat_map(|one| {
+                    let off = free.iter().filter(|switch| !is_on(switch));
+                    off.map(move |other| on ^ (1 << one) ^ (1 << other))
+                });
+                moves.extend(exchanges);
             }
-            return;
+            if !moves.into_iter().any(|on| self.is_affordable() && self.attempt(on)) {
+                return;
+            }
         }
+    }
+
+    fn is_affordable(&self) -> bool {
+        self.steps() <= self.effort.steps / 4
     }
 }

@@ -118,7 +118,8 @@ pub struct Solution {
 /// How good a solution is known to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Proof {
-    /// Nothing is better, by more than a billionth.
+    /// Nothing is better, by more than a billionth of the cost. (Or, where the cost is next to nothing beside what it
+    /// could be, by a part in 10^13 of that: what adding up may be off by.)
     pub optimal: bool,
     /// No allocation costs less than this.
     pub bound: f64,

@@ -102,6 +102,9 @@ fn a_search_cut_short_says_so_and_its_bound_is_one() {
         let short = solve(&problem, effort).expect("allowed");
         let whole = solve(&problem, Effort::default()).expect("allowed");
         let apart = 1e-9 * whole.cost;
+        let hasty = solve(&problem, Effort { steps: 0, ..Effort::default() }).expect("allowed");
+        assert!(hasty.cost >= whole.cost - apart, "{seed}: nothing beats the optimum");
+        assert!(hasty.proof.bound <= whole.cost * (1.0 + 1e-9), "{seed}: the bound is one");
         assert!(whole.proof.optimal && short.cost >= whole.cost - apart);
         assert!(short.proof.bound <= whole.cost + apart, "{seed}: the bound is one");
         assert!(short.proof.nodes <= 1, "{seed}: {:?}", short.proof);
