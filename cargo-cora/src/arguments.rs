@@ -171,7 +171,7 @@ pub(crate) struct Plan {
 }
 
 /// What a plan is made for. Each is what the package's cora.toml states, unless it is given.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Planning {
     /// A NIC profile: bluefield2, bluefield3, agilio-cx, or a file [default: bluefield2]
     #[arg(long, value_name = "PROFILE")]

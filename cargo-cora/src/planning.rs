@@ -22,6 +22,8 @@ pub(crate) struct Prepared {
     pub(crate) case: Case,
     /// Digest of the program's source, which a plan's hash covers.
     sources: u64,
+    /// The package states what its plan is searched for.
+    pub(crate) states_target: bool,
     /// On what was measured, or that nothing was.
     measured: String,
 }
@@ -37,6 +39,7 @@ pub(crate) struct Sealed {
 pub(crate) fn prepare(package: &str, said: &Planning) -> Result<Prepared, Failure> {
     let directory = Package::of(package)?.directory()?;
     let program = reading::read(&directory, None).map_err(Failure::Failed)?;
+    let states_target = program.statement.target.is_some();
     let (mut statement, note) = searched(program.statement);
     let mut target = statement.target.clone().unwrap_or_default();
     overlay(&mut target, said)?;
@@ -58,7 +61,7 @@ pub(crate) fn prepare(package: &str, said: &Planning) -> Result<Prepared, Failur
         Some(measurement) => {
             format!("Measured on `{}`, {} packets.", measurement.capture, measurement.packets)
         }
-        None => "`cargo cora measure` would count paths and instructions instead.".to_owned(),
+        None => "`cargo cora measure` would count both instead.".to_owned(),
     };
     let measured = [measured, note].into_iter().filter(|text| !text.is_empty());
     let case = Case {
@@ -73,11 +76,8 @@ pub(crate) fn prepare(package: &str, said: &Planning) -> Result<Prepared, Failur
         },
         ask: target.ask,
     };
-    Ok(Prepared {
-        case,
-        sources: program.sources,
-        measured: measured.collect::<Vec<_>>().join(" "),
-    })
+    let sources = program.sources;
+    Ok(Prepared { case, sources, states_target, measured: measured.collect::<Vec<_>>().join(" ") })
 }
 
 impl Prepared {

@@ -15,13 +15,28 @@ pub(crate) fn run(arguments: &WhatIf) -> Outcome {
                 .to_owned(),
         ));
     }
-    let today = prepare(&arguments.package, &Planning::default())?;
     let other = prepare(&arguments.package, &arguments.planning)?;
-    let (today_planned, other_planned) = (today.plan()?, other.plan()?);
+    let today = prepare(&arguments.package, &today(&arguments.planning, other.states_target))?;
+    let today_planned = today.plan().map_err(|failure| of_today(&failure))?;
+    let other_planned = other.plan()?;
     let (a, b) = (today.report(&today_planned, false), other.report(&other_planned, false));
     let text = if arguments.json { what_if::as_json(&a, &b) } else { what_if::write(&a, &b) };
     print!("{text}");
     Ok(ExitCode::SUCCESS)
+}
+
+/// What today's plan is made for: what the package states. Where it states nothing, plans for another NIC or traffic
+/// are compared for one and the same ask.
+fn today(said: &Planning, states_target: bool) -> Planning {
+    let only_the_ask = !asks(&Planning { mpps: None, host_cores: None, ..said.clone() });
+    if states_target || only_the_ask {
+        return Planning::default();
+    }
+    Planning { mpps: said.mpps, host_cores: said.host_cores, ..Planning::default() }
+}
+
+fn of_today(failure: &Failure) -> Failure {
+    Failure::Failed(format!("today's plan, which the other would be compared with: {failure}"))
 }
 
 /// Whether anything differs from today.

@@ -1,7 +1,8 @@
 //! Cora's own planning, as advice asks for it.
 
-use super::{Case, Planner, Refusal};
+use super::{Case, Planner, Refusal, RefusedFor};
 use crate::model::{Allocation, Prediction};
+use crate::plan::rounded;
 use crate::planning::{self, Baseline, CurvePoint, Inputs, Planned, PlanningError};
 
 /// Cora's own planning: [`planning::run`] and its neighbours.
@@ -24,8 +25,19 @@ impl Case {
 
 impl From<Vec<PlanningError>> for Refusal {
     fn from(errors: Vec<PlanningError>) -> Self {
-        let sentences = errors.iter().map(|error| format!("{error}; {}", error.cure()));
-        Self { sentences: sentences.collect() }
+        let errors = errors.into_iter().map(readable);
+        let faults = errors.map(|error| RefusedFor { what: error.to_string(), cure: error.cure() });
+        Self { faults: faults.collect() }
+    }
+}
+
+/// Rates that bisection comes by have more digits than anybody reads.
+fn readable(error: PlanningError) -> PlanningError {
+    match error {
+        PlanningError::OutOfReach { mpps, resource, nearest_mpps } => {
+            PlanningError::OutOfReach { mpps: rounded(mpps), resource, nearest_mpps }
+        }
+        other => other,
     }
 }
 

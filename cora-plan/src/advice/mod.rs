@@ -59,10 +59,31 @@ pub struct Case {
 
 /// Why a case has no plan.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{}", sentences.join("\n"))]
+#[error("{}", faults.iter().map(|fault| format!("{}; {}", fault.what, fault.cure)).collect::<Vec<_>>().join("\n"))]
 pub struct Refusal {
-    /// What speaks against it: one sentence each.
-    pub sentences: Vec<String>,
+    /// All that speaks against it. Never empty.
+    pub faults: Vec<RefusedFor>,
+}
+
+/// One thing that speaks against a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedFor {
+    /// What, in a sentence.
+    pub what: String,
+    /// What would be right.
+    pub cure: String,
+}
+
+impl Refusal {
+    /// What speaks against it, one sentence each.
+    pub fn sentences(self) -> Vec<String> {
+        self.faults.into_iter().map(|fault| fault.what).collect()
+    }
+
+    /// The first of those.
+    pub fn first(self) -> String {
+        self.sentences().into_iter().next().unwrap_or_default()
+    }
 }
 
 /// Who plans.

@@ -117,7 +117,7 @@ fn sided(
         }
         Err(refusal) => {
             let standing = elsewhere(subject, sides)?;
-            let (over, because) = (Vec::new(), refusal.sentences);
+            let (over, because) = (Vec::new(), refusal.sentences());
             (standing != subject.standing(planned)).then_some(NextBest::Refused {
                 standing,
                 over,
@@ -154,7 +154,7 @@ fn pinned(planner: &dyn Planner, case: &Case, subject: &Subject, place: Place) -
         },
         Err(refusal) => {
             let (standing, over) = (Standing::At(place), Vec::new());
-            NextBest::Refused { standing, over, because: refusal.sentences }
+            NextBest::Refused { standing, over, because: refusal.sentences() }
         }
     }
 }

@@ -2,7 +2,7 @@
 //! of first packets.
 
 use super::change::Change;
-use super::{Case, Planner};
+use super::{Case, Planner, Refusal};
 use crate::planning::Planned;
 use crate::words::{Place, Sides};
 
@@ -51,7 +51,7 @@ pub fn run(planner: &dyn Planner, case: &Case, today: &Planned) -> Vec<Row> {
             let outcome = planner
                 .plan(&case)
                 .map(|planned| outcome(&case, today, &planned))
-                .map_err(|refusal| refusal.sentences.into_iter().next().unwrap_or_default());
+                .map_err(Refusal::first);
             Row { change, outcome }
         })
         .collect()

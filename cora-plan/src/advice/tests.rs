@@ -58,8 +58,9 @@ impl Planner for Rules {
             Ask::HostCores(cores) => MOST.min(6.0 + cores * 2.0),
         };
         if mpps > MOST {
-            let sentence = format!("no plan carries {mpps} Mpps; {MOST} is the most");
-            return Err(Refusal { sentences: vec![sentence] });
+            let what = format!("no plan carries {mpps:.2} Mpps");
+            let cure = format!("{MOST} is the most");
+            return Err(Refusal { faults: vec![RefusedFor { what, cure }] });
         }
         let flows: f64 = case.traffic.classes("FiveTuple").iter().map(|class| class.flows).sum();
         let fits = flows * ENTRY <= case.nic.nic.state_bytes.value;
@@ -197,7 +198,7 @@ fn a_state_turns_where_the_rules_say() {
         matches!(turn(&explanation, Knob::NicMemory, false), Turn::Moves { at, .. } if near(*at, least))
     );
     assert!(
-        matches!(turn(&explanation, Knob::Ask, true), Turn::NoPlan { at, because } if near(*at, MOST) && because.contains("30 is the most"))
+        matches!(turn(&explanation, Knob::Ask, true), Turn::NoPlan { at, because } if near(*at, MOST) && because.contains("no plan carries 30.0"))
     );
     for (knob, up) in [(Knob::Ask, false), (Knob::Flows, false), (Knob::NicMemory, true)] {
         assert!(matches!(turn(&explanation, knob, up), Turn::Never { .. }), "{knob:?}");

@@ -153,7 +153,7 @@ impl Probe<'_> {
                 standing if standing == self.standing => Found::Same,
                 standing => Found::Moved(standing),
             },
-            Err(refusal) => Found::NoPlan(refusal.sentences.into_iter().next().unwrap_or_default()),
+            Err(refusal) => Found::NoPlan(refusal.first()),
         }
     }
 }

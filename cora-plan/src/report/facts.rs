@@ -199,16 +199,19 @@ fn against_splits(report: &Report<'_>, ours: f64) -> String {
 pub fn proof(report: &Report<'_>) -> String {
     let (proof, ms) = (report.planned.proof, figure(report.planned.ms));
     let bound = figure(proof.bound);
-    let nodes = count(proof.nodes as f64);
+    let nodes = if proof.nodes == 1 {
+        "1 node".to_owned()
+    } else {
+        format!("{} nodes", count(proof.nodes as f64))
+    };
     if proof.optimal {
         format!(
-            "Proven optimal under this model: at this rate nothing needs less than {bound} host cores ({nodes} nodes, \
-             {ms} ms)."
+            "Proven optimal under this model: at this rate nothing needs less than {bound} host cores ({nodes}, {ms} ms)."
         )
     } else {
         format!(
-            "Not proven optimal: nothing needs less than {bound} host cores, and this plan needs {} ({nodes} \
-             nodes, {ms} ms).",
+            "Not proven optimal: nothing needs less than {bound} host cores, and this plan needs {} ({nodes}, \
+             {ms} ms).",
             figure(report.planned.predicted.host_cores)
         )
     }
@@ -220,11 +223,16 @@ pub fn origins(report: &Report<'_>) -> Vec<String> {
     let figures = figures(report.nic);
     let assumed = figures.iter().filter(|it| matches!(it.source, Source::Assumed(_))).count();
     vec![
-        format!(
-            "How often each path is taken: {}. Instructions: {}.",
-            words::origin(planned.weighed),
-            words::origin(planned.counted)
-        ),
+        match (planned.weighed, planned.counted) {
+            (a, b) if a == b => {
+                format!("How often paths are taken, and how long they are: {}.", words::origin(a))
+            }
+            (weighed, counted) => format!(
+                "How often paths are taken: {}. How long they are: {}.",
+                words::origin(weighed),
+                words::origin(counted)
+            ),
+        },
         report.measured.to_owned(),
         format!(
             "{assumed} of the {} numbers of the profile `{}` are assumed; each says why, or where it is from.",

@@ -112,12 +112,13 @@ fn loads(out: &mut String, report: &Report<'_>) {
         .iter()
         .map(|load| {
             let of = load.limit.as_ref().map(|limit| format!("of {limit}")).unwrap_or_default();
-            let mark = if load.is_bottleneck { "← limit" } else { "" };
+            let mark = if load.is_bottleneck { "▸" } else { "" };
             let name = load.resource.words().to_owned();
-            vec![name, bar(load.used), percent(load.used), of, mark.to_owned()]
+            vec![mark.to_owned(), name, bar(load.used), percent(load.used), of]
         })
         .collect();
-    table(out, &[Align::Left, Align::Left, Align::Right, Align::Left, Align::Left], &rows);
+    table(out, &[Align::Left, Align::Left, Align::Left, Align::Right, Align::Left], &rows);
+    sentence(out, "▸ runs out first when the rate rises.");
 }
 
 /// A bar of [`BAR`] squares; what is over the limit ends in `▶`.

@@ -31,7 +31,7 @@ pub fn limit(resource: Resource, nic: &NicProfile) -> Option<String> {
         } else {
             String::new()
         };
-        format!("{} {}{share}", count(tier.cores.value), tier.core)
+        format!("{} cores{share}", count(tier.cores.value))
     };
     match resource {
         Resource::NicCores => Some(cores(&nic.nic)),
