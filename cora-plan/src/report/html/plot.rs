@@ -187,7 +187,8 @@ fn line(out: &mut String, scale: &Scale, series: &Series, name: f64) -> std::fmt
     let (x, y, end) = (WIDTH - RIGHT + 30.0, name, scale.x(last.0));
     write!(
         out,
-        "<path d=\"M{end:.1} {:.1}L{:.1} {:.1}\" stroke=\"{colour}\" stroke-width=\"0.7\"/>",
+        "<path d=\"M{end:.1} {:.1}L{:.1} {:.1}\" stroke=\"{colour}\" stroke-width=\"0.7\" \
+         stroke-dasharray=\"1 4\"/>",
         scale.y(last.1),
         x - 4.0,
         y
