@@ -49,8 +49,8 @@ pub(crate) fn prepare(package: &str, said: &Planning) -> Result<Prepared, Failur
         statement.places.insert(state, Stated { what: place, line: 0 });
     }
     statement.target = Some(target.clone());
-    let mut profiles =
-        target::profiles(&directory, &target, &program.graph).map_err(shown_as_usage)?;
+    let mut profiles = target::profiles(&directory, &target, &program.graph)
+        .map_err(|shown| Failure::Usage(shown.trim_end().to_owned()))?;
     for warning in &profiles.warnings {
         eprintln!("warning: {warning}");
     }
@@ -178,11 +178,6 @@ fn unknown(what: &str, word: &str, known: &[&str]) -> String {
         Some(near) => format!("{listed}\ndid you mean `{near}`?"),
         None => listed,
     }
-}
-
-/// What was rendered with an `error` of its own in front.
-fn shown_as_usage(text: String) -> Failure {
-    Failure::Usage(text.trim_end().to_owned())
 }
 
 fn measurement(file: &PathBuf, graph: &cora_plan::Graph) -> Result<Measurement, Failure> {

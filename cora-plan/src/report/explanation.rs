@@ -37,10 +37,13 @@ pub fn write(report: &Report<'_>, explanation: &Explanation) -> String {
     line(&mut out, "\nWhy");
     item(&mut out, &format!("{}.", capital(&because(report, subject))));
     line(&mut out, "\nThe next best");
-    next(report, subject, next_best).iter().for_each(|text| item(&mut out, text));
+    for text in next(report, subject, next_best) {
+        item(&mut out, &text);
+    }
     line(&mut out, "\nWhat would have to change for it to move");
-    let moves = turning.iter().map(|turning| turn(planned, turning));
-    moves.for_each(|text| item(&mut out, &text));
+    for turning in turning {
+        item(&mut out, &turn(planned, turning));
+    }
     out
 }
 

@@ -9,16 +9,13 @@ pub fn figure(number: f64) -> String {
     if size < 0.000_5 {
         return "0".to_owned();
     }
-    let decimals = if size < 0.01 {
-        4
-    } else if size < 0.1 {
-        3
-    } else if size < 9.995 {
-        2
-    } else if size < 99.95 {
-        1
-    } else {
-        0
+    // Where the text would round up to the next power of ten, that counts.
+    let decimals = match size {
+        ..0.01 => 4,
+        ..0.1 => 3,
+        ..9.995 => 2,
+        ..99.95 => 1,
+        _ => 0,
     };
     with_thousands(&format!("{number:.decimals$}"))
 }

@@ -27,7 +27,9 @@ pub fn write(report: &Report<'_>) -> String {
     }
     section(&mut out, "How sure this is");
     sentence(&mut out, &facts::proof(report));
-    facts::origins(report).iter().for_each(|origin| sentence(&mut out, origin));
+    for origin in facts::origins(report) {
+        sentence(&mut out, &origin);
+    }
     out
 }
 

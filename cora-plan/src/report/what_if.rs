@@ -35,7 +35,9 @@ pub fn write(today: &Report<'_>, other: &Report<'_>) -> String {
         say(&line);
     }
     say("");
-    sentences(today, other).iter().for_each(|it| say(&wrapped(it, WIDTH, 0)));
+    for sentence in sentences(today, other) {
+        say(&wrapped(&sentence, WIDTH, 0));
+    }
     out
 }
 
@@ -75,15 +77,8 @@ fn rows(today: &Report<'_>, other: &Report<'_>) -> Vec<Row> {
     rows.push(both("traffic", &|it| it.planned.traffic.clone()));
     rows.push(both("asked", &asked));
     rows.push(both("plan", &|it| format!("{} {}", it.planned.allocation.sides, it.hash)));
-    let kinds: [(&str, fn(&Report<'_>) -> Vec<Seat>); 2] =
-        [("state", facts::states), ("handler", facts::handlers)];
-    for (kind, seats) in kinds {
-        rows.extend(seats(today).into_iter().zip(seats(other)).map(|(today, other)| Row {
-            name: format!("{kind} {}", today.name),
-            today: today.place.to_owned(),
-            other: other.place.to_owned(),
-        }));
-    }
+    rows.extend(seats("state", &facts::states(today), &facts::states(other)));
+    rows.extend(seats("handler", &facts::handlers(today), &facts::handlers(other)));
     rows.extend(owned(today, other));
     rows.push(both("packets at the NIC", &|it| percent(it.planned.predicted.at_nic / 1000.0)));
     rows.push(both("Mpps", &|it| figure(it.planned.mpps)));
@@ -92,6 +87,16 @@ fn rows(today: &Report<'_>, other: &Report<'_>) -> Vec<Row> {
     rows.push(both("up to Mpps", &|it| figure(it.planned.predicted.ceiling_mpps)));
     rows.push(both("limited by", &|it| it.planned.predicted.bottleneck.words().to_owned()));
     rows
+}
+
+/// Where each of a kind is.
+fn seats(kind: &str, today: &[Seat], other: &[Seat]) -> Vec<Row> {
+    let row = |(today, other): (&Seat, &Seat)| Row {
+        name: format!("{kind} {}", today.name),
+        today: today.place.to_owned(),
+        other: other.place.to_owned(),
+    };
+    today.iter().zip(other).map(row).collect()
 }
 
 fn asked(report: &Report<'_>) -> String {

@@ -39,7 +39,9 @@ pub fn write(report: &Report<'_>, outlook: &Outlook) -> String {
     tables::sensitivity(&mut page, report, outlook);
     page.section("How sure this is");
     page.paragraph(&facts::proof(report));
-    facts::origins(report).iter().for_each(|origin| page.paragraph(origin));
+    for origin in facts::origins(report) {
+        page.paragraph(&origin);
+    }
     page.line("</body>\n</html>");
     page.text
 }
@@ -97,7 +99,9 @@ fn head(page: &mut Page, report: &Report<'_>) {
     page.line(&format!("<p class=\"label\">{}</p>", escaped(LABEL)));
     page.line(&format!("<p class=\"headline\">{}</p>", escaped(&facts::headline(report))));
     if report.baselines {
-        facts::comparison(report).iter().for_each(|fact| page.paragraph(fact));
+        for fact in facts::comparison(report) {
+            page.paragraph(&fact);
+        }
     }
     for trouble in &planned.predicted.unstable {
         page.line(&format!("<p class=\"trouble\">Careful: {}</p>", escaped(trouble)));
