@@ -25,7 +25,7 @@ const STEPS: u32 = 16;
 /// Curves of Cora and of every baseline, from a little up to the highest rate that any plan reaches.
 pub fn run(planner: &dyn Planner, case: &Case) -> Vec<Series> {
     let cores = case.nic.host.cores.value;
-    let most = planner.plan(&Case { ask: Ask::HostCores(cores), ..case.clone() });
+    let most = planner.probe(&Case { ask: Ask::HostCores(cores), ..case.clone() });
     let Ok(most) = most else { return Vec::new() };
     let rates: Vec<f64> =
         (1..=STEPS).map(|step| most.mpps * f64::from(step) / f64::from(STEPS)).collect();

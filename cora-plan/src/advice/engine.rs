@@ -46,6 +46,10 @@ impl Planner for Engine {
         planning::run(&case.inputs(), &case.ask).map_err(Refusal::from)
     }
 
+    fn probe(&self, case: &Case) -> Result<Planned, Refusal> {
+        planning::alone(&case.inputs(), &case.ask).map_err(Refusal::from)
+    }
+
     fn predict(&self, case: &Case, allocation: &Allocation, mpps: f64) -> Prediction {
         planning::predict(&case.inputs(), allocation, mpps)
     }

@@ -91,6 +91,9 @@ pub trait Planner {
     /// The best plan of a case, and what every baseline would do.
     fn plan(&self, case: &Case) -> Result<Planned, Refusal>;
 
+    /// The same, without what baselines would do and without the nearest ask that can be met: for planning often.
+    fn probe(&self, case: &Case) -> Result<Planned, Refusal>;
+
     /// What the model says of an allocation, at a rate in million packets a second.
     fn predict(&self, case: &Case, allocation: &Allocation, mpps: f64) -> Prediction;
 

@@ -104,7 +104,7 @@ fn sided(
         case.statement.places.clear();
         case.statement.nic_share = None;
     }
-    match planner.plan(&case) {
+    match planner.probe(&case) {
         Ok(other) => {
             let standing = subject.standing(&other);
             let (mpps, predicted) = (other.mpps, other.predicted);
@@ -145,7 +145,7 @@ fn pinned(planner: &dyn Planner, case: &Case, subject: &Subject, place: Place) -
     // No line of a file says so.
     case.statement.places.insert(subject.name().to_owned(), Stated { what: place, line: 0 });
     case.statement.sides = Sides::Split;
-    match planner.plan(&case) {
+    match planner.probe(&case) {
         Ok(planned) => NextBest::Possible {
             standing: Standing::At(place),
             planned_again: true,

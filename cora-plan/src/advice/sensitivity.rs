@@ -49,7 +49,7 @@ pub fn run(planner: &dyn Planner, case: &Case, today: &Planned) -> Vec<Row> {
         .map(|change| {
             let case = change.applied(case);
             let outcome = planner
-                .plan(&case)
+                .probe(&case)
                 .map(|planned| outcome(&case, today, &planned))
                 .map_err(Refusal::first);
             Row { change, outcome }

@@ -93,6 +93,10 @@ impl Planner for Rules {
         })
     }
 
+    fn probe(&self, case: &Case) -> Result<Planned, Refusal> {
+        Ok(Planned { baselines: Vec::new(), ..self.plan(case)? })
+    }
+
     fn predict(&self, case: &Case, allocation: &Allocation, mpps: f64) -> Prediction {
         let travels = allocation.places.get("Session") == Some(&Place::Travels);
         let at_nic = allocation.host_handlers.is_empty() && travels;

@@ -148,7 +148,7 @@ impl Probe<'_> {
     }
 
     fn at(&self, knob: Knob, factor: f64) -> Found {
-        match self.planner.plan(&knob.change(factor).applied(self.case)) {
+        match self.planner.probe(&knob.change(factor).applied(self.case)) {
             Ok(planned) => match self.subject.standing(&planned) {
                 standing if standing == self.standing => Found::Same,
                 standing => Found::Moved(standing),

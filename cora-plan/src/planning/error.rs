@@ -18,8 +18,8 @@ pub enum PlanningError {
         mpps: f64,
         /// What runs out first, in the allocation that goes furthest.
         resource: Resource,
-        /// The highest rate that a plan does handle.
-        nearest_mpps: f64,
+        /// The highest rate that a plan does handle; none where it was not looked for.
+        nearest_mpps: Option<f64>,
     },
     /// A rate or a number of cores that is none.
     #[error("`{what}` is no {kind}")]
@@ -36,9 +36,12 @@ impl PlanningError {
     pub fn cure(&self) -> String {
         match self {
             Self::Refused(error) => error.cure(),
-            Self::OutOfReach { nearest_mpps, .. } if *nearest_mpps > 0.0 => format!(
-                "ask for {nearest_mpps} million packets a second at most, or take a profile with more of it"
+            Self::OutOfReach { nearest_mpps: Some(nearest), .. } if *nearest > 0.0 => format!(
+                "ask for {nearest} million packets a second at most, or take a profile with more of it"
             ),
+            Self::OutOfReach { nearest_mpps: None, .. } => {
+                "ask for less, or take a profile with more of it".to_owned()
+            }
             Self::OutOfReach { .. } => {
                 "no rate is low enough: what runs out does not depend on it; lower `capacity` of states, or take a \
                  profile with more of it"

@@ -21,7 +21,7 @@ mod tests;
 pub use baseline::highest;
 pub use curve::{CurvePoint, curve};
 pub use error::PlanningError;
-pub use run::{decide, predict, run};
+pub use run::{alone, decide, predict, run};
 
 use crate::demand::{Measurement, Origin};
 use crate::graph::Graph;

@@ -24,7 +24,7 @@ pub(super) fn highest(
     };
     search(LOWEST, HIGHEST, within).ok_or_else(|| {
         let resource = best(inputs, LOWEST).err().unwrap_or(Resource::HostCores);
-        vec![PlanningError::OutOfReach { mpps: LOWEST, resource, nearest_mpps: 0.0 }]
+        vec![PlanningError::OutOfReach { mpps: LOWEST, resource, nearest_mpps: Some(0.0) }]
     })
 }
 

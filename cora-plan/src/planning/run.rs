@@ -14,6 +14,21 @@ use crate::words::Sides;
 
 /// Plans, and says what every baseline would do. All that speaks against the ask is told at once.
 pub fn run(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningError>> {
+    let told = |error| match error {
+        PlanningError::OutOfReach { mpps, resource, nearest_mpps: None } => {
+            let nearest_mpps = Some(rate::nearest(inputs, mpps));
+            PlanningError::OutOfReach { mpps, resource, nearest_mpps }
+        }
+        other => other,
+    };
+    let planned =
+        alone(inputs, ask).map_err(|errors| errors.into_iter().map(told).collect::<Vec<_>>())?;
+    Ok(Planned { baselines: baseline::all(inputs, planned.mpps), ..planned })
+}
+
+/// Plans, without what baselines would do and without the rate nearest to an ask that can't be met: for who plans
+/// often.
+pub fn alone(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningError>> {
     let begun = Instant::now();
     check(inputs, ask)?;
     let (mpps, best) = match ask {
@@ -33,7 +48,7 @@ pub fn run(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningError>
         predicted: found.predicted,
         proof: found.proof,
         ms,
-        baselines: baseline::all(inputs, mpps),
+        baselines: Vec::new(),
     })
 }
 
@@ -65,13 +80,8 @@ pub(super) fn at_rate(
     inputs: &Inputs<'_>,
     mpps: f64,
 ) -> Result<(Candidate, Found), Vec<PlanningError>> {
-    best(inputs, mpps).map_err(|resource| {
-        vec![PlanningError::OutOfReach {
-            mpps,
-            resource,
-            nearest_mpps: rate::nearest(inputs, mpps),
-        }]
-    })
+    best(inputs, mpps)
+        .map_err(|resource| vec![PlanningError::OutOfReach { mpps, resource, nearest_mpps: None }])
 }
 
 /// The same, with what runs out where the most promising candidate fails.

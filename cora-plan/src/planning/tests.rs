@@ -84,7 +84,7 @@ fn a_pinned_state_stays_and_a_stated_share_is_kept() {
 fn a_rate_out_of_reach_is_refused_with_the_nearest_one() {
     let world = World::new();
     let errors = run(&world.inputs(), &Ask::Rate(1e3)).expect_err("a billion packets a second");
-    let [PlanningError::OutOfReach { nearest_mpps, .. }] = errors[..] else {
+    let [PlanningError::OutOfReach { nearest_mpps: Some(nearest_mpps), .. }] = errors[..] else {
         panic!("{errors:?}");
     };
     assert!(run(&world.inputs(), &Ask::Rate(nearest_mpps)).is_ok(), "{nearest_mpps}");

@@ -4,6 +4,7 @@ use super::numbers::{count, figure, percent};
 use super::words::{self, limit};
 use super::{Report, why};
 use crate::advice::subject::{Standing, Subject};
+use crate::decide::one_pair;
 use crate::figure::{Figure, Source};
 use crate::model::{Prediction, Resource};
 use crate::nic::{NicProfile, Tier};
@@ -131,12 +132,13 @@ pub fn flow_classes(report: &Report<'_>) -> Vec<ClassFacts> {
 /// Every resource, the fullest first.
 pub fn loads(report: &Report<'_>) -> Vec<Load> {
     let predicted = &report.planned.predicted;
+    let many_pairs = one_pair(report.graph, &report.planned.allocation.group).is_empty();
     let uses = predicted.utilisation.iter();
     let mut loads: Vec<Load> = uses
         .map(|(resource, used)| Load {
             resource: *resource,
             used: *used,
-            limit: limit(*resource, report.nic),
+            limit: limit(*resource, report.nic, many_pairs),
             is_bottleneck: *resource == predicted.bottleneck,
         })
         .collect();
@@ -158,6 +160,15 @@ pub fn saved(theirs: f64, ours: f64) -> Option<f64> {
 pub fn gain(planned: &Planned, other: &BaselinePlan) -> Option<f64> {
     let gain = saved(other.predicted.host_cores, planned.predicted.host_cores);
     gain.filter(|_| other.feasible)
+}
+
+/// What keeps the program on one pair of NIC core and host worker, one sentence per state: none where nothing does.
+pub fn pairs(report: &Report<'_>) -> Vec<String> {
+    let reasons = one_pair(report.graph, &report.planned.allocation.group);
+    let reasons = reasons.iter().map(|(state, why)| {
+        format!("It runs on one pair of NIC core and host worker because of `{state}`: {why}.")
+    });
+    reasons.collect()
 }
 
 /// How Cora's plan compares with the baselines at its rate: one sentence each.
@@ -206,7 +217,8 @@ pub fn proof(report: &Report<'_>) -> String {
     };
     if proof.optimal {
         format!(
-            "Proven optimal under this model: at this rate nothing needs less than {bound} host cores ({nodes}, {ms} ms)."
+            "Proven optimal under this model, at the latencies that its working sets have: nothing needs less than \
+             {bound} host cores ({nodes}, {ms} ms)."
         )
     } else {
         format!(

@@ -121,6 +121,9 @@ fn loads(out: &mut String, report: &Report<'_>) {
         .collect();
     table(out, &[Align::Left, Align::Left, Align::Left, Align::Right, Align::Left], &rows);
     sentence(out, "▸ runs out first when the rate rises.");
+    for why in facts::pairs(report) {
+        sentence(out, &why);
+    }
 }
 
 /// A bar of [`BAR`] squares; what is over the limit ends in `▶`.

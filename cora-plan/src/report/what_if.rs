@@ -110,10 +110,17 @@ fn asked(report: &Report<'_>) -> String {
 fn owned(today: &Report<'_>, other: &Report<'_>) -> Vec<Row> {
     let facts = [today, other].map(facts::flow_classes);
     let group = [today, other].map(|it| it.traffic.classes(&it.planned.allocation.group));
-    let mut names: Vec<&str> = Vec::new();
-    for class in group.into_iter().flatten() {
-        if !names.contains(&class.name.as_str()) {
-            names.push(&class.name);
+    let [mine, theirs] = group;
+    let mut names: Vec<&str> = mine.iter().map(|class| class.name.as_str()).collect();
+    // What only the other has stands behind what it stands behind there.
+    let mut at = 0;
+    for class in theirs {
+        match names.iter().position(|name| *name == class.name) {
+            Some(found) => at = found + 1,
+            None => {
+                names.insert(at, &class.name);
+                at += 1;
+            }
         }
     }
     let share = |which: usize, name: &str| {

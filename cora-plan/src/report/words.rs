@@ -23,15 +23,19 @@ pub fn resource_word(resource: Resource) -> &'static str {
     }
 }
 
-/// How much of a resource the profile says there is; none where the program decides it.
-pub fn limit(resource: Resource, nic: &NicProfile) -> Option<String> {
+/// How much of a resource there is by the profile; none where the program decides it. A program on one pair uses one
+/// core of each side, whatever the profile has.
+pub fn limit(resource: Resource, nic: &NicProfile, many_pairs: bool) -> Option<String> {
     let cores = |tier: &crate::nic::Tier| {
         let share = if tier.busy.value < 1.0 {
             format!(" at {:.0} %", tier.busy.value * 100.0)
         } else {
             String::new()
         };
-        format!("{} cores{share}", count(tier.cores.value))
+        match many_pairs {
+            true => format!("{} cores{share}", count(tier.cores.value)),
+            false => format!("1 core{share} (one pair)"),
+        }
     };
     match resource {
         Resource::NicCores => Some(cores(&nic.nic)),

@@ -58,6 +58,9 @@ pub(super) fn loads(page: &mut Page, report: &Report<'_>) {
         ]
     }));
     page.table("llrll", &rows);
+    for why in facts::pairs(report) {
+        page.paragraph(&why);
+    }
 }
 
 pub(super) fn baselines(page: &mut Page, report: &Report<'_>) {
