@@ -6,6 +6,7 @@
 //! | [`process`] | commands that end in time, and what they leave behind |
 //! | [`captures`] | captures, and replies sent to where a NAT or a balancer expects them |
 //! | [`golden`] | results that are kept in files |
+//! | [`well_formed`] | whether a text is well-formed XML |
 //!
 //! A helper that fails fails its test, with a sentence.
 #![expect(clippy::missing_panics_doc, reason = "a helper that fails fails its test")]
@@ -13,6 +14,7 @@
 pub mod captures;
 pub mod golden;
 pub mod process;
+pub mod well_formed;
 pub mod workshop;
 
 /// A line for whoever runs the tests, also when they pass: the test harness keeps what `eprintln!` says.

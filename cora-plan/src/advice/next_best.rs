@@ -21,8 +21,8 @@ pub enum NextBest {
     Possible {
         /// Where the subject would stand.
         standing: Standing,
-        /// Whether all else was planned again, or kept.
-        planned_again: bool,
+        /// What became of all else.
+        rest: Rest,
         /// The rate that it is about, in million packets a second.
         mpps: f64,
         /// What the model says of it.
@@ -37,6 +37,17 @@ pub enum NextBest {
         /// What else speaks against it: one sentence each.
         because: Vec<String>,
     },
+}
+
+/// What became of all else when something was moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// It was planned again.
+    PlannedAgain,
+    /// It was kept.
+    Kept,
+    /// Places were kept, and the host owns every flow.
+    FlowsToHost,
 }
 
 /// The opposite choice for a subject.
@@ -110,7 +121,7 @@ fn sided(
             let (mpps, predicted) = (other.mpps, other.predicted);
             (standing != subject.standing(planned)).then_some(NextBest::Possible {
                 standing,
-                planned_again: true,
+                rest: Rest::PlannedAgain,
                 mpps,
                 predicted,
             })
@@ -148,7 +159,7 @@ fn pinned(planner: &dyn Planner, case: &Case, subject: &Subject, place: Place) -
     match planner.probe(&case) {
         Ok(planned) => NextBest::Possible {
             standing: Standing::At(place),
-            planned_again: true,
+            rest: Rest::PlannedAgain,
             mpps: planned.mpps,
             predicted: planned.predicted,
         },
@@ -180,7 +191,14 @@ fn handler(planner: &dyn Planner, case: &Case, planned: &Planned, name: &str) ->
         allocation.host_handlers = chain.filter(moved).cloned().collect();
         Standing::HostAlone
     };
-    moved(planner, case, planned, &allocation, standing)
+    let kept = moved(planner, case, planned, &allocation, standing, Rest::Kept);
+    if standing == Standing::EitherSide {
+        return kept;
+    }
+    // Where every packet needs the host, giving it the flows saves each packet a run at the NIC in vain.
+    allocation.shares.fill(0.0);
+    let given = moved(planner, case, planned, &allocation, standing, Rest::FlowsToHost);
+    cheapest(vec![kept.clone(), given]).unwrap_or(kept)
 }
 
 /// Has the host own a class that the NIC owns some of, and the NIC own one that it owns nothing of.
@@ -191,7 +209,7 @@ fn class(planner: &dyn Planner, case: &Case, planned: &Planned, number: usize) -
     };
     let standing = if *share > 0.0 { Standing::NoneOwned } else { Standing::AllOwned };
     *share = if *share > 0.0 { 0.0 } else { 1.0 };
-    moved(planner, case, planned, &allocation, standing)
+    moved(planner, case, planned, &allocation, standing, Rest::Kept)
 }
 
 /// Where one side runs every packet, the other choice is a split, or the other side.
@@ -219,6 +237,7 @@ fn moved(
     planned: &Planned,
     allocation: &Allocation,
     standing: Standing,
+    rest: Rest,
 ) -> NextBest {
     let mpps = planned.mpps;
     let predicted = planner.predict(case, allocation, mpps);
@@ -228,5 +247,5 @@ fn moved(
     if !over.is_empty() {
         return NextBest::Refused { standing, over, because: predicted.unstable };
     }
-    NextBest::Possible { standing, planned_again: false, mpps, predicted }
+    NextBest::Possible { standing, rest, mpps, predicted }
 }

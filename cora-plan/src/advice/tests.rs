@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::change::Change;
-use super::next_best::NextBest;
+use super::next_best::{NextBest, Rest};
 use super::subject::{Standing, Subject};
 use super::turning::{Knob, Turn, Turning};
 use super::*;
@@ -220,14 +220,14 @@ fn a_class_turns_where_the_rules_say() {
 
 #[test]
 fn the_next_best_is_the_opposite_choice() {
-    let NextBest::Possible { standing, planned_again: true, predicted, .. } =
+    let NextBest::Possible { standing, rest: Rest::PlannedAgain, predicted, .. } =
         explained("Session").next_best
     else {
         panic!("a keyed state can be at the host")
     };
     assert_eq!((standing, predicted.host_cores), (Standing::At(Place::Host), 5.0));
 
-    let NextBest::Possible { standing, planned_again: false, predicted, .. } =
+    let NextBest::Possible { standing, rest: Rest::Kept, predicted, .. } =
         explained("nat").next_best
     else {
         panic!("a handler can run at the host")

@@ -6,7 +6,7 @@ use super::numbers::{bytes, count, figure, percent};
 use super::table::wrapped;
 use super::{Report, facts, why};
 use crate::advice::Explanation;
-use crate::advice::next_best::NextBest;
+use crate::advice::next_best::{NextBest, Rest};
 use crate::advice::subject::Subject;
 use crate::advice::turning::{Knob, Turn, Turning};
 use crate::model::Prediction;
@@ -97,11 +97,15 @@ fn next(report: &Report<'_>, subject: &Subject, next: &NextBest) -> Vec<String> 
             out.extend(because.iter().cloned());
             out
         }
-        NextBest::Possible { standing, planned_again, mpps, predicted } => {
-            let rest = if *planned_again { "all else is planned again" } else { "all else stays" };
+        NextBest::Possible { standing, rest, mpps, predicted } => {
+            let all_else = match rest {
+                Rest::PlannedAgain => "all else is planned again",
+                Rest::Kept => "all else stays",
+                Rest::FlowsToHost => "and every flow is the host's",
+            };
             vec![
-                format!("If `{name}` {} ({rest}):", conditional(standing.words())),
-                costs(report.planned, *planned_again, *mpps, predicted),
+                format!("If `{name}` {} ({all_else}):", conditional(standing.words())),
+                costs(report.planned, *rest, *mpps, predicted),
             ]
         }
     }
@@ -113,9 +117,9 @@ fn conditional(words: &str) -> String {
 }
 
 /// What another plan costs, against today's.
-fn costs(planned: &Planned, planned_again: bool, mpps: f64, other: &Prediction) -> String {
+fn costs(planned: &Planned, rest: Rest, mpps: f64, other: &Prediction) -> String {
     let today = &planned.predicted;
-    if planned_again && matches!(planned.ask, Ask::HostCores(_)) {
+    if rest == Rest::PlannedAgain && matches!(planned.ask, Ask::HostCores(_)) {
         let by = difference(planned.mpps, mpps, "the same", "more", "less");
         let (mpps, now) = (figure(mpps), figure(planned.mpps));
         return format!("{mpps} Mpps instead of {now} ({by}), with the same host cores.");
