@@ -25,10 +25,9 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Find the plan that needs the fewest host cores, and predict what it does
     Plan(Plan),
-    /// Explain a diagnostic code, or why a state, a handler or a class of flows is where it is
     /// Draw a traffic profile from a capture, to plan with
     Profile(Profile),
-    /// Explain a diagnostic code
+    /// Explain a diagnostic code, or why a state, a handler or a class of flows is where it is
     Explain(Explain),
     /// Compare today's plan with that for another NIC, traffic or rate, or with a state pinned
     WhatIf(WhatIf),
