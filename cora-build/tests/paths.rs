@@ -263,7 +263,8 @@ fn exits_are_told_where_the_source_shows_them() {
     paths("let verdict = if a { Pass } else { Transmit }; verdict", &["> pass", "> transmit"]);
     paths("verdict(packet)", &["> unseen"]);
     paths("packet.five_tuple()?; verdict(packet)?; Pass", &["> drop", "> pass"]);
-    paths("if a { unreachable!() } Transmit", &["> unseen", "> transmit"]);
+    paths("if a { unreachable!() } Transmit", &["> transmit"]);
+    paths("unreachable!()", &["> unseen"]);
     paths("check!(a); Transmit", &["> unseen", "> transmit"]);
     paths("assert!(a); Transmit", &["> transmit"]);
     paths_with(

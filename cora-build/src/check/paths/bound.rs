@@ -4,7 +4,7 @@
 //! Taking ways together is sound: what they have in common at their start stays as it is, and every
 //! access behind that becomes one that happens none, one or more times, in any order.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use cora_plan::graph::Exit;
 
@@ -17,13 +17,17 @@ const MOST_WAYS: usize = 128;
 /// Most paths that a handler may have.
 pub const MOST_PATHS: usize = 64;
 
-/// Equal ways are one; the first stays.
-pub(super) fn distinct<T: Ord + Clone>(items: Vec<T>) -> Vec<T> {
-    if items.len() < 2 {
-        return items;
+/// Equal ones are one; the first stays.
+pub(super) fn distinct<T: Ord>(mut items: Vec<T>) -> Vec<T> {
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    order.sort_by(|a, b| items[*a].cmp(&items[*b]).then(a.cmp(b)));
+    let mut again = vec![false; items.len()];
+    for pair in order.windows(2) {
+        again[pair[1]] = items[pair[0]] == items[pair[1]];
     }
-    let mut seen = BTreeSet::new();
-    items.into_iter().filter(|item| seen.insert(item.clone())).collect()
+    let mut again = again.into_iter();
+    items.retain(|_| !again.next().unwrap_or_default());
+    items
 }
 
 /// Ways as few as the bound wants; whether some had to be taken together.

@@ -32,7 +32,7 @@ impl<'a> Reader<'a> {
             let ways = match arguments.next() {
                 Some(first) => {
                     let ways = self.expr(first, ways);
-                    self.wrapped(ways, made, written::span(first))
+                    self.wrapped(ways, made, written::begin(first))
                 }
                 None => valued(ways, &Value::Unknown),
             };
@@ -49,7 +49,7 @@ impl<'a> Reader<'a> {
                 let ways = match callee {
                     Value::Closure(closure) => reader.run(&closure, &call.args, ways),
                     Value::Function(routine) => {
-                        reader.follow(routine, None, &call.args, written::span(&call.func), ways)
+                        reader.follow(routine, None, &call.args, written::begin(&call.func), ways)
                     }
                     other => {
                         let ways = reader.surrender(&call.args, ways);
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
 
     /// Gives away arguments to what can't be followed. A closure among them may run when its result is used.
     pub(super) fn surrender(&mut self, arguments: &'a Arguments, ways: Ways) -> Ways {
-        let spans: Vec<Span> = arguments.iter().map(written::span).collect();
+        let spans: Vec<Span> = arguments.iter().map(written::begin).collect();
         let ways = self.each(ways, |reader, mut way| {
             let values = way.stack.split_off(way.stack.len() - spans.len());
             let mut ways = vec![way];
@@ -152,8 +152,11 @@ impl<'a> Reader<'a> {
             }
             return self.surrender(arguments, ways);
         }
-        let mut ways: Ways =
-            ways.into_iter().map(|way| self.entered(callee, receiver, arguments, way)).collect();
+        let texts: Vec<Rc<str>> = arguments.iter().map(plain_words).collect();
+        let mut ways: Ways = ways
+            .into_iter()
+            .map(|way| self.entered(callee, receiver, (arguments, &texts), way))
+            .collect();
         let operands = ways.first().map_or(0, |way| way.stack.len());
         let frame = Frame::new(callee.file, callee.module, Some(routine), operands);
         self.frames.push(frame);
@@ -202,11 +205,12 @@ impl<'a> Reader<'a> {
         &mut self,
         callee: Callable<'a>,
         receiver: Option<&Value>,
-        arguments: &'a Arguments,
+        (arguments, texts): (&'a Arguments, &[Rc<str>]),
         mut way: Way,
     ) -> Way {
         let values = way.stack.split_off(way.stack.len() - arguments.len());
-        let texts: Vec<Rc<str>> = arguments.iter().map(|it| words_of(it, &way)).collect();
+        let texts: Vec<Rc<str>> =
+            arguments.iter().zip(texts).map(|(it, text)| words_of(it, text, &way)).collect();
         let outer = std::mem::take(&mut way.env);
         way.callers.push(outer);
         way.enter();
@@ -366,11 +370,15 @@ fn constructor(callee: &Expr) -> Option<Made> {
     }
 }
 
-/// What the handler calls an argument.
-pub(super) fn words_of(argument: &Expr, way: &Way) -> Rc<str> {
-    let bare = written::bare(argument);
-    let bound = written::variable(bare).and_then(|name| way.named(&name)?.written.clone());
-    bound.unwrap_or_else(|| written::text(bare).into())
+/// What an argument is called where it stands, without `&`.
+pub(super) fn plain_words(argument: &Expr) -> Rc<str> {
+    written::text(written::bare(argument)).into()
+}
+
+/// What the handler calls an argument that is called `plain` where it stands.
+pub(super) fn words_of(argument: &Expr, plain: &Rc<str>, way: &Way) -> Rc<str> {
+    let bound = written::variable(argument).and_then(|name| way.named(&name)?.written.clone());
+    bound.unwrap_or_else(|| plain.clone())
 }
 
 /// Whether a parameter takes a state by reference, as what it is: `&mut Table<S>`, `&S`.

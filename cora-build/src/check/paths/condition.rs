@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
         let (bools, others): (Ways, Ways) =
             ways.into_iter().partition(|way| matches!(way.value, Value::Bool(_)));
         let mut ways = bools;
-        ways.extend(self.consume(others, written::span(condition)));
+        ways.extend(self.consume(others, written::begin(condition)));
         ways
     }
 }

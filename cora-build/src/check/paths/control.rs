@@ -1,7 +1,5 @@
 //! Control flow: blocks and statements, branches, and what leaves them.
 
-use proc_macro2::TokenTree;
-use quote::ToTokens;
 use syn::{Block, Expr, ExprIf, ExprMatch, Item, Stmt, UseTree};
 
 use super::expression::valued;
@@ -119,8 +117,8 @@ impl<'a> Reader<'a> {
             return valued(ways, &Value::Unknown);
         };
         let (fits, misses) = self.select(&local.pat, subject.as_deref(), ways, true);
-        let live = self.expr(otherwise, misses);
-        debug_assert!(live.is_empty() || self.exhausted(), "the `else` of a `let` does not end");
+        // It ends: rustc refuses an `else` that goes on.
+        self.expr(otherwise, misses);
         valued(fits, &Value::Unknown)
     }
 
@@ -169,7 +167,7 @@ impl<'a> Reader<'a> {
         let (known, others): (Ways, Ways) =
             ways.into_iter().partition(|way| way.value.is_learned());
         let mut ways = known;
-        ways.extend(self.consume(others, written::span(tried)));
+        ways.extend(self.consume(others, written::begin(&tried.expr)));
         let (mut live, mut failed) = (Vec::new(), Vec::new());
         for way in ways {
             if way.value != Value::Fails {
@@ -268,23 +266,13 @@ fn is_conditional(statement: &Stmt) -> bool {
     match statement {
         Stmt::Local(local) => has_condition(&local.attrs),
         Stmt::Macro(called) => has_condition(&called.attrs),
-        Stmt::Expr(expression, _) => begins_with_condition(expression),
+        Stmt::Expr(expression, _) => has_condition(written::attributes(expression)),
         Stmt::Item(_) => false,
     }
 }
 
 fn has_condition(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| attribute.path().is_ident("cfg"))
-}
-
-fn begins_with_condition(expression: &Expr) -> bool {
-    let mut tokens = expression.to_token_stream().into_iter();
-    let hash = matches!(tokens.next(), Some(TokenTree::Punct(it)) if it.as_char() == '#');
-    let word = match tokens.next() {
-        Some(TokenTree::Group(group)) if hash => group.stream().into_iter().next(),
-        _ => None,
-    };
-    matches!(word, Some(TokenTree::Ident(word)) if word == "cfg")
 }
 
 /// Names that a `use` brings in.

@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
     /// Reads an expression whose value goes where it can't be followed.
     pub(super) fn consumed(&mut self, expression: &'a Expr, ways: Ways) -> Ways {
         let ways = self.expr(expression, ways);
-        self.consume(ways, written::span(expression))
+        self.consume(ways, written::begin(expression))
     }
 
     /// Reads expressions one after another; what becomes of their values can't be followed.
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
     }
 
     fn read_value(&mut self, place: &'a Expr, ways: Ways) -> Ways {
-        let span = written::span(place);
+        let span = written::begin(place);
         self.each(ways, |reader, mut way| {
             if let Value::Part(lent) | Value::Whole(lent) = way.value {
                 reader.reads(&mut way, lent, span);
@@ -185,7 +185,7 @@ impl<'a> Reader<'a> {
 
     /// `&place` and `&mut place`.
     fn reference(&mut self, reference: &'a syn::ExprReference, ways: Ways) -> Ways {
-        let span = written::span(reference);
+        let span = reference.and_token.span;
         let changes = reference.mutability.is_some();
         let variable = changes.then(|| written::variable(&reference.expr)).flatten();
         let ways = self.place(&reference.expr, ways);
@@ -225,7 +225,7 @@ impl<'a> Reader<'a> {
             Expr::Infer(_) => return valued(ways, &Value::Unknown),
             _ => {}
         }
-        let span = written::span(place);
+        let span = written::begin(place);
         let whole = assigned_variable(place);
         let ways = self.place(place, ways);
         self.each(ways, |reader, mut way| {

@@ -52,7 +52,7 @@ impl<'a> Reader<'a> {
     /// `for`: left where nothing comes next, too.
     pub(super) fn for_each(&mut self, it: &'a ExprForLoop, ways: Ways) -> Ways {
         let mut ways = self.expr(&it.expr, ways);
-        let span = written::span(&it.expr);
+        let span = written::begin(&it.expr);
         let (lazy, plain): (Ways, Ways) =
             ways.drain(..).partition(|way| way.value.closure().is_some());
         let mut ways = lazy;

@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
         let name = name.unwrap_or_default();
         let ways = self.hidden(&called.tokens, &format!("`{name}!`"), ways);
         if DIVERGE.contains(&name.as_str()) {
-            return self.end(ways);
+            return Vec::new();
         }
         if !RETURN.contains(&name.as_str()) {
             // A `return` may stand in what it makes.

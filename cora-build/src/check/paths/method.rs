@@ -4,7 +4,7 @@ use cora_plan::graph::Does;
 use proc_macro2::Span;
 use syn::ExprMethodCall;
 
-use super::call::words_of;
+use super::call::{plain_words, words_of};
 use super::condition::success_question;
 use super::expression::valued;
 use super::reader::Reader;
@@ -106,8 +106,9 @@ impl<'a> Reader<'a> {
         call: &'a ExprMethodCall,
         ways: Ways,
     ) -> Ways {
+        let key = call.args.first().map(|key| (key, plain_words(key)));
         let ways = self.each(ways, |reader, mut way| {
-            let key = call.args.first().map(|key| words_of(key, &way));
+            let key = key.as_ref().map(|(key, plain)| words_of(key, plain, &way));
             reader.touch(&mut way, lent, does, effect, key, call.method.span());
             vec![way]
         });

@@ -1,6 +1,6 @@
 //! The paths of a handler: which states it touches on its way, in which order, and how it ends.
 //!
-//! The body is read as it would run, all ways at once ([`way`](self)): a branch makes two ways of one, `?`
+//! The body is read as it would run, all ways at once: a branch makes two ways of one, `?`
 //! and `return` end one, and ways that did the same and know the same are one again. What a condition
 //! teaches is kept (after `if kept.is_err()`, `kept?` ends the path or does not), so that most paths
 //! told are paths that packets can take.
@@ -14,7 +14,7 @@
 //!    writes as its body does.
 //! 4. What can't be seen is [`Does::Anything`], and told with its place and a reason.
 //!
-//! Paths that panic end [`Unseen`](Exit::Unseen); panics that no macro shows (an index, an overflow) are left out.
+//! Ways that panic are no paths: they end the run, not the packet.
 
 mod bound;
 mod call;
@@ -115,8 +115,11 @@ pub fn run(handler: &HandlerDecl, home: Home<'_>, surroundings: &Surroundings) -
     let (paths, merged) = bound::paths(ended);
     let mut paths: Vec<Path> =
         paths.into_iter().map(|(trace, exit)| Path { touches: trace.touches, exit }).collect();
-    if paths.is_empty() || reader.exhausted() {
+    if reader.exhausted() {
         paths = vec![Path { touches: reader.worst(home.file), exit: Exit::Unseen }];
+    } else if paths.is_empty() {
+        // It panics, or runs for ever.
+        paths.push(Path { touches: Vec::new(), exit: Exit::Unseen });
     }
     let merged = merged || reader.merged || reader.exhausted();
     Found { paths, effects: reader.effects, opaque: reader.opaque, merged }

@@ -29,7 +29,7 @@ impl<'a> Reader<'a> {
         if !is_place || !patterns.into_iter().any(lends) {
             return self.expr(matched, ways);
         }
-        let span = written::span(matched);
+        let span = written::begin(matched);
         let ways = self.place(matched, ways);
         self.each(ways, |reader, mut way| {
             if let Value::Part(lent) | Value::Whole(lent) = way.value {
@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
             Pat::Ident(name) if is_binding(name) => {
                 let changes = name.mutability.is_some() || name.by_ref.is_some();
                 let value = way.value.clone();
-                let value = self.bound(value, changes, written::span(pattern), &mut way);
+                let value = self.bound(value, changes, written::first_token(pattern), &mut way);
                 way.bind(&written::name(&name.ident), value, changes);
                 match &name.subpat {
                     Some((_, inner)) => inner,
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
             other => {
                 if let Some(lent) = way.value.lent() {
                     let why = "the state is taken apart, and what becomes of it can't be seen";
-                    self.unseen(&mut way, lent, written::span(other), why);
+                    self.unseen(&mut way, lent, written::first_token(other), why);
                 }
                 let mut names = Vec::new();
                 bound_names(other, &mut names);

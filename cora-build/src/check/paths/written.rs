@@ -35,11 +35,60 @@ pub(super) fn bare(expression: &Expr) -> &Expr {
 /// The text of a piece of source, in one line.
 pub(super) fn text(tokens: &impl ToTokens) -> String {
     let stream = tokens.to_token_stream();
-    let written = span(tokens).source_text().unwrap_or_else(|| stream.to_string());
+    let written = stream.span().source_text().unwrap_or_else(|| stream.to_string());
     written.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// From the first token to the last.
-pub(super) fn span(tokens: &impl ToTokens) -> Span {
-    tokens.to_token_stream().span()
+/// Where an expression begins.
+pub(super) fn begin(expression: &Expr) -> Span {
+    match expression {
+        Expr::Path(path) if path.qself.is_none() && path.attrs.is_empty() => {
+            path.path.segments.first().map_or_else(|| expression.span(), |it| it.ident.span())
+        }
+        Expr::Reference(reference) if reference.attrs.is_empty() => reference.and_token.span,
+        Expr::Lit(literal) if literal.attrs.is_empty() => literal.lit.span(),
+        // Of the others, what stands first where it is cheap to know: making tokens of an expression is not.
+        Expr::MethodCall(call) => begin(&call.receiver),
+        Expr::Field(field) => begin(&field.base),
+        Expr::Index(index) => begin(&index.expr),
+        Expr::Call(call) => begin(&call.func),
+        Expr::Try(tried) => begin(&tried.expr),
+        Expr::Binary(binary) => begin(&binary.left),
+        Expr::Assign(assign) => begin(&assign.left),
+        Expr::Cast(cast) => begin(&cast.expr),
+        Expr::Paren(inner) => inner.paren_token.span.open(),
+        other => first_token(other),
+    }
+}
+
+/// The place of the first of these tokens.
+pub(super) fn first_token(tokens: &impl ToTokens) -> Span {
+    let first = tokens.to_token_stream().into_iter().next();
+    first.map_or_else(Span::call_site, |token| token.span())
+}
+
+/// The attributes of an expression that stands as a statement. The parser hands them to what stands first.
+pub(super) fn attributes(expression: &Expr) -> &[syn::Attribute] {
+    match expression {
+        Expr::Assign(it) => attributes(&it.left),
+        Expr::Binary(it) => attributes(&it.left),
+        Expr::Block(it) => &it.attrs,
+        Expr::Break(it) => &it.attrs,
+        Expr::Call(it) => &it.attrs,
+        Expr::Continue(it) => &it.attrs,
+        Expr::Field(it) => &it.attrs,
+        Expr::ForLoop(it) => &it.attrs,
+        Expr::If(it) => &it.attrs,
+        Expr::Index(it) => &it.attrs,
+        Expr::Loop(it) => &it.attrs,
+        Expr::Macro(it) => &it.attrs,
+        Expr::Match(it) => &it.attrs,
+        Expr::MethodCall(it) => &it.attrs,
+        Expr::Path(it) => &it.attrs,
+        Expr::Return(it) => &it.attrs,
+        Expr::Try(it) => &it.attrs,
+        Expr::Unary(it) => &it.attrs,
+        Expr::While(it) => &it.attrs,
+        _ => &[],
+    }
 }

@@ -1,0 +1,162 @@
+//! Random handlers, read by the front end and run by an interpreter of their own: no run lies outside of
+//! the paths that were read, and nearly all of these are run.
+#![cfg(feature = "script")]
+
+mod generator;
+mod interpreter;
+mod program;
+
+use std::collections::BTreeSet;
+
+use cora_build::check::paths::{self, Found, Home, Path, Surroundings, Touch};
+use cora_build::diag::Diagnostics;
+use cora_build::syntax::{Reader, parse_handler};
+
+use self::interpreter::{Event, Execution, execute};
+use self::program::{Chance, Program};
+
+const HANDLERS: u64 = 1_200;
+const RUNS: usize = 600;
+
+/// Reads a program's text, changed by `change` before.
+fn read(program: &Program, change: impl Fn(&str) -> String) -> Found {
+    let (body, items) = program.written();
+    let (body, items) = (change(&body), change(&items));
+    let text = format!(
+        "fn f(packet: &mut Packet, t: &mut Table<T>, v: &mut Table<V>, u: &mut U) -> Verdict {{ {body} }}"
+    );
+    let mut diagnostics = Diagnostics::new();
+    let tokens = text.parse().unwrap_or_else(|error| panic!("{error}: {text}"));
+    let none = proc_macro2::TokenStream::default();
+    let handler = parse_handler(none, tokens, Reader::BuildScript, &mut diagnostics);
+    let handler = handler.unwrap_or_else(|| panic!("{}", diagnostics.render(&text, "text")));
+    let mut around = Surroundings::default();
+    for item in &syn::parse_file(&items).unwrap_or_else(|error| panic!("{error}: {items}")).items {
+        around.add(item, 0, &[]);
+    }
+    paths::run(&handler, Home { file: 0, module: &[] }, &around)
+}
+
+fn runs(program: &Program, seed: u64) -> BTreeSet<Execution> {
+    let mut chance = Chance::new(seed ^ 0x5eed);
+    (0..RUNS).filter_map(|_| execute(program, &mut chance)).collect()
+}
+
+/// Whether an event is what an access of a path stands for. What may follow a write may also not do so,
+/// where something before it may not have happened.
+fn is(touch: &Touch, event: &Event, certain: bool) -> bool {
+    let same = touch.state == event.state
+        && touch.does == event.does
+        && touch.key.as_deref() == event.key.as_deref();
+    let after = touch.after_write == event.after_write || (touch.after_write && !certain);
+    same && after
+}
+
+/// Whether a run is one that a path stands for. Accesses that happen any number of times, next to each
+/// other, happen in any order.
+fn admits(touches: &[Touch], events: &[Event], certain: bool) -> bool {
+    let Some(first) = touches.first() else { return events.is_empty() };
+    if !first.many {
+        let here = events.first().is_some_and(|event| is(first, event, certain));
+        return here && admits(&touches[1..], &events[1..], certain);
+    }
+    let group = touches.iter().take_while(|touch| touch.many).count();
+    let (group, behind) = touches.split_at(group);
+    let within = |event: &Event| group.iter().any(|touch| is(touch, event, false));
+    let most = events.iter().take_while(|event| within(event)).count();
+    (0..=most).any(|taken| admits(behind, &events[taken..], false))
+}
+
+/// The path that tells most about a run: the one with the fewest accesses of which it is open how often they happen.
+fn path_of(paths: &[Path], run: &Execution) -> Option<usize> {
+    let open = |at: &usize| paths[*at].touches.iter().filter(|touch| touch.many).count();
+    let fits = |at: &usize| {
+        paths[*at].exit == run.exit && admits(&paths[*at].touches, &run.events, true)
+    };
+    (0..paths.len()).filter(fits).min_by_key(open)
+}
+
+/// What is found when programs are run whose text was changed before it was read.
+#[derive(Default)]
+struct Score {
+    handlers: usize,
+    runs: usize,
+    /// Runs outside of what was read, each with its program.
+    outside: Vec<String>,
+    paths: usize,
+    taken: usize,
+    merged: usize, a: f64, b: f64, worst: f64,
+}
+
+fn score(handlers: u64, change: impl Fn(&str) -> String) -> Score {
+    let mut score = Score::default();
+    for seed in 0..handlers {
+        let program = generator::program(seed);
+        let t0 = std::time::Instant::now();
+        let found = read(&program, &change);
+        let t1 = std::time::Instant::now();
+        let runs = runs(&program, seed);
+        let t2 = std::time::Instant::now();
+        score.a += (t1-t0).as_secs_f64(); score.b += (t2-t1).as_secs_f64();
+        score.worst = score.worst.max((t1-t0).as_secs_f64());
+        let mut taken = BTreeSet::new();
+        for run in &runs {
+            match path_of(&found.paths, run) {
+                Some(path) => drop(taken.insert(path)),
+                None => score.outside.push(format!("{seed}: {run:#?}\n{:#?}", program.written())),
+            }
+        }
+        score.handlers += 1;
+        score.runs += runs.len();
+        if found.merged {
+            score.merged += 1;
+        } else {
+            score.paths += found.paths.len();
+            score.taken += taken.len();
+        }
+    }
+    score
+}
+
+#[test]
+fn no_run_lies_outside_of_the_paths_and_most_paths_are_run() {
+    let score = score(HANDLERS, str::to_owned);
+    println!("read {} run {} worst {}", score.a, score.b, score.worst);
+    let share = score.taken as f64 / score.paths as f64;
+    println!(
+        "{} handlers, {} distinct runs; {} paths, {:.1} % of them run; {} handlers with paths taken together",
+        score.handlers,
+        score.runs,
+        score.paths,
+        100.0 * share,
+        score.merged
+    );
+    if let Some(first) = score.outside.first() {
+        panic!("{} runs outside of the paths that were read; the first:\n{first}", score.outside.len());
+    }
+    assert!(share > 0.8, "{:.1} % of the paths are run", 100.0 * share);
+}
+
+#[test]
+fn what_is_read_wrongly_is_found_out() {
+    for (from, to) in [
+        ("?;", ";"),
+        (" && ", " || "),
+        (") || (", ") && ("),
+        ("return ", "let _ = "),
+        ("break;", "continue;"),
+        ("continue;", "break;"),
+        (".is_err()", ".is_ok()"),
+        ("list.each(|x| {", "let _ = { "),
+        ("bail!(packet)", "assert!(packet)"),
+        ("self.n += 1", "self.n > 1"),
+    ] {
+        let change = |text: &str| {
+            let text = text.replace(from, to);
+            // A closure that became a block ends without its parenthesis.
+            if from.starts_with("list") { text.replace("});", "};") } else { text }
+        };
+        let outside = score(150, change).outside.len();
+        assert!(outside > 0, "`{from}` read as `{to}` was not found out");
+    }
+}
