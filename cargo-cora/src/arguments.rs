@@ -178,10 +178,10 @@ pub(crate) struct Planning {
     /// A traffic profile: uniform, campus, zipf, kv, shift, or a file [default: zipf]
     #[arg(long, value_name = "PROFILE")]
     pub(crate) traffic: Option<String>,
-    /// The rate, in million packets a second; the plan with the fewest host cores is searched for [default: 10]
+    /// The rate, in million packets a second; the plan with the fewest host cores is searched for
     #[arg(long, value_name = "N", conflicts_with = "host_cores")]
     pub(crate) mpps: Option<f64>,
-    /// So many host cores; the plan with the highest rate is searched for
+    /// So many host cores; the plan with the highest rate is searched for [default: 1, without a rate]
     #[arg(long, value_name = "N")]
     pub(crate) host_cores: Option<f64>,
     /// What `cargo cora measure` wrote [default: the package's cora.measured.json]

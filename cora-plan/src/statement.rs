@@ -54,7 +54,7 @@ pub struct Target {
 impl Default for Target {
     fn default() -> Self {
         let (nic, traffic) = (Self::NIC.to_owned(), Self::TRAFFIC.to_owned());
-        Self { any_sides: true, nic, traffic, ask: Ask::Rate(Self::MPPS) }
+        Self { any_sides: true, nic, traffic, ask: Ask::HostCores(Self::HOST_CORES) }
     }
 }
 
@@ -63,8 +63,8 @@ impl Target {
     pub const NIC: &'static str = "bluefield2";
     /// The traffic profile, unless one is stated.
     pub const TRAFFIC: &'static str = "zipf";
-    /// The rate, unless it or a number of host cores is stated.
-    pub const MPPS: f64 = 10.0;
+    /// The host cores, unless they or a rate are stated: as fast as it goes with them is never out of reach.
+    pub const HOST_CORES: f64 = 1.0;
 }
 
 /// The name of a plan that is searched for.
