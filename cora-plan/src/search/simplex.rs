@@ -273,8 +273,8 @@ mod tests {
 
     #[test]
     fn finds_a_corner_between_rows_and_bounds() {
-        // max 3x + 2y, x + y ≤ 4, x + 3y ≤ 6, x ≤ 3: x = 3, y = 1.
-        let mut simplex = Simplex::new(&[1.0, 1.0, 1.0, 3.0], &[4.0, 6.0], &[3.0, f64::INFINITY]);
+        // max 3x + 2y, x + y ≤ 4, x + 3y ≤ 7, x ≤ 3: x = 3, y = 1.
+        let mut simplex = Simplex::new(&[1.0, 1.0, 1.0, 3.0], &[4.0, 7.0], &[3.0, f64::INFINITY]);
         assert!(simplex.settle() < 1e-12);
         simplex.maximise(&[3.0, 2.0]);
         assert!((simplex.get(0) - 3.0).abs() < 1e-12 && (simplex.get(1) - 1.0).abs() < 1e-12);

@@ -35,22 +35,14 @@ fn against_milp(maker: Maker, count: u64, size: (usize, usize), time: u64) -> (u
 #[test]
 fn larger_problems_are_solved_no_worse_than_by_a_milp_solver() {
     for (name, maker) in MAKERS.into_iter().chain([WILD]) {
+        // An unoptimised solver has no answer to the largest ones in any useful time.
+        let sizes: &[(u64, (usize, usize))] =
+            if cfg!(debug_assertions) { &[] } else { &[(15, (30, 8)), (4, (64, 16))] };
+        for (count, size) in sizes {
+            let (answers, _) = against_milp(maker, *count, *size, 10_000);
+            assert!(answers >= 2, "{name}: {answers} answers to {count} of {size:?}");
+        }
         let (answers, proven) = against_milp(maker, 6, (20, 8), 10_000);
         assert!(answers >= 2 && proven >= 1, "{name}: {answers} answers, {proven} proven");
-    }
-}
-
-#[test]
-#[ignore = "minutes: cargo test --release -p cora-plan --test search -- --ignored --nocapture milp"]
-fn the_largest_problems_are_solved_no_worse_than_by_a_milp_solver() {
-    for (name, maker) in MAKERS.into_iter().chain([WILD]) {
-        for (size, count, time) in [((20, 8), 30, 2000), ((30, 8), 15, 3000), ((64, 16), 4, 10_000)]
-        {
-            let (answers, proven) = against_milp(maker, count, size, time);
-            println!(
-                "{name} {} × {}: {answers} of {count} answers, {proven} proven",
-                size.0, size.1
-            );
-        }
     }
 }
