@@ -459,7 +459,8 @@ fn what_is_not_of_the_program_or_has_no_end_is_not_followed() {
 
 #[test]
 fn too_many_paths_are_taken_together_by_the_states_that_they_touch() {
-    let body: String = (0..7).map(|n| format!("if a{n} {{ t.get(&k{n}); }} ")).collect();
+    let lines: Vec<String> = (0..7).map(|n| format!("if a{n} {{ t.get(&k{n}); }}")).collect();
+    let body = lines.join(" ");
     let found = found(&format!("{body} if b {{ u.n = 1; }} Transmit"), "");
     assert!(found.merged);
     let shown: Vec<String> = found.paths.iter().map(shown).collect();

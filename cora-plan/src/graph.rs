@@ -1,6 +1,8 @@
 //! The state-flow graph: the handlers of a program in the order of their chain, its states, and
 //! which handler reads, writes, inserts into or removes from which state.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::words::Kind;
@@ -59,9 +61,11 @@ pub struct Access {
     /// The key that it goes by, as the source writes it; none for states without, and where it can't be seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// It stands in a loop: none, one or more times.
+    /// It happens none, one or more times: it stands in a loop or closure, or paths were taken together. Such accesses
+    /// next to each other happen in any order.
     pub many: bool,
-    /// Something was written before it on this path: if it punts, that is rolled back.
+    /// Some state may have been written before it on this path: if it punts, that is rolled back. A look-up that
+    /// could write counts as a write, whether or not it found an entry.
     pub after_write: bool,
     /// Where.
     pub at: SourcePlace,
@@ -210,6 +214,11 @@ impl Graph {
         self.states.iter().find(|state| state.name == name)
     }
 
+    /// The handler of this name.
+    pub fn handler(&self, name: &str) -> Option<&HandlerNode> {
+        self.chain.iter().find(|handler| handler.name == name)
+    }
+
     /// Handlers that reach this state, in the order of the chain.
     pub fn users<'a>(&'a self, state: &'a str) -> impl Iterator<Item = &'a HandlerNode> {
         self.chain.iter().filter(move |handler| handler.parameters.iter().any(|p| p.state == state))
@@ -245,6 +254,16 @@ impl Graph {
             ));
         }
         Ok(graph)
+    }
+}
+
+impl HandlerNode {
+    /// The states that one of its [paths](Self::paths) touches, sorted by name: `path` is its number. None of a path that
+    /// it does not have.
+    pub fn touches(&self, path: usize) -> BTreeSet<&str> {
+        let path = self.paths.get(path);
+        let accesses = path.into_iter().flat_map(|path| &path.accesses);
+        accesses.map(|access| access.state.as_str()).collect()
     }
 }
 
@@ -317,6 +336,34 @@ mod tests {
         assert_eq!(duration(90_000_000_000), "90s");
         assert_eq!(duration(1_500), "1500ns");
         assert_eq!(duration(0), "0ns");
+    }
+
+    #[test]
+    fn a_path_names_the_states_that_it_touches() {
+        let at = || SourcePlace { file: "src/main.rs".to_owned(), line: 1, column: 1 };
+        let access = |state: &str| Access {
+            state: state.to_owned(),
+            does: Does::Read,
+            key: None,
+            many: false,
+            after_write: false,
+            at: at(),
+        };
+        let accesses = ["Session", "PortPool", "Session"].map(access).to_vec();
+        let path = |accesses| Path { accesses, exit: Exit::Transmit };
+        let mut graph = Graph::new("nat");
+        graph.chain.push(HandlerNode {
+            name: "nat".to_owned(),
+            path: "crate::nat".to_owned(),
+            at: at(),
+            parameters: Vec::new(),
+            paths: vec![path(accesses), path(Vec::new())],
+            opaque: Vec::new(),
+        });
+        let nat = graph.handler("nat").expect("it is in the chain");
+        assert_eq!(nat.touches(0), BTreeSet::from(["PortPool", "Session"]));
+        assert!(nat.touches(1).is_empty() && nat.touches(2).is_empty());
+        assert!(graph.handler("firewall").is_none());
     }
 
     #[test]

@@ -62,10 +62,8 @@ impl Generator {
     /// An access of one of these deeds; none where no name means a state that has them.
     fn access(&mut self, place: &Place, deeds: &[Deed]) -> Option<Access> {
         let deed = deeds[self.chance.below(deeds.len())];
-        let table = matches!(
-            deed,
-            Deed::Get | Deed::Contains | Deed::GetMut | Deed::Insert | Deed::Remove
-        );
+        let table =
+            matches!(deed, Deed::Get | Deed::Contains | Deed::GetMut | Deed::Insert | Deed::Remove);
         let state = if table { self.chance.below(2) } else { 2 };
         let name = place.names[state].clone()?;
         Some(Access { deed, state, key: self.key(place), name })
@@ -141,7 +139,6 @@ impl Generator {
             Deed::Elsewhere,
         ];
         match self.chance.below(16) {
-            0..=4 => self.access(place, &deeds).map_or(Line::Question(None), Line::Touch),
             5 | 6 => Line::Question(self.access(place, &[Deed::Insert, Deed::Bump])),
             7 => Line::Question(None),
             8 => {
@@ -192,10 +189,8 @@ impl Generator {
                 Line::If(asked, then, otherwise)
             }
             3 | 4 if found.is_some() => {
-                let guarded = self
-                    .chance
-                    .is(1, 2)
-                    .then(|| (self.condition(place, 1), self.inner(place)));
+                let guarded =
+                    self.chance.is(1, 2).then(|| (self.condition(place, 1), self.inner(place)));
                 let access = found.expect("an access");
                 Line::Match(access, guarded, self.inner(place), self.inner(place))
             }

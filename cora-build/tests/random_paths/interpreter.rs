@@ -56,12 +56,15 @@ struct Run<'a> {
     /// What the helper that runs calls `key`.
     key: String,
     fuel: usize,
+    /// How many of four tosses come out true: not the same in every run, so that rare turns are taken too.
+    bias: usize,
 }
 
 /// Runs a program once, with branches by chance; `None` when it panics or takes too long.
 pub(crate) fn execute(program: &Program, chance: &mut Chance) -> Option<Execution> {
     let (events, flags, key) = (Vec::new(), BTreeMap::new(), String::new());
-    let mut run = Run { program, chance, events, flags, key, fuel: 400 };
+    let bias = [1, 2, 2, 3][chance.below(4)];
+    let mut run = Run { program, chance, events, flags, key, fuel: 400, bias };
     let exit = match run.block(&program.body) {
         Flow::Next => exit(program.end),
         Flow::Return(end) => exit(end),
@@ -86,7 +89,7 @@ fn exit(end: End) -> Exit {
 
 impl Run<'_> {
     fn toss(&mut self) -> bool {
-        self.chance.is(1, 2)
+        self.chance.is(self.bias, 4)
     }
 
     fn touch(&mut self, access: &Access) {
@@ -162,7 +165,9 @@ impl Run<'_> {
         match line {
             Line::Touch(access) => self.touch(access),
             Line::Question(access) => {
-                access.iter().for_each(|access| self.touch(access));
+                for access in access {
+                    self.touch(access);
+                }
                 return self.fails();
             }
             Line::If(asked, then, otherwise) => {

@@ -223,7 +223,9 @@ impl Writer {
     }
 
     fn block(&mut self, block: &Block) {
-        block.iter().for_each(|line| self.statement(line));
+        for line in block {
+            self.statement(line);
+        }
     }
 
     fn within(&mut self, head: &str, block: &Block, tail: &str) {
@@ -269,7 +271,9 @@ impl Writer {
             Line::While(it, asked, block) => {
                 self.within(&format!("{}while {} {{", label(it), condition(asked)), block, "}");
             }
-            Line::For(it, block) => self.within(&format!("{}for x in list {{", label(it)), block, "}"),
+            Line::For(it, block) => {
+                self.within(&format!("{}for x in list {{", label(it)), block, "}");
+            }
             Line::Loop(it, block) => self.within(&format!("{}loop {{", label(it)), block, "}"),
             Line::Labelled(it, block) => self.within(&format!("'l{it}: {{"), block, "}"),
             Line::Break(it) => self.line(&format!("break{};", to(it))),
@@ -297,7 +301,9 @@ impl Writer {
             Line::Alias(alias, name, block) => {
                 self.within(&format!("{{ let {alias} = &mut *{name};"), block, "}");
             }
-            Line::Shadow(name, block) => self.within(&format!("{{ let {name} = other();"), block, "}"),
+            Line::Shadow(name, block) => {
+                self.within(&format!("{{ let {name} = other();"), block, "}");
+            }
         }
     }
 }

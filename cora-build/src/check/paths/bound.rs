@@ -5,11 +5,12 @@
 //! access behind that becomes one that happens none, one or more times, in any order.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use cora_plan::graph::Exit;
 
 use super::value::Value;
-use super::way::{Trace, Way, Ways, union};
+use super::way::{Names, Trace, Way, Ways, union};
 
 /// Most ways that are followed side by side.
 const MOST_WAYS: usize = 128;
@@ -50,14 +51,21 @@ pub(super) fn ways(ways: Ways) -> (Ways, bool) {
 /// The way with nothing that conditions taught.
 fn unlearned(mut way: Way) -> Way {
     let Way { env, callers, stack, value, .. } = &mut way;
-    let bound =
-        env.iter_mut().chain(callers.iter_mut().flatten()).map(|binding| &mut binding.value);
-    for value in bound.chain(stack).chain([value]) {
-        if value.is_learned() {
-            *value = Value::Unknown;
-        }
+    for names in callers.iter_mut().chain([env]) {
+        unlearn(names);
+    }
+    for value in stack.iter_mut().chain([value]).filter(|value| value.is_learned()) {
+        *value = Value::Unknown;
     }
     way
+}
+
+/// Names with nothing that conditions taught.
+pub(super) fn unlearn(names: &mut Names) {
+    if names.iter().any(|binding| binding.value.is_learned()) {
+        let learned = Rc::make_mut(names).iter_mut().filter(|binding| binding.value.is_learned());
+        learned.for_each(|binding| binding.value = Value::Unknown);
+    }
 }
 
 /// Ways that differ only in their traces, and agree in `key` of those, become one.
@@ -106,12 +114,12 @@ fn alike(paths: Vec<(Trace, Exit)>, key: impl Fn(&Trace) -> u64) -> Vec<(Trace, 
 fn merged(traces: &[Trace]) -> Trace {
     let Some((first, others)) = traces.split_first() else { return Trace::default() };
     let common = |other: &Trace| {
-        let pairs = first.touches.iter().zip(&other.touches);
+        let pairs = first.touches().iter().zip(other.touches());
         pairs.take_while(|(one, two)| one == two).count()
     };
-    let shared = others.iter().map(common).min().unwrap_or(first.touches.len());
-    let behind = traces.iter().flat_map(|trace| &trace.touches[shared..]);
-    let mut merged = Trace { touches: first.touches[..shared].to_vec() };
+    let shared = others.iter().map(common).min().unwrap_or(first.touches().len());
+    let behind = traces.iter().flat_map(|trace| &trace.touches()[shared..]);
+    let mut merged = Trace::of(first.touches()[..shared].to_vec());
     merged.push_many(&union(behind));
     merged
 }

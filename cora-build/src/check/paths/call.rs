@@ -9,6 +9,7 @@ use quote::ToTokens as _;
 use syn::punctuated::Punctuated;
 use syn::{Expr, ExprCall, ExprClosure, FnArg, Pat, Token, Type};
 
+use super::bound::unlearn;
 use super::expression::valued;
 use super::macros::words;
 use super::reader::{Callable, Frame, HANDED_ON, Reader, Site};
@@ -148,7 +149,9 @@ impl<'a> Reader<'a> {
         if let Some(why) = self.unfollowed(routine, callee, receiver, arguments.len(), &ways) {
             let mut ways = ways;
             if let Some(lent) = receiver.and_then(Value::lent) {
-                ways.iter_mut().for_each(|way| self.unseen(way, lent, span, &why));
+                for way in &mut ways {
+                    self.unseen(way, lent, span, &why);
+                }
             }
             return self.surrender(arguments, ways);
         }
@@ -162,7 +165,9 @@ impl<'a> Reader<'a> {
         self.frames.push(frame);
         ways = self.body(callee.block, ways);
         self.frames.pop();
-        ways.iter_mut().for_each(|way| way.env = way.callers.pop().unwrap_or_default());
+        for way in &mut ways {
+            way.env = way.callers.pop().unwrap_or_default();
+        }
         self.tidy(ways)
     }
 
@@ -229,7 +234,8 @@ impl<'a> Reader<'a> {
         let given = values.into_iter().zip(texts).skip(skipped);
         for (pattern, (value, text)) in inputs.zip(given) {
             way = self.bind(pattern, way.with(value));
-            if let (Pat::Ident(_), Some(binding)) = (pattern, way.env.last_mut()) {
+            if let (Pat::Ident(_), Some(binding)) = (pattern, Rc::make_mut(&mut way.env).last_mut())
+            {
                 binding.written = Some(text);
             }
         }
@@ -246,7 +252,9 @@ impl<'a> Reader<'a> {
         });
         let named = words(&closure.body.to_token_stream());
         for way in &mut ways {
-            named.iter().for_each(|word| way.forget(word));
+            for word in &named {
+                way.forget(word);
+            }
             let matters = |binding: &Binding| {
                 binding.value.lent().is_some()
                     || binding.value.closure().is_some()
@@ -254,9 +262,7 @@ impl<'a> Reader<'a> {
             };
             way.value = if named.iter().filter_map(|name| way.named(name)).any(matters) {
                 let mut env = way.env.clone();
-                for binding in env.iter_mut().filter(|binding| binding.value.is_learned()) {
-                    binding.value = Value::Unknown;
-                }
+                unlearn(&mut env);
                 Value::Closure(Rc::new(Closure { site, env }))
             } else {
                 Value::Unknown
@@ -276,7 +282,9 @@ impl<'a> Reader<'a> {
             way.callers.push(outer);
         }
         let mut ways = self.closure_body(closure, ways, &given);
-        ways.iter_mut().for_each(|way| way.env = way.callers.pop().unwrap_or_default());
+        for way in &mut ways {
+            way.env = way.callers.pop().unwrap_or_default();
+        }
         self.tidy(ways)
     }
 
@@ -306,7 +314,7 @@ impl<'a> Reader<'a> {
             return ways;
         }
         let ended = self.closure_body(closure, vec![Way::new(closure.env.clone())], &[]);
-        let group: Vec<Touch> = union(ended.iter().flat_map(|way| &way.trace.touches));
+        let group: Vec<Touch> = union(ended.iter().flat_map(|way| way.trace.touches()));
         self.perhaps(ways, &group)
     }
 

@@ -5,7 +5,7 @@ use syn::{Block, Expr, ExprIf, ExprMatch, Item, Stmt, UseTree};
 use super::expression::valued;
 use super::reader::{Callable, Reader, Target};
 use super::value::Value;
-use super::way::{Way, Ways};
+use super::way::{Names, Way, Ways};
 use super::written;
 
 impl<'a> Reader<'a> {
@@ -61,14 +61,18 @@ impl<'a> Reader<'a> {
                 Stmt::Item(Item::Fn(item)) => {
                     let value = Value::Function(self.local(item));
                     let name = written::name(&item.sig.ident);
-                    ways.iter_mut().for_each(|way| way.bind(&name, value.clone(), false));
+                    for way in &mut ways {
+                        way.bind(&name, value.clone(), false);
+                    }
                 }
                 // What is brought in here hides what the module has under the same name.
                 Stmt::Item(Item::Use(item)) => {
                     let mut names = Vec::new();
                     brought_in(&item.tree, &mut names);
                     for way in &mut ways {
-                        names.iter().for_each(|name| way.bind(name, Value::Unknown, true));
+                        for name in &names {
+                            way.bind(name, Value::Unknown, true);
+                        }
                     }
                 }
                 _ => {}
@@ -111,7 +115,9 @@ impl<'a> Reader<'a> {
         let subject = written::variable(&init.expr);
         let Some((_, otherwise)) = &init.diverge else {
             if let Some(name) = &subject {
-                ways.iter_mut().for_each(|way| way.forget(name));
+                for way in &mut ways {
+                    way.forget(name);
+                }
             }
             let ways: Ways = ways.into_iter().map(|way| self.bind(&local.pat, way)).collect();
             return valued(ways, &Value::Unknown);
@@ -199,7 +205,7 @@ impl<'a> Reader<'a> {
         let frame = self.frame();
         let operands = frame.operands;
         frame.returns.extend(ways.into_iter().map(|mut way| {
-            way.env.clear();
+            way.env = Names::default();
             way.stack.truncate(operands);
             way
         }));

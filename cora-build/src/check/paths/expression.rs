@@ -239,10 +239,8 @@ impl<'a> Reader<'a> {
                 _ => {}
             }
             let of_state = matches!(way.value, Value::Part(_) | Value::Whole(_));
-            if let Some(name) = whole.as_ref().filter(|_| !of_state)
-                && let Some(binding) = way.named_mut(name)
-            {
-                binding.value = Value::Unknown;
+            if let Some(name) = whole.as_ref().filter(|_| !of_state) {
+                way.set(name, Value::Unknown);
             }
             vec![way.with(Value::Unknown)]
         })

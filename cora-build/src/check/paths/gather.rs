@@ -85,7 +85,9 @@ fn imports(tree: &UseTree, path: &mut Vec<String>, module: &[String], around: &m
         }
         UseTree::Glob(_) => add(None, path.clone()),
         UseTree::Group(group) => {
-            group.items.iter().for_each(|item| imports(item, path, module, around));
+            for item in &group.items {
+                imports(item, path, module, around);
+            }
         }
     }
 }

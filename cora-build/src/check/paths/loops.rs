@@ -103,7 +103,9 @@ impl<'a> Reader<'a> {
     ) -> Ways {
         // What was learned before may not hold in a later round.
         for word in words(&whole.to_token_stream()) {
-            ways.iter_mut().for_each(|way| way.forget(&word));
+            for way in &mut ways {
+                way.forget(&word);
+            }
         }
         let ways = self.tidy(ways);
         let blank = ways.iter().map(|way| Way { trace: Trace::default(), ..way.clone() });
@@ -125,7 +127,7 @@ impl<'a> Reader<'a> {
             target.breaks.truncate(breaks);
             target.continues.truncate(continues);
         }
-        union(ways.iter().flat_map(|way| &way.trace.touches))
+        union(ways.iter().flat_map(|way| way.trace.touches()))
     }
 
     /// The ways without these accesses, and with them any number of times.

@@ -104,7 +104,7 @@ pub struct Home<'a> {
 /// Reads a handler.
 pub fn run(handler: &HandlerDecl, home: Home<'_>, surroundings: &Surroundings) -> Found {
     let mut reader = Reader::new(handler, home, surroundings);
-    let mut start = Way::new(Vec::new());
+    let mut start = Way::new(way::Names::default());
     start.enter();
     for (state, parameter) in handler.parameters.iter().enumerate() {
         let lent = Lent { state, mutable: is_mutable(parameter) };
@@ -113,8 +113,10 @@ pub fn run(handler: &HandlerDecl, home: Home<'_>, surroundings: &Surroundings) -
     let ways = reader.body(&handler.item.block, vec![start]);
     let ended = ways.into_iter().map(|way| (way.trace, way.value.exit())).collect();
     let (paths, merged) = bound::paths(ended);
-    let mut paths: Vec<Path> =
-        paths.into_iter().map(|(trace, exit)| Path { touches: trace.touches, exit }).collect();
+    let mut paths: Vec<Path> = paths
+        .into_iter()
+        .map(|(trace, exit)| Path { touches: trace.touches().to_vec(), exit })
+        .collect();
     if reader.exhausted() {
         paths = vec![Path { touches: reader.worst(home.file), exit: Exit::Unseen }];
     } else if paths.is_empty() {

@@ -99,7 +99,9 @@ impl<'a> Reader<'a> {
                 }
                 let mut names = Vec::new();
                 bound_names(other, &mut names);
-                names.iter().for_each(|name| way.bind(name, Value::Unknown, true));
+                for name in &names {
+                    way.bind(name, Value::Unknown, true);
+                }
                 return way;
             }
         };

@@ -8,7 +8,7 @@ use syn::{Block, ExprClosure, Signature};
 
 use super::surroundings::Surroundings;
 use super::value::{Lent, Value};
-use super::way::{At, Touch, Way, Ways};
+use super::way::{At, Names, Touch, Way, Ways};
 use super::{Effect, Home, Unseen, bound};
 use crate::syntax::{HandlerDecl, Parameter, ParameterAccess};
 
@@ -218,7 +218,7 @@ impl<'a> Reader<'a> {
 
     /// Everything to every state: what a body does that is too much to be read.
     pub(super) fn worst(&mut self, file: usize) -> Vec<Touch> {
-        let mut way = Way::new(Vec::new());
+        let mut way = Way::new(Names::default());
         let states: Vec<(usize, Span, bool)> = self
             .parameters
             .iter()
@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
             let why = "the handler has more ways than are followed";
             self.unseen(&mut way, Lent { state, mutable }, span, why);
         }
-        way.trace.touches
+        way.trace.touches().to_vec()
     }
 
     /// A state or closure goes where it can't be followed; the value is of no interest any more.

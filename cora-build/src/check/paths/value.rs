@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use cora_plan::graph::Exit;
 
-use super::way::Binding;
+use super::way::Names;
 
 /// What is known of a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,7 +48,7 @@ pub(super) struct Closure {
     /// Its expression, by number.
     pub(super) site: usize,
     /// Names around it.
-    pub(super) env: Vec<Binding>,
+    pub(super) env: Names,
 }
 
 impl Value {

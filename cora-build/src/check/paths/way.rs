@@ -8,6 +8,9 @@ use proc_macro2::Span;
 
 use super::value::Value;
 
+/// Names in scope. Ways that part share them until one changes.
+pub(super) type Names = Rc<Vec<Binding>>;
+
 /// Ways that reach the same place of the source.
 pub(super) type Ways = Vec<Way>;
 
@@ -17,9 +20,9 @@ pub(super) struct Way {
     /// What it did.
     pub(super) trace: Trace,
     /// Names in scope, the innermost last.
-    pub(super) env: Vec<Binding>,
+    pub(super) env: Names,
     /// The same of the functions that called this one.
-    pub(super) callers: Vec<Vec<Binding>>,
+    pub(super) callers: Vec<Names>,
     /// Values of operands that wait for others.
     pub(super) stack: Vec<Value>,
     /// Value of the expression that was read last.
@@ -67,11 +70,13 @@ pub struct Touch {
     pub at: At,
 }
 
-/// Accesses in their order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+/// Accesses in their order. Ways that part share them until one goes on.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Trace {
-    /// The accesses.
-    pub(super) touches: Vec<Touch>,
+    touches: Rc<Vec<Touch>>,
+    /// Traces that differ here differ.
+    print: u64,
+    written: bool,
 }
 
 impl Touch {
@@ -107,42 +112,88 @@ impl Ord for Touch {
     }
 }
 
+impl PartialEq for Trace {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Trace {}
+
+impl PartialOrd for Trace {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Trace {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_print = (self.print, self.touches.len()).cmp(&(other.print, other.touches.len()));
+        by_print.then_with(|| {
+            let same = Rc::ptr_eq(&self.touches, &other.touches);
+            if same { Ordering::Equal } else { self.touches.cmp(&other.touches) }
+        })
+    }
+}
+
 impl Trace {
-    /// Whether something was written.
-    pub(super) fn written(&self) -> bool {
-        self.touches.iter().any(|touch| touch.writes)
+    /// A trace of these accesses.
+    pub(super) fn of(touches: Vec<Touch>) -> Self {
+        let print = touches.iter().fold(0, printed);
+        let written = touches.iter().any(|touch| touch.writes);
+        Self { touches: Rc::new(touches), print, written }
+    }
+
+    /// The accesses.
+    pub(super) fn touches(&self) -> &[Touch] {
+        &self.touches
     }
 
     /// Adds an access that happens once; the same one twice in a row stands there once.
     pub(super) fn push(&mut self, mut touch: Touch) {
         let again = self.touches.last().is_some_and(|last| !last.many && last.repeats(&touch));
-        if !again {
-            touch.after_write = self.written();
-            self.touches.push(touch);
+        if again {
+            return;
         }
+        touch.after_write = self.written;
+        self.written |= touch.writes;
+        self.print = printed(self.print, &touch);
+        Rc::make_mut(&mut self.touches).push(touch);
     }
 
     /// Adds accesses each of which happens any number of times, in any order. Such that stand at the
     /// end already become one group with them.
     pub(super) fn push_many(&mut self, group: &[Touch]) {
-        let begin = self.touches.iter().rposition(|touch| !touch.many).map_or(0, |at| at + 1);
+        let mut touches = self.touches.to_vec();
+        let begin = touches.iter().rposition(|touch| !touch.many).map_or(0, |at| at + 1);
         for touch in group {
-            if !self.touches[begin..].iter().any(|present| present.repeats(touch)) {
-                self.touches.push(Touch { many: true, ..touch.clone() });
+            if !touches[begin..].iter().any(|present| present.repeats(touch)) {
+                touches.push(Touch { many: true, ..touch.clone() });
             }
         }
-        let (before, group) = self.touches.split_at_mut(begin);
+        let (before, group) = touches.split_at_mut(begin);
         let written = before.iter().any(|touch| touch.writes);
         let writes = group.len() > 1 && group.iter().any(|touch| touch.writes);
         for touch in group {
             touch.after_write = written || writes;
         }
+        *self = Self::of(touches);
     }
 
     /// The states that it touches, as bits.
     pub(super) fn states(&self) -> u64 {
         self.touches.iter().fold(0, |states, touch| states | 1 << touch.state)
     }
+}
+
+/// The print of a trace with an access more: FNV-1a, 64 bits, over what makes accesses differ.
+fn printed(print: u64, touch: &Touch) -> u64 {
+    let turn = |print: u64, word: u64| (print ^ word).wrapping_mul(0x0100_0000_01b3);
+    let flags = u64::from(touch.many) << 1 | u64::from(touch.after_write);
+    let deed = (touch.state as u64) << 8 | (touch.does as u64) << 2 | flags;
+    let print = turn(print ^ 0xcbf2_9ce4_8422_2325, deed);
+    let key = touch.key.as_deref().unwrap_or_default();
+    key.bytes().fold(print, |print, byte| turn(print, u64::from(byte)))
 }
 
 /// Every access of these once, in the order in which they are come upon.
@@ -158,7 +209,7 @@ pub(super) fn union<'t, I: Iterator<Item = &'t Touch>>(touches: I) -> Vec<Touch>
 
 impl Way {
     /// A way at the start of a body whose names are these.
-    pub(super) fn new(env: Vec<Binding>) -> Self {
+    pub(super) fn new(env: Names) -> Self {
         let trace = Trace::default();
         Self { trace, env, callers: Vec::new(), stack: Vec::new(), value: Value::Unknown }
     }
@@ -171,7 +222,12 @@ impl Way {
 
     /// Binds a name.
     pub(super) fn bind(&mut self, name: &str, value: Value, mutable: bool) {
-        self.env.push(Binding { name: name.into(), value, mutable, written: None });
+        Rc::make_mut(&mut self.env).push(Binding {
+            name: name.into(),
+            value,
+            mutable,
+            written: None,
+        });
     }
 
     /// What a name means here.
@@ -179,27 +235,27 @@ impl Way {
         self.env.iter().rev().find(|binding| &*binding.name == name)
     }
 
-    /// The same, to be changed.
-    pub(super) fn named_mut(&mut self, name: &str) -> Option<&mut Binding> {
-        self.env.iter_mut().rev().find(|binding| &*binding.name == name)
+    /// Gives a name another value.
+    pub(super) fn set(&mut self, name: &str, value: Value) {
+        if let Some(at) = self.env.iter().rposition(|binding| &*binding.name == name) {
+            Rc::make_mut(&mut self.env)[at].value = value;
+        }
     }
 
     /// Learns what a name's value is, where it can't change behind the name's back.
     pub(super) fn learn(&mut self, name: &str, value: Value) {
-        if let Some(binding) = self.named_mut(name)
-            && !binding.mutable
-            && (binding.value == Value::Unknown || binding.value.is_learned())
-        {
-            binding.value = value;
+        let learns = self.named(name).is_some_and(|binding| {
+            !binding.mutable && (binding.value == Value::Unknown || binding.value.is_learned())
+        });
+        if learns {
+            self.set(name, value);
         }
     }
 
     /// Forgets what was learned of a name.
     pub(super) fn forget(&mut self, name: &str) {
-        if let Some(binding) = self.named_mut(name)
-            && binding.value.is_learned()
-        {
-            binding.value = Value::Unknown;
+        if self.named(name).is_some_and(|binding| binding.value.is_learned()) {
+            self.set(name, Value::Unknown);
         }
     }
 
@@ -215,16 +271,15 @@ impl Way {
 
     /// Ends scopes until so many are open.
     pub(super) fn leave_to(&mut self, depth: usize) {
-        while self.depth() > depth {
-            let begin = self.env.iter().rposition(|binding| binding.name.is_empty());
-            self.env.truncate(begin.unwrap_or_default());
+        for _ in depth..self.depth() {
+            self.leave();
         }
     }
 
     /// Ends the innermost scope.
     pub(super) fn leave(&mut self) {
-        let depth = self.depth().saturating_sub(1);
-        self.leave_to(depth);
+        let begin = self.env.iter().rposition(|binding| binding.name.is_empty());
+        Rc::make_mut(&mut self.env).truncate(begin.unwrap_or_default());
     }
 
     /// Moves the value onto the stack.
