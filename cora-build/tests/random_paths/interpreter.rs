@@ -165,7 +165,7 @@ impl Run<'_> {
         match line {
             Line::Touch(access) => self.touch(access),
             Line::Question(access) => {
-                for access in access {
+                if let Some(access) = access {
                     self.touch(access);
                 }
                 return self.fails();

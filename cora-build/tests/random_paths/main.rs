@@ -84,9 +84,9 @@ struct Score {
     merged: usize,
 }
 
-fn score(handlers: u64, change: impl Fn(&str) -> String) -> Score {
+fn score(seeds: std::ops::Range<u64>, change: impl Fn(&str) -> String) -> Score {
     let mut score = Score::default();
-    for seed in 0..handlers {
+    for seed in seeds {
         let program = generator::program(seed);
         let found = read(&program, &change);
         let mut chance = Chance::new(seed ^ 0x5eed);
@@ -122,7 +122,7 @@ fn score(handlers: u64, change: impl Fn(&str) -> String) -> Score {
 
 #[test]
 fn no_run_lies_outside_of_the_paths_and_most_paths_are_run() {
-    let score = score(HANDLERS, str::to_owned);
+    let score = score(0..HANDLERS, str::to_owned);
     let share = score.taken * 1_000 / score.paths;
     println!(
         "{} handlers, {} distinct runs; {} paths, {} of a thousand run; {} handlers with paths taken together",
@@ -151,12 +151,12 @@ fn what_is_read_wrongly_is_found_out() {
         ("bail!(packet)", "assert!(packet)"),
         ("self.n += 1", "self.n > 1"),
     ] {
-        let change = |text: &str| {
+        let change = |text: &str| -> String {
             let text = text.replace(from, to);
             // A closure that became a block ends without its parenthesis.
             if from.starts_with("list") { text.replace("});", "};") } else { text }
         };
-        let outside = score(150, change).outside.len();
-        assert!(outside > 0, "`{from}` read as `{to}` was not found out");
+        let found_out = (0..150).any(|seed| !score(seed..seed + 1, change).outside.is_empty());
+        assert!(found_out, "`{from}` read as `{to}` was not found out");
     }
 }
