@@ -96,12 +96,11 @@ fn score(seeds: std::ops::Range<u64>, change: impl Fn(&str) -> String) -> Score 
                 if !runs.insert(run.clone()) {
                     continue;
                 }
-                match path_of(&found.paths, &run) {
-                    Some(path) => drop(taken.insert(path)),
-                    None => {
-                        let text = format!("{seed}: {run:#?}\n{:#?}", program.written());
-                        score.outside.push(text);
-                    }
+                if let Some(path) = path_of(&found.paths, &run) {
+                    taken.insert(path);
+                } else {
+                    let text = format!("{seed}: {run:#?}\n{:#?}", program.written());
+                    score.outside.push(text);
                 }
             }
             if found.merged || taken.len() == found.paths.len() {
