@@ -115,12 +115,11 @@ fn owned(today: &Report<'_>, other: &Report<'_>) -> Vec<Row> {
     // What only the other has stands behind what it stands behind there.
     let mut at = 0;
     for class in theirs {
-        match names.iter().position(|name| *name == class.name) {
-            Some(found) => at = found + 1,
-            None => {
-                names.insert(at, &class.name);
-                at += 1;
-            }
+        if let Some(found) = names.iter().position(|name| *name == class.name) {
+            at = found + 1;
+        } else {
+            names.insert(at, &class.name);
+            at += 1;
         }
     }
     let share = |which: usize, name: &str| {

@@ -32,9 +32,10 @@ pub fn limit(resource: Resource, nic: &NicProfile, many_pairs: bool) -> Option<S
         } else {
             String::new()
         };
-        match many_pairs {
-            true => format!("{} cores{share}", count(tier.cores.value)),
-            false => format!("1 core{share} (one pair)"),
+        if many_pairs {
+            format!("{} cores{share}", count(tier.cores.value))
+        } else {
+            format!("1 core{share} (one pair)")
         }
     };
     match resource {
