@@ -113,6 +113,7 @@ impl Planner for Rules {
                 (Resource::NicCores, mpps * 0.4 / 7.2),
                 (Resource::HostCores, host_cores / 14.4),
                 (Resource::NicMemory, 0.1),
+                (Resource::FlowTableInserts, 0.0),
             ]),
             unstable: Vec::new(),
             at_nic: local * 1000.0,
@@ -153,7 +154,10 @@ fn rule(baseline: Baseline) -> (f64, f64) {
 fn other(baseline: Baseline, ours: &Allocation, mpps: f64) -> BaselinePlan {
     let (per_mpps, ceiling) = rule(baseline);
     let host_cores = per_mpps * mpps;
-    let bottleneck = Resource::HostCores;
+    let bottleneck = match baseline {
+        Baseline::NicOnly => Resource::FlowTableInserts,
+        _ => Resource::HostCores,
+    };
     let utilisation = BTreeMap::from([(bottleneck, host_cores / 14.4)]);
     BaselinePlan {
         baseline,

@@ -12,7 +12,7 @@ use crate::model::Prediction;
 const WIDTH: usize = 96;
 
 /// Squares of a bar.
-const BAR: usize = 20;
+const BAR: usize = 16;
 
 /// The page.
 pub fn write(report: &Report<'_>) -> String {
@@ -144,24 +144,26 @@ fn baselines(out: &mut String, report: &Report<'_>) {
     section(out, &format!("Against deciding less, at {} Mpps", figure(planned.mpps)));
     let head = ["", "host cores", "NIC cores", "up to Mpps", "Cora saves", "then run out"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
-    rows.push(row("Cora", &planned.predicted, String::new(), ""));
+    rows.push(row("Cora", &planned.predicted, String::new()));
     for other in &planned.baselines {
-        let gained = facts::gain(planned, other).map(percent);
-        let gained = gained.unwrap_or_else(|| "-".to_owned());
-        let mark = if other.feasible { "" } else { " (not enough)" };
-        rows.push(row(other.baseline.word(), &other.predicted, gained, mark));
+        let gained = match facts::gain(planned, other) {
+            Some(share) => percent(share),
+            None if other.feasible => "-".to_owned(),
+            None => "falls short".to_owned(),
+        };
+        rows.push(row(other.baseline.word(), &other.predicted, gained));
     }
     let right = Align::Right;
     table(out, &[Align::Left, right, right, right, right, Align::Left], &rows);
 }
 
-fn row(name: &str, predicted: &Prediction, gained: String, mark: &str) -> Vec<String> {
+fn row(name: &str, predicted: &Prediction, gained: String) -> Vec<String> {
     vec![
         name.to_owned(),
         figure(predicted.host_cores),
         figure(predicted.nic_cores),
         figure(predicted.ceiling_mpps),
         gained,
-        format!("{}{mark}", predicted.bottleneck.words()),
+        predicted.bottleneck.words().to_owned(),
     ]
 }
