@@ -23,6 +23,7 @@
 //! | `punt` | how long a punt's round trip takes |
 //! | `instructions` | the same counted, at both sides |
 //! | `pairs` | several pairs of NIC core and host worker against one |
+//! | `model` | what the performance model says against what is measured |
 //! | `ring` | the ring against crates, bare lines and `memcpy` |
 //! | `table` | the flow table against hashbrown |
 //! | `dpdk` | table and ring against DPDK, where it is installed |
@@ -40,6 +41,7 @@ mod figure;
 mod handler;
 mod instructions;
 mod keys;
+mod model;
 mod nf;
 mod page;
 mod pairs;
@@ -81,6 +83,9 @@ struct Arguments {
     /// The plugin that counts instructions under QEMU.
     #[arg(long, value_name = "FILE", requires = "nic_programs")]
     counter: Option<PathBuf>,
+    /// Predict and measure instead: where the programs stand, built under each plan.
+    #[arg(long, value_name = "DIRECTORY")]
+    model: Option<PathBuf>,
     /// Be the loop by hand of this example, for whoever counts instructions: a pass per line of standard
     /// input.
     #[arg(long, value_name = "EXAMPLE", hide = true)]
@@ -102,6 +107,9 @@ fn main() -> std::io::Result<()> {
     }
     if !arguments.json {
         eprintln!("{}", figure::machine());
+    }
+    if let Some(programs) = &arguments.model {
+        return model::run(programs, arguments.quick, &arguments.only);
     }
     let mut figures = Vec::new();
     let mut tell = |figure: Figure| {

@@ -75,6 +75,11 @@ impl Program {
 
     /// One turn.
     pub(crate) fn turn(&mut self) -> std::io::Result<Turn> {
+        self.ask()
+    }
+
+    /// One turn, with all that the program tells of it.
+    pub(crate) fn ask<T: serde::de::DeserializeOwned>(&mut self) -> std::io::Result<T> {
         if let Some(ask) = &mut self.ask {
             ask.write_all(b"\n")?;
         }

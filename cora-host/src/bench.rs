@@ -3,7 +3,7 @@
 //! One pass over the whole capture fills the tables; then each line on standard input asks for another
 //! pass, over what follows the first `--warm` packets, and is answered by a line of JSON. So whoever asks
 //! can let several programs take turns. (With both halves it is one pass, whose answer tells times of single
-//! packets: see `punts`.)
+//! packets: see `punts`; as a pair at work, see `throughput`.)
 
 use std::hint::black_box;
 use std::io::{BufRead as _, Write as _};
@@ -22,7 +22,7 @@ use crate::run::configure;
 use crate::supply::Supply;
 use crate::wire::Source;
 use crate::worker::Direct;
-use crate::{RunError, punts};
+use crate::{RunError, punts, throughput};
 
 /// Which half runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -33,6 +33,8 @@ pub(crate) enum Half {
     Nic,
     /// Both, on a core each: how long a punt's round trip takes.
     Both,
+    /// Both, on a core each and always busy: how many packets a second they handle together.
+    Pair,
     /// Neither: frames are received and sent, and that is all.
     None,
 }
@@ -94,6 +96,11 @@ impl Traffic {
             *warm_part += usize::from(number < warm);
         }
         parts
+    }
+
+    /// Time of frame number `from`, in nanoseconds.
+    pub(crate) fn begins(&self, from: usize) -> u64 {
+        self.frames.get(from).map_or(0, |frame| frame.time)
     }
 
     /// A pass over the frames from number `from` on.
@@ -217,6 +224,7 @@ pub(crate) fn bench<A: App>(
             })
         }
         Half::Both => say(&punts::run::<A>(&traffic, supply, configurations, warm)?),
+        Half::Pair => throughput::run::<A>(&traffic, supply, configurations, warm),
         Half::None => passes.run(|traffic, from, buffer| {
             traffic.carry(from, buffer, &mut out);
             Ok(())

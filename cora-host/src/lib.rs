@@ -17,6 +17,7 @@
 //! | `command` | the command line |
 //! | `bench` | the program in memory |
 //! | `punts` | how long a punt's round trip takes |
+//! | `throughput` | how many packets a second both halves handle together |
 //! | `scale` | the program in memory, on several pairs |
 //! | `run` | one run, from the first frame to the report |
 //! | `pair` | a pair of NIC core and host worker |
@@ -57,6 +58,7 @@ mod run;
 mod scale;
 mod state_out;
 mod supply;
+mod throughput;
 mod wire;
 mod worker;
 

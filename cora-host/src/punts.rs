@@ -222,10 +222,10 @@ fn summary(mut ways: Vec<u64>) -> serde_json::Value {
 
 /// A wait for the other side.
 #[derive(Debug, Default)]
-struct Patience(u32);
+pub(crate) struct Patience(u32);
 
 impl Patience {
-    fn wait(&mut self) {
+    pub(crate) fn wait(&mut self) {
         self.0 += 1;
         if self.is_long() { thread::yield_now() } else { spin_loop() }
     }
@@ -236,16 +236,16 @@ impl Patience {
 }
 
 /// The cores that this process may use.
-struct Cores(Vec<usize>);
+pub(crate) struct Cores(Vec<usize>);
 
 impl Cores {
-    fn of_this_process() -> Self {
+    pub(crate) fn of_this_process() -> Self {
         let set = sched_getaffinity(None).unwrap_or_default();
         Self((0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect())
     }
 
     /// Keeps this thread to one of them, counted around.
-    fn stay_on(&self, number: usize) {
+    pub(crate) fn stay_on(&self, number: usize) {
         let mut one = CpuSet::new();
         if let Some(core) = number.checked_rem(self.0.len()).and_then(|at| self.0.get(at)) {
             one.set(*core);

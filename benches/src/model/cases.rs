@@ -1,0 +1,138 @@
+//! What is predicted and measured: programs, traffic, plans.
+
+use super::popularity::Popularity;
+
+/// A program, and what it is fed.
+#[derive(Debug)]
+pub(crate) struct Nf {
+    /// Also the name of its package and its file.
+    pub(crate) name: &'static str,
+    pub(crate) feed: Feed,
+    /// Most flows that it can hold; it is fed no more.
+    pub(crate) most: u64,
+    /// No calibration, and nobody who made the model, ever saw it.
+    pub(crate) unseen: bool,
+}
+
+/// Who sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Feed {
+    /// Inside alone, each flow from an address of its own.
+    FromInside,
+    /// Inside, and as often outside, which answers.
+    BothWays,
+    /// Likewise, and outside answers to a translated address.
+    Translated,
+    /// Outside alone, to the balancer's service.
+    ToService,
+}
+
+impl Feed {
+    /// Whether half of the packets come from the side that answers.
+    pub(crate) const fn answers(self) -> bool {
+        matches!(self, Self::BothWays | Self::Translated)
+    }
+}
+
+/// Where the program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Plan {
+    HostOnly,
+    NicOnly,
+    /// The NIC may own half of the flows.
+    Half,
+}
+
+impl Plan {
+    pub(crate) const ALL: [Self; 3] = [Self::HostOnly, Self::NicOnly, Self::Half];
+
+    /// As tables call it, and the directory that its programs stand in.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::HostOnly => "host-only",
+            Self::NicOnly => "nic-only",
+            Self::Half => "half",
+        }
+    }
+}
+
+pub(crate) const NFS: [Nf; 7] = [
+    Nf { name: "firewall", feed: Feed::BothWays, most: 1_000_000, unseen: false },
+    // It has 32,768 ports.
+    Nf { name: "nat", feed: Feed::Translated, most: 32_768, unseen: false },
+    Nf { name: "balancer", feed: Feed::ToService, most: 500_000, unseen: false },
+    Nf { name: "heavy-hitter", feed: Feed::FromInside, most: 1 << 20, unseen: false },
+    Nf { name: "policer", feed: Feed::FromInside, most: 1 << 20, unseen: true },
+    Nf { name: "port-scan", feed: Feed::FromInside, most: 1 << 20, unseen: true },
+    Nf { name: "connection-limiter", feed: Feed::BothWays, most: 1_000_000, unseen: true },
+];
+
+pub(crate) const SKEWS: [Popularity; 3] =
+    [Popularity::Uniform, Popularity::Zipf(0.99), Popularity::Zipf(1.26)];
+pub(crate) const FLOWS: [u64; 3] = [1_000, 32_768, 1_000_000];
+
+/// One line of the table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Case {
+    pub(crate) nf: &'static Nf,
+    pub(crate) flows: u64,
+    pub(crate) skew: Popularity,
+    pub(crate) plan: Plan,
+}
+
+/// All cases, those that share a capture one after the other. In a hurry, a sixth of them: every program, every plan,
+/// every number of flows and every skew comes up.
+pub(crate) fn all(quick: bool) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (f, flows) in FLOWS.into_iter().enumerate() {
+        for (s, skew) in SKEWS.into_iter().enumerate() {
+            for (n, nf) in NFS.iter().enumerate() {
+                for (p, plan) in Plan::ALL.into_iter().enumerate() {
+                    let chosen = (f + s + n).is_multiple_of(3) && (s + 2 * n + p).is_multiple_of(2);
+                    if !quick || chosen {
+                        cases.extend(Case::new(nf, flows, skew, plan));
+                    }
+                }
+            }
+        }
+    }
+    cases
+}
+
+impl Case {
+    /// A case; none where the program holds so few flows that it would be another case again.
+    fn new(nf: &'static Nf, flows: u64, skew: Popularity, plan: Plan) -> Option<Self> {
+        let held = flows.min(nf.most);
+        let distinct = FLOWS.into_iter().all(|other| other >= flows || held > other);
+        distinct.then_some(Self { nf, flows: held, skew, plan })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_all_of_them() {
+        // Of 7 · 3 · 3 · 3, `nat` has no million flows.
+        assert_eq!(all(false).len(), 189 - 9);
+        assert!(all(false).iter().all(|case| case.flows <= case.nf.most));
+    }
+
+    #[test]
+    fn in_a_hurry_everything_comes_up_in_a_third_of_the_time() {
+        let quick = all(true);
+        assert!(quick.len() * 3 <= 180, "{}", quick.len());
+        for nf in &NFS {
+            assert!(quick.iter().any(|case| case.nf.name == nf.name), "{}", nf.name);
+        }
+        for plan in Plan::ALL {
+            assert!(quick.iter().any(|case| case.plan == plan), "{}", plan.name());
+        }
+        for skew in SKEWS {
+            for flows in FLOWS {
+                assert!(quick.iter().any(|case| case.skew == skew && case.flows == flows));
+            }
+        }
+    }
+}
