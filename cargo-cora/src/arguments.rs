@@ -23,6 +23,8 @@ pub(crate) enum Command {
     Graph(Graph),
     /// Compare two captures flow by flow
     Compare(Compare),
+    /// Measure this machine, as a NIC profile
+    Calibrate(Calibrate),
     /// Find the plan that needs the fewest host cores, and predict what it does
     Plan(Plan),
     /// Draw a traffic profile from a capture, to plan with
@@ -150,6 +152,16 @@ pub(crate) struct Compare {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Calibrate {
+    /// Where to write the profile, a TOML file for `--nic` [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// In a few seconds, with wider spreads
+    #[arg(long)]
+    pub(crate) quick: bool,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod calibrate;
 mod compare;
 mod explain;
 mod failure;
@@ -26,9 +27,15 @@ use clap::Parser as _;
 use arguments::{Arguments, Command};
 
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse_from(given()).command {
+    let mut given = given();
+    // The program that `calibrate` measures: it has a command line of its own.
+    if given.get(1).is_some_and(|first| first == calibrate::PROGRAM) {
+        return calibrate::program(&given.split_off(2));
+    }
+    let outcome = match Arguments::parse_from(given).command {
         Command::Run(run) => run::run(&run),
         Command::Graph(graph) => graph::run(&graph),
+        Command::Calibrate(calibrate) => calibrate::run(&calibrate),
         Command::Compare(compare) => compare::run(&compare),
         Command::Plan(plan) => plan::run(&plan),
         Command::WhatIf(what_if) => what_if::run(&what_if),
@@ -44,11 +51,11 @@ fn main() -> ExitCode {
 }
 
 /// The arguments; Cargo puts the subcommand's name in front, a direct call doesn't.
-fn given() -> impl Iterator<Item = OsString> {
+fn given() -> Vec<OsString> {
     let mut arguments = std::env::args_os().peekable();
     let program = arguments.next().unwrap_or_else(|| "cargo-cora".into());
     if arguments.peek().is_some_and(|first| first == "cora") {
         arguments.next();
     }
-    std::iter::once(program).chain(arguments)
+    std::iter::once(program).chain(arguments).collect()
 }

@@ -1,5 +1,6 @@
 //! The command line of a program.
 
+use std::ffi::OsString;
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -117,7 +118,15 @@ fn configuration(text: &str) -> Result<(String, PathBuf), String> {
 /// The `main` of a program. Exit status: 0 when every packet is accounted for, 1 when something failed,
 /// 2 for a wrong command line.
 pub fn main<A: App + Send>(program: Program) -> ExitCode {
-    let matches = Cli::command().name(A::NAME).get_matches();
+    main_with::<A>(program, std::env::args_os())
+}
+
+/// The same with arguments of the caller's, of which the first one is the program's name.
+pub fn main_with<A: App + Send>(
+    program: Program,
+    arguments: impl IntoIterator<Item = OsString>,
+) -> ExitCode {
+    let matches = Cli::command().name(A::NAME).get_matches_from(arguments);
     let cli = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
         Err(error) => error.exit(),

@@ -62,11 +62,12 @@ mod throughput;
 mod wire;
 mod worker;
 
-pub use command::main;
+pub use command::{main, main_with};
 pub use error::RunError;
 pub use futex::SharedFutex;
 pub use inside::Inside;
 pub use report::{RunReport, Side};
+pub use supply::memory_for_states;
 
 /// A program, as `cora::app!` hands it over.
 #[derive(Clone, Copy, Debug)]

@@ -15,6 +15,14 @@ pub(crate) struct Supply {
     pub(crate) pages: Pages,
 }
 
+/// Memory like that of a run's states, on its pages: for those who measure what a run would find there.
+///
+/// # Errors
+/// When the kernel has none.
+pub fn memory_for_states(bytes: usize) -> Result<Memory, RunError> {
+    Supply { seed: 1, pages: Pages::default() }.memory(bytes)
+}
+
 impl Supply {
     /// The program's states, empty. `beside` says how many bytes a half will take beside them: somebody whom
     /// huge pages lack is told at once how many the whole run needs.

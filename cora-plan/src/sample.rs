@@ -129,6 +129,7 @@ pub(crate) fn nic() -> NicProfile {
             nic_ns: figure(40.0),
             host_ns: figure(30.0),
             byte_ns: figure(0.05),
+            owner_ns: figure(0.0),
             mpps: figure(100.0),
             gbps: figure(200.0),
             nic_move_ns: figure(400.0),

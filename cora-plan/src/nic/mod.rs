@@ -89,6 +89,8 @@ pub struct Link {
     pub host_ns: Figure,
     /// Each byte of frame that crosses, at each side.
     pub byte_ns: Figure,
+    /// Finding out who owns a packet's flow, at the NIC: each packet's under a split, whoever does.
+    pub owner_ns: Figure,
     /// Most crossings, in millions a second, of all pairs together.
     pub mpps: Figure,
     /// Most gigabits a second, each way.

@@ -55,6 +55,7 @@ impl Page {
             ("nic_ns", &link.nic_ns),
             ("host_ns", &link.host_ns),
             ("byte_ns", &link.byte_ns),
+            ("owner_ns", &link.owner_ns),
             ("mpps", &link.mpps),
             ("gbps", &link.gbps),
             ("nic_move_ns", &link.nic_move_ns),
