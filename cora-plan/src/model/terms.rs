@@ -187,7 +187,9 @@ impl At<'_> {
         match costs.setting.steering {
             Steering::Rules => Packet { nic: 0.0, host, crossings: 0.0 },
             Steering::Cores => Packet {
-                nic: costs.packet(Side::Nic, class) + costs.crossing(Side::Nic, class),
+                nic: costs.packet(Side::Nic, class)
+                    + self.owner()
+                    + costs.crossing(Side::Nic, class),
                 host: host + costs.crossing(Side::Host, class),
                 crossings: 1.0,
             },
@@ -196,8 +198,17 @@ impl At<'_> {
 
     fn local(&self, class: usize, route: usize) -> Packet {
         let costs = &self.costs;
-        let nic = costs.packet(Side::Nic, class) + costs.route(Side::Nic, class, route);
+        let nic =
+            costs.packet(Side::Nic, class) + self.owner() + costs.route(Side::Nic, class, route);
         Packet { nic, ..Packet::default() }
+    }
+
+    /// Finding out whose a packet is: only a split asks, and where rules steer, the hardware answers.
+    fn owner(&self) -> f64 {
+        match (self.sides, self.costs.setting.steering) {
+            (Sides::Split, Steering::Cores) => self.costs.setting.nic.link.owner_ns.value,
+            _ => 0.0,
+        }
     }
 
     /// It ran at the NIC up to the state that is not there, which is taken as all of it; its flow goes and comes back.
