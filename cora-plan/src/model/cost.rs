@@ -36,9 +36,8 @@ impl Costs<'_> {
         };
         let shape = &self.setting.shapes[route];
         let touches = shape.touches.iter().zip(latencies).map(|(touches, of)| touches * of[class]);
-        let entries = shape.inserts * tier.insert_ns.value
-            // Whatever is made is freed one day: by a handler, or because it expired.
-            + shape.inserts.max(shape.removes) * tier.remove_ns.value;
+        // Whatever is made is freed one day, by a handler or because it expired: that is charged to who makes it.
+        let entries = shape.inserts * (tier.insert_ns.value + tier.remove_ns.value);
         instructions * tier.instruction_ns.value
             + touches.sum::<f64>() * tier.exposed.value
             + entries

@@ -13,8 +13,6 @@ pub(super) struct Shape {
     pub(super) touches: Vec<f64>,
     /// Entries made.
     pub(super) inserts: f64,
-    /// Entries removed.
-    pub(super) removes: f64,
     /// Per state: whether it is reached.
     pub(super) reaches: Vec<bool>,
     /// Per handler of the chain: whether it runs.
@@ -26,7 +24,6 @@ impl Shape {
         let mut shape = Self {
             touches: vec![0.0; graph.states.len()],
             inserts: 0.0,
-            removes: 0.0,
             reaches: vec![false; graph.states.len()],
             runs: vec![false; graph.chain.len()],
         };
@@ -58,7 +55,6 @@ impl Shape {
         }
         if state.keyed.is_some() {
             self.inserts += f64::from(matches!(access.does, Does::Insert | Does::Anything) as u8);
-            self.removes += f64::from((access.does == Does::Remove) as u8);
         }
     }
 }
