@@ -28,6 +28,7 @@
 //! | [`migration`] | who owns a flow, and how that changes |
 //! | [`outcome`] | one named outcome per packet |
 //! | [`app`] | a whole program, as the runtimes see it |
+//! | [`trace`] | what a packet does, for whoever measures |
 #![cfg_attr(not(test), no_std)]
 
 pub mod app;
@@ -44,4 +45,5 @@ pub mod ring;
 pub mod state;
 pub mod steering;
 pub mod tcp;
+pub mod trace;
 pub mod verdict;

@@ -143,7 +143,7 @@ impl fmt::Debug for Reason {
 }
 
 /// FNV-1a, 32 bits: <http://www.isthe.com/chongo/tech/comp/fnv/>.
-const fn fnv1a(bytes: &[u8]) -> u32 {
+pub(crate) const fn fnv1a(bytes: &[u8]) -> u32 {
     let mut hash = 0x811c_9dc5_u32;
     let mut at = 0;
     while at < bytes.len() {

@@ -56,10 +56,16 @@ struct Frame {
 
 impl Traffic {
     pub(crate) fn load(path: &Path, inside: Inside) -> Result<Self, RunError> {
+        Self::load_first(path, inside, usize::MAX)
+    }
+
+    /// The first so many frames of a capture.
+    pub(crate) fn load_first(path: &Path, inside: Inside, most: usize) -> Result<Self, RunError> {
         let mut source = Source::open(path, inside)?;
         let mut traffic = Self::default();
         let mut buffer = vec![0; BURST_BYTES];
-        while let Some((stamp, length)) = source.next(&mut buffer)? {
+        while traffic.len() < most {
+            let Some((stamp, length)) = source.next(&mut buffer)? else { break };
             traffic.bytes.extend_from_slice(&buffer[..length]);
             let Meta { now: time, port, .. } = stamp.meta;
             traffic.frames.push(Frame { time, length: length as u32, port });

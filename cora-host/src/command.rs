@@ -11,6 +11,7 @@ use cora_core::app::App;
 use serde_json::Value;
 
 use crate::bench::{Half, bench};
+use crate::count::{self, Counted, count};
 use crate::inside::{DEFAULT, Inside};
 use crate::nic_process::{NIC_COMMAND, NicMode, PATIENCE};
 use crate::pages::Pages;
@@ -18,6 +19,7 @@ use crate::pairs::MOST_PAIRS;
 use crate::report::RunReport;
 use crate::run::{Request, run};
 use crate::scale::scale;
+use crate::trace::trace;
 use crate::{Program, RunError};
 
 /// A network function that runs on SmartNIC and host together.
@@ -56,6 +58,30 @@ enum Command {
         #[arg(long, value_enum, default_value_t)]
         pages: Pages,
     },
+    /// Print which ways packets take through the handlers, as JSON: of a build that traces.
+    #[command(hide = true)]
+    Trace {
+        #[command(flatten)]
+        traffic: TrafficArguments,
+        /// Where to write the way of each packet, as a little-endian `u32`.
+        #[arg(long, value_name = "FILE")]
+        each: Option<PathBuf>,
+    },
+    /// Run it in memory with a mark between bursts, for an emulator that counts instructions.
+    #[command(hide = true)]
+    Count {
+        #[command(flatten)]
+        traffic: TrafficArguments,
+        /// Which half runs.
+        #[arg(long, value_enum)]
+        half: Counted,
+        /// Packets between two marks, at most.
+        #[arg(long, default_value_t = 1)]
+        burst: usize,
+        /// Packets in all, at most.
+        #[arg(long, default_value_t = usize::MAX)]
+        packets: usize,
+    },
     /// Print the state-flow graph it was built with, as JSON.
     Graph,
     /// Print the plan it was built with, as JSON.
@@ -68,6 +94,20 @@ enum Command {
         /// Its bytes.
         length: usize,
     },
+}
+
+/// What packets a measurement is made with.
+#[derive(Debug, Args)]
+struct TrafficArguments {
+    /// The capture.
+    #[arg(long = "in", value_name = "FILE")]
+    input: PathBuf,
+    /// A configuration for a read-mostly state, as State=file.
+    #[arg(long = "config", value_name = "STATE=FILE", value_parser = configuration)]
+    configurations: Vec<(String, PathBuf)>,
+    /// Source prefixes that come in at the inside port, unless the capture has several interfaces.
+    #[arg(long, value_name = "PREFIX,…", default_value = DEFAULT)]
+    inside: Inside,
 }
 
 #[derive(Debug, Args)]
@@ -138,6 +178,18 @@ pub fn main_with<A: App + Send>(
                 Some(pairs) => scale::<A>(&input, inside, &configurations, warm, pairs, pages),
                 None => bench::<A>(&input, inside, &configurations, half, warm, pages),
             };
+            done.map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS)
+        }
+        Command::Trace { traffic, each } => {
+            let TrafficArguments { input, configurations, inside } = traffic;
+            let done = trace::<A>(&input, inside, &configurations, each.as_deref());
+            done.map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS)
+        }
+        Command::Count { traffic, half, burst, packets } => {
+            let TrafficArguments { input, configurations, inside } = traffic;
+            let (input, configurations) = (&input, &configurations);
+            let request = count::Request { input, inside, configurations, half, burst, packets };
+            let done = count::<A>(&request);
             done.map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS)
         }
         Command::Graph => print(program.graph_json),

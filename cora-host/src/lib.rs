@@ -7,6 +7,7 @@
 //! <program> run --nic off|emulated|native [--pairs N] --in a.pcap [--out b.pcap] [--json] [--state-out f.json]
 //!               [--config State=file]… [--inside prefix,…] [--pages 4k|thp|hugetlb]
 //! <program> bench --in a.pcap [--pairs N]    how fast it is in memory, a pass per line of standard input
+//! <program> trace | count        what `cargo cora measure` asks for
 //! <program> graph | plan         the state-flow graph and the plan that it was built with, as JSON
 //! ```
 //!
@@ -15,6 +16,8 @@
 //! | [`capture`] | pcap and pcapng files: read, written, compared flow by flow |
 //! | [`census`] | what flows a capture holds |
 //! | `command` | the command line |
+//! | `trace` | which ways packets take through the handlers |
+//! | `count` | the program in memory, with a mark between bursts |
 //! | `bench` | the program in memory |
 //! | `punts` | how long a punt's round trip takes |
 //! | `throughput` | how many packets a second both halves handle together |
@@ -43,6 +46,7 @@ pub mod capture;
 pub mod census;
 mod command;
 mod cores;
+mod count;
 mod error;
 mod futex;
 mod inside;
@@ -59,6 +63,7 @@ mod scale;
 mod state_out;
 mod supply;
 mod throughput;
+mod trace;
 mod wire;
 mod worker;
 

@@ -7,16 +7,21 @@
 //! leaves in `count.txt` the instructions that `program` executed until it ended, system calls not
 //! included.
 //!
+//! With `,mark=N,marks=FILE` behind it, a line is left in that file whenever the program made the system call
+//! of number `N`: the instructions until then. A program that makes a harmless one between two packets thus tells
+//! what each cost.
+//!
 //! QEMU translates a program block by block and says of each how many instructions it has; whenever one
 //! is about to run, that number is added. The few functions that this needs are declared in `qemu`.
 
 mod qemu;
 
 use std::ffi::{OsStr, c_int, c_uint, c_void};
+use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Instructions so far, of all threads.
 static EXECUTED: AtomicU64 = AtomicU64::new(0);
@@ -24,15 +29,38 @@ static EXECUTED: AtomicU64 = AtomicU64::new(0);
 /// Where the count is left.
 static OUT: OnceLock<PathBuf> = OnceLock::new();
 
+/// The system call that marks, and where the counts at marks are left.
+static MARK: OnceLock<(i64, PathBuf)> = OnceLock::new();
+
+/// The counts at marks.
+static MARKS: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+
 /// QEMU loaded the plugin, with these words behind its name; 0 if that is all right.
 fn install(id: qemu::Id, words: &mut dyn Iterator<Item = &[u8]>) -> c_int {
-    let mut outs = words.filter_map(|word| word.strip_prefix(b"out="));
-    let Some(out) = outs.next().map(|out| PathBuf::from(OsStr::from_bytes(out))) else {
+    let words: Vec<&[u8]> = words.collect();
+    let word = |name: &[u8]| words.iter().find_map(|word| word.strip_prefix(name));
+    let path = |name: &[u8]| word(name).map(|path| PathBuf::from(OsStr::from_bytes(path)));
+    let Some(out) = path(b"out=") else {
         qemu::say(c"cora-counter: where to? Write out=FILE behind the plugin's name\n");
         return 1;
     };
+    let number = word(b"mark=").map(|number| str::from_utf8(number).ok()?.parse().ok());
+    let mark = match (number, path(b"marks=")) {
+        (None, None) => None,
+        (Some(Some(number)), Some(marks)) => Some((number, marks)),
+        _ => {
+            qemu::say(c"cora-counter: marks need mark=NUMBER (a system call's) and marks=FILE\n");
+            return 1;
+        }
+    };
     if OUT.set(out).is_err() {
         return 1;
+    }
+    if let Some(mark) = mark {
+        if MARK.set(mark).is_err() {
+            return 1;
+        }
+        qemu::on_system_call(id, mark_here);
     }
     qemu::on_translation(id, count_block);
     qemu::on_exit(id, leave_count);
@@ -48,8 +76,38 @@ extern "C" fn add(_: c_uint, instructions: usize) {
     EXECUTED.fetch_add(instructions as u64, Ordering::Relaxed);
 }
 
+/// The program makes a system call. The instruction that makes it is counted already.
+extern "C" fn mark_here(
+    _: qemu::Id,
+    _: c_uint,
+    number: i64,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+) {
+    if MARK.get().is_some_and(|(mark, _)| *mark == number) {
+        let mut marks = MARKS.lock().unwrap_or_else(PoisonError::into_inner);
+        marks.push(EXECUTED.load(Ordering::Relaxed));
+    }
+}
+
 /// The program ended. Without a file, whoever wants the count sees that there is none.
 extern "C" fn leave_count(_: qemu::Id, _: *mut c_void) {
+    if let Some((_, path)) = MARK.get() {
+        let mut text = String::new();
+        for mark in MARKS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            // Writing to a string does not fail.
+            let _infallible = writeln!(text, "{mark}");
+        }
+        if std::fs::write(path, text).is_err() {
+            qemu::say(c"cora-counter: the marks can't be written\n");
+        }
+    }
     let count = format!("{}\n", EXECUTED.load(Ordering::Relaxed));
     if let Some(out) = OUT.get()
         && std::fs::write(out, count).is_err()

@@ -20,6 +20,10 @@ pub(crate) struct Block {
     _opaque: [u8; 0],
 }
 
+/// `qemu_plugin_vcpu_syscall_cb_t`: which processor, the call's number, and its eight arguments.
+pub(crate) type OnSystemCall =
+    extern "C" fn(Id, c_uint, i64, u64, u64, u64, u64, u64, u64, u64, u64);
+
 /// `enum qemu_plugin_cb_flags`: a callback does not read the program's registers.
 const CB_NO_REGS: c_int = 0;
 
@@ -52,6 +56,7 @@ unsafe extern "C" {
         flags: c_int,
         data: usize,
     );
+    fn qemu_plugin_register_vcpu_syscall_cb(id: Id, callback: OnSystemCall);
     fn qemu_plugin_register_atexit_cb(
         id: Id,
         callback: extern "C" fn(Id, *mut c_void),
@@ -99,6 +104,12 @@ pub(crate) fn instructions(block: &Block) -> usize {
 pub(crate) fn on_execution(block: &Block, callback: extern "C" fn(c_uint, usize), data: usize) {
     // SAFETY: the block lives (above). QEMU does not look at `data`, which has the size of its `void *`.
     unsafe { qemu_plugin_register_vcpu_tb_exec_cb(block, callback, CB_NO_REGS, data) }
+}
+
+/// From now on QEMU calls back before each system call of the program.
+pub(crate) fn on_system_call(id: Id, callback: OnSystemCall) {
+    // SAFETY: as for translations.
+    unsafe { qemu_plugin_register_vcpu_syscall_cb(id, callback) }
 }
 
 /// QEMU calls back when the program has ended.

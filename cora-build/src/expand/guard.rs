@@ -9,12 +9,16 @@
 //! 3. The body of a match arm and an `else if` are expressions; when they mention a state, they
 //!    become blocks of their own.
 //!
+//! 4. Behind the guards of a statement that names a state that is no table stands a note of it, which is
+//!    nothing but in a build that traces (`cora_core::trace`). Match guards have notes of their own, since
+//!    most are not reached. Tables note by themselves what they are asked.
+//!
 //! A guard is decided while compiling: where the state is in reach it is nothing, and elsewhere what
 //! stands behind it is nothing.
 
 use std::collections::BTreeSet;
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Literal, TokenStream, TokenTree};
 use quote::{format_ident, quote};
 use syn::ext::IdentExt as _;
 use syn::token::Brace;
@@ -23,7 +27,7 @@ use syn::visit_mut::VisitMut;
 use syn::{Arm, Block, Expr, ExprBlock, Ident, Stmt};
 
 use super::core;
-use crate::syntax::{HandlerDecl, Parameter};
+use crate::syntax::{HandlerDecl, Parameter, ParameterAccess};
 
 /// What the generic parameter of a body is called: no name that a program would use.
 pub(super) fn reach() -> Ident {
@@ -56,14 +60,24 @@ impl Guards<'_> {
         fresh.into_iter().filter_map(|at| self.parameters.get(at)).map(guard).collect()
     }
 
+    /// Notes of the states that are mentioned and are no tables.
+    fn notes(&self, mentioned: &BTreeSet<usize>) -> Vec<Stmt> {
+        let is_table =
+            |at: &usize| matches!(self.parameters[*at].access, ParameterAccess::Table { .. });
+        mentioned.iter().filter(|at| !is_table(at)).map(|at| note(*at)).collect()
+    }
+
     /// An expression that may become a block: the body of a match arm, an `else if`.
     fn visit_expression(&mut self, expression: &mut Expr) {
         let outside = self.guarded.clone();
-        let guards = self.take(&mentions(&self.names, |direct| direct.visit_expr(expression)));
+        let mentioned = mentions(&self.names, |direct| direct.visit_expr(expression));
+        let named = mentions_outside_guards(&self.names, |direct| direct.visit_expr(expression));
+        let guards = self.take(&mentioned);
         self.visit_expr_mut(expression);
         if !guards.is_empty() {
             let inner = std::mem::replace(expression, Expr::Verbatim(TokenStream::new()));
             let mut block = Block { brace_token: Brace::default(), stmts: guards };
+            block.stmts.extend(self.notes(&named));
             block.stmts.push(Stmt::Expr(inner, None));
             *expression = Expr::Block(ExprBlock { attrs: Vec::new(), label: None, block });
         }
@@ -76,7 +90,10 @@ impl VisitMut for Guards<'_> {
         let outside = self.guarded.clone();
         for mut statement in std::mem::take(&mut block.stmts) {
             let mentioned = mentions(&self.names, |direct| direct.visit_stmt(&statement));
+            let named =
+                mentions_outside_guards(&self.names, |direct| direct.visit_stmt(&statement));
             block.stmts.extend(self.take(&mentioned));
+            block.stmts.extend(self.notes(&named));
             self.visit_stmt_mut(&mut statement);
             block.stmts.push(statement);
         }
@@ -86,6 +103,20 @@ impl VisitMut for Guards<'_> {
     fn visit_arm_mut(&mut self, arm: &mut Arm) {
         self.visit_pat_mut(&mut arm.pat);
         self.visit_expression(&mut arm.body);
+    }
+
+    /// What a match guard gives is a `bool`, so it can stand in a block.
+    fn visit_pat_guard_mut(&mut self, pattern: &mut syn::PatGuard) {
+        self.visit_pat_mut(&mut pattern.pat);
+        let named = mentions(&self.names, |direct| direct.visit_expr(&pattern.guard));
+        let notes = if has_note(pattern) { self.notes(&named) } else { Vec::new() };
+        self.visit_expr_mut(&mut pattern.guard);
+        if !notes.is_empty() {
+            let inner = std::mem::replace(&mut *pattern.guard, Expr::Verbatim(TokenStream::new()));
+            let mut block = Block { brace_token: Brace::default(), stmts: notes };
+            block.stmts.push(Stmt::Expr(inner, None));
+            *pattern.guard = Expr::Block(ExprBlock { attrs: Vec::new(), label: None, block });
+        }
     }
 
     fn visit_expr_if_mut(&mut self, branch: &mut syn::ExprIf) {
@@ -118,11 +149,41 @@ fn guard(parameter: &Parameter) -> Stmt {
     )
 }
 
+/// The state at this position is named here.
+fn note(position: usize) -> Stmt {
+    // There are eight states at most.
+    let (core, position) = (core(), Literal::u8_unsuffixed(position as u8));
+    Stmt::Expr(Expr::Verbatim(quote!(#core::trace::names(#position);)), None)
+}
+
 /// The states, by position, whose names `walk` meets outside of blocks that are walked on their own.
 fn mentions(names: &[String], walk: impl FnOnce(&mut Direct<'_>)) -> BTreeSet<usize> {
-    let mut direct = Direct { names, found: BTreeSet::new(), whole: false };
+    let mut direct = Direct { names, found: BTreeSet::new(), whole: false, noted: true };
     walk(&mut direct);
     direct.found
+}
+
+/// The same, but for what match guards name that have notes of their own.
+fn mentions_outside_guards(
+    names: &[String],
+    walk: impl FnOnce(&mut Direct<'_>),
+) -> BTreeSet<usize> {
+    let mut direct = Direct { names, found: BTreeSet::new(), whole: false, noted: false };
+    walk(&mut direct);
+    direct.found
+}
+
+/// Whether a match guard has notes of its own: not where it binds what the arm uses.
+fn has_note(pattern: &syn::PatGuard) -> bool {
+    struct Lets(bool);
+    impl<'ast> Visit<'ast> for Lets {
+        fn visit_expr_let(&mut self, _: &'ast syn::ExprLet) {
+            self.0 = true;
+        }
+    }
+    let mut lets = Lets(false);
+    lets.visit_expr(&pattern.guard);
+    !lets.0
 }
 
 struct Direct<'a> {
@@ -130,6 +191,8 @@ struct Direct<'a> {
     found: BTreeSet<usize>,
     /// Within a closure or the like: its blocks are not walked on their own.
     whole: bool,
+    /// Match guards with notes of their own count, too.
+    noted: bool,
 }
 
 impl Direct<'_> {
@@ -171,6 +234,14 @@ impl<'ast> Visit<'ast> for Direct<'_> {
         self.visit_pat(&arm.pat);
         if self.whole {
             self.visit_expr(&arm.body);
+        }
+    }
+
+    fn visit_pat_guard(&mut self, pattern: &'ast syn::PatGuard) {
+        self.visit_pat(&pattern.pat);
+        // Within a closure no guard is walked on its own.
+        if self.noted || self.whole || !has_note(pattern) {
+            self.visit_expr(&pattern.guard);
         }
     }
 

@@ -54,10 +54,11 @@ const ALLOWED: &str = "#[allow(\n    clippy::all,\n    clippy::pedantic,\n    de
     missing_debug_implementations,\n    unreachable_pub,\n    unused_imports,\n    unused_qualifications,\n    \
     reason = \"generated\"\n)]";
 
-const USES: [&str; 4] = [
+const USES: [&str; 5] = [
     "app::{App, ConfigureError, Handler, Nth, PlanFacts, Sides}",
     "packet::Packet",
     "state::{Described, Home, Memory, OutOfMemory, Place, Reach, Stored, Visit}",
+    "trace",
     "verdict::{Forward, Verdict}",
 ];
 
@@ -214,8 +215,10 @@ fn handlers(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
                 out.block(at_nic, |out| out.line(punt))?;
             }
             let run = format!("<{} as Handler>::run::<R>", hidden(&handler.path));
+            // Nothing, but in a build that traces.
+            out.line(format_args!("trace::enter({at});"))?;
             if handler.parameters.is_empty() {
-                return out.line(format_args!("{run}(packet, ())"));
+                return out.line(format_args!("trace::leave({run}(packet, ()))"));
             }
             out.line("let states = (")?;
             for parameter in &handler.parameters {
@@ -226,7 +229,7 @@ fn handlers(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
                 ))?;
             }
             out.line(");")?;
-            out.line(format_args!("{run}(packet, states)"))
+            out.line(format_args!("trace::leave({run}(packet, states))"))
         })?;
     }
     Ok(())

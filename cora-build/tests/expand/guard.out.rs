@@ -35,9 +35,12 @@ impl __cora_innermost {
                     ::cora::__private::core::verdict::Stop::punt(),
                 );
             }
+            ::cora::__private::core::trace::names(0);
             a.long += 1;
+            ::cora::__private::core::trace::names(0);
             a.all += 1;
             if size > 1000 {
+                ::cora::__private::core::trace::names(0);
                 a.jumbo += 1;
                 if const {
                     !::cora::__private::core::state::reaches::<__CoraReach, B>()
@@ -46,6 +49,7 @@ impl __cora_innermost {
                         ::cora::__private::core::verdict::Stop::punt(),
                     );
                 }
+                ::cora::__private::core::trace::names(1);
                 b.touch();
             }
         } else {
@@ -54,6 +58,7 @@ impl __cora_innermost {
                     ::cora::__private::core::verdict::Stop::punt(),
                 );
             }
+            ::cora::__private::core::trace::names(0);
             if a.is_on() {
                 if const {
                     !::cora::__private::core::state::reaches::<__CoraReach, B>()
@@ -62,6 +67,7 @@ impl __cora_innermost {
                         ::cora::__private::core::verdict::Stop::punt(),
                     );
                 }
+                ::cora::__private::core::trace::names(1);
                 b.touch();
             } else {
                 return Pass;
@@ -127,9 +133,13 @@ impl __cora_arms {
                         ::cora::__private::core::verdict::Stop::punt(),
                     );
                 }
+                ::cora::__private::core::trace::names(0);
                 a.tcp += 1;
             }
-            17 if b.is_on() => {
+            17 if {
+                ::cora::__private::core::trace::names(1);
+                b.is_on()
+            } => {
                 if const {
                     !::cora::__private::core::state::reaches::<__CoraReach, A>()
                 } {
@@ -137,6 +147,7 @@ impl __cora_arms {
                         ::cora::__private::core::verdict::Stop::punt(),
                     );
                 }
+                ::cora::__private::core::trace::names(0);
                 a.udp += 1;
             }
             58 => {
@@ -150,6 +161,7 @@ impl __cora_arms {
                                 ::cora::__private::core::verdict::Stop::punt(),
                             );
                         }
+                        ::cora::__private::core::trace::names(0);
                         a.echo()
                     }
                     _ => Transmit?,
@@ -207,6 +219,7 @@ impl __cora_scrutinee {
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
+        ::cora::__private::core::trace::names(0);
         match a.find(packet) {
             Some(entry) => entry.apply(packet),
             None => a.insert(packet),
@@ -262,6 +275,7 @@ impl __cora_hidden {
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
+        ::cora::__private::core::trace::names(0);
         let each = |n: u64| {
             if n > 1 {
                 a.add(n);
@@ -278,6 +292,8 @@ impl __cora_hidden {
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
+        ::cora::__private::core::trace::names(1);
+        ::cora::__private::core::trace::names(2);
         assert!(matches!(c, C { .. }), "{b:?}");
         Transmit
     }
@@ -334,6 +350,7 @@ impl __cora_loops {
                         ::cora::__private::core::verdict::Stop::punt(),
                     );
                 }
+                ::cora::__private::core::trace::names(0);
                 a.add(n);
             }
         }
@@ -346,6 +363,7 @@ impl __cora_loops {
                     ::cora::__private::core::verdict::Stop::punt(),
                 );
             }
+            ::cora::__private::core::trace::names(1);
             b.touch();
         };
         let Some(n) = found else {
@@ -354,6 +372,7 @@ impl __cora_loops {
                     ::cora::__private::core::verdict::Stop::punt(),
                 );
             }
+            ::cora::__private::core::trace::names(1);
             b.miss();
             return Pass;
         };
@@ -362,7 +381,9 @@ impl __cora_loops {
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
+        ::cora::__private::core::trace::names(0);
         while a.more() {
+            ::cora::__private::core::trace::names(0);
             a.add(n);
         }
         fn helper(a: u64) -> u64 {

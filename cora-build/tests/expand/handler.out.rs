@@ -101,6 +101,7 @@ impl __cora_nat {
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
+        ::cora::__private::core::trace::names(2);
         if !rules.allow(&flow) {
             return Drop(NotAllowed);
         }
@@ -111,6 +112,7 @@ impl __cora_nat {
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
+        ::cora::__private::core::trace::names(1);
         let port = ports.take()?;
         sessions.insert(flow, Session::new(port))?;
         Transmit

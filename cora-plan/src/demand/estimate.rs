@@ -144,17 +144,22 @@ fn weigh(occasions: &[(Occasion, f64)], class: &Class) -> Vec<f64> {
 }
 
 fn route(graph: &Graph, steps: Vec<(usize, usize)>) -> Route {
+    let instructions = instructions_of(graph, &steps);
+    Route { steps, nic_instructions: instructions, host_instructions: instructions }
+}
+
+/// Instructions of a packet that takes these paths.
+pub(super) fn instructions_of(graph: &Graph, steps: &[(usize, usize)]) -> f64 {
     let paths = steps.iter().filter_map(|(handler, path)| {
         graph.chain.get(*handler).and_then(|handler| handler.paths.get(*path))
     });
-    let instructions: f64 = PER_PACKET
+    PER_PACKET
         + paths
             .map(|path| {
                 let accesses = path.accesses.iter().map(|access| instructions(graph, access));
                 PER_HANDLER + accesses.sum::<f64>()
             })
-            .sum::<f64>();
-    Route { steps, nic_instructions: instructions, host_instructions: instructions }
+            .sum::<f64>()
 }
 
 fn instructions(graph: &Graph, access: &Access) -> f64 {

@@ -1,22 +1,244 @@
-//! A measurement as a file.
+//! From what was seen of a run to a [`Measurement`]: routes instead of ways, and packets per class of flows.
 
-use super::{Measurement, SCHEMA};
+use std::collections::BTreeMap;
+
+use super::counted::Counted;
+use super::nearest_path::{Fit, nearest_path};
+use super::observed::{Count, Observed};
+use super::{Measurement, Route, SCHEMA};
 use crate::graph::Graph;
+use crate::traffic::Borders;
 
-impl Measurement {
-    /// Reads one of this graph.
-    ///
-    /// # Errors
-    /// A sentence: it is no measurement, of another schema, or of another graph.
-    pub fn from_json(text: &str, graph: &Graph) -> Result<Self, String> {
-        let measured: Self =
-            serde_json::from_str(text).map_err(|error| format!("not a measurement: {error}"))?;
-        if measured.schema != SCHEMA {
-            return Err(format!("schema {} where this Cora reads {SCHEMA}", measured.schema));
+/// Routes that were measured, and how well they are known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// What to keep. Its instructions are 0 until [`Self::count`].
+    pub measurement: Measurement,
+    /// Per way of the run, its route.
+    pub route_of: Vec<usize>,
+    /// Packets by how well their paths fit.
+    pub fits: Fits,
+}
+
+/// Packets by how well their paths fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fits {
+    /// What was seen is the path.
+    pub exact: u64,
+    /// It is but for states of which only names were seen.
+    pub but_for_names: u64,
+    /// It is not: the graph lacks a path, and the nearest stands in.
+    pub otherwise: u64,
+    /// Among the exact ones, packets that another path would fit as well.
+    pub ambiguous: u64,
+}
+
+/// Gives each way its route, and counts.
+///
+/// A flow belongs to the class that its packets put it in. Packets without a key belong to the lightest class: no
+/// flow of theirs can be anywhere.
+///
+/// # Errors
+///
+/// A sentence, when what was seen is of another program than the graph.
+pub fn measured(
+    graph: &Graph,
+    observed: &Observed,
+    borders: &BTreeMap<String, Borders>,
+    capture: &str,
+) -> Result<Measured, String> {
+    if observed.app != graph.app {
+        return Err(format!("`{}` ran, and the graph is of `{}`", observed.app, graph.app));
+    }
+    let packets = observed.per_way();
+    let mut fits = Fits::default();
+    let mut steps_of = Vec::new();
+    for (way, packets) in observed.ways.iter().zip(packets) {
+        steps_of.push(steps(graph, way, packets, &mut fits)?);
+    }
+    let mut all = steps_of.clone();
+    all.sort();
+    all.dedup();
+    let route_of: Vec<usize> =
+        steps_of.iter().filter_map(|steps| all.iter().position(|other| other == steps)).collect();
+    let routes: Vec<Route> = all
+        .into_iter()
+        .map(|steps| Route { steps, nic_instructions: 0.0, host_instructions: 0.0 })
+        .collect();
+    let counts = borders.iter().map(|(key, borders)| {
+        (key.clone(), per_class(observed, key, borders, &route_of, routes.len()))
+    });
+    let measurement = Measurement {
+        schema: SCHEMA,
+        app: graph.app.clone(),
+        graph: graph.digest(),
+        capture: capture.to_owned(),
+        packets: observed.packets,
+        counts: counts.collect(),
+        routes,
+        nic_counted: false,
+        host_counted: false,
+    };
+    Ok(Measured { measurement, route_of, fits })
+}
+
+/// The paths of one way, in the order of the chain.
+fn steps(
+    graph: &Graph,
+    way: &[super::observed::Step],
+    packets: u64,
+    fits: &mut Fits,
+) -> Result<Vec<(usize, usize)>, String> {
+    let mut steps = Vec::new();
+    let mut worst = Fit::Exact;
+    let mut ambiguous = false;
+    for step in way {
+        let nearest = nearest_path(graph, step)
+            .ok_or_else(|| format!("the graph has no path of handler {}", step.handler))?;
+        worst = worst.max(nearest.fit);
+        ambiguous |= nearest.ambiguous;
+        steps.push((step.handler, nearest.path));
+    }
+    steps.sort_unstable();
+    match worst {
+        Fit::Exact => fits.exact += packets,
+        Fit::ButForNames => fits.but_for_names += packets,
+        Fit::Otherwise => fits.otherwise += packets,
+    }
+    if ambiguous && worst == Fit::Exact {
+        fits.ambiguous += packets;
+    }
+    Ok(steps)
+}
+
+fn per_class(
+    observed: &Observed,
+    key: &str,
+    borders: &Borders,
+    route_of: &[usize],
+    routes: usize,
+) -> Vec<Vec<u64>> {
+    let mut counts = vec![vec![0; routes]; borders.least().len().max(1)];
+    let last = counts.len() - 1;
+    let mut add = |class: usize, ways: &[Count]| {
+        for (way, packets) in ways {
+            if let Some(count) = route_of.get(*way).and_then(|route| counts[class].get_mut(*route))
+            {
+                *count += packets;
+            }
         }
-        if measured.graph != graph.digest() {
-            return Err("the program has changed since; run `cargo cora measure` again".to_owned());
+    };
+    for (packets, ways) in observed.flows.get(key).into_iter().flatten() {
+        add(borders.class_of(*packets), ways);
+    }
+    if let Some(keyless) = observed.keyless.get(key) {
+        add(last, keyless);
+    }
+    counts
+}
+
+impl Measured {
+    /// Puts counted instructions in. Where `nic` lacks, what the host needs stands in; where `host` lacks too, the
+    /// estimate. A route that no counted packet took gets the mean of all packets.
+    pub fn count(&mut self, graph: &Graph, host: Option<&Counted>, nic: Option<&Counted>) {
+        let estimated = |route: &Route| super::estimate::instructions_of(graph, &route.steps);
+        let of = |counted: &Counted, number: usize| {
+            counted.per_route.get(number).copied().flatten().unwrap_or(counted.mean)
+        };
+        for (number, route) in self.measurement.routes.iter_mut().enumerate() {
+            route.host_instructions = host.map_or_else(|| estimated(route), |it| of(it, number));
+            route.nic_instructions = nic.map_or(route.host_instructions, |it| of(it, number));
         }
-        Ok(measured)
+        self.measurement.host_counted = host.is_some();
+        self.measurement.nic_counted = nic.is_some();
+    }
+
+    /// Per route, its packets: the same by whatever key they are counted.
+    pub fn per_route(&self) -> Vec<u64> {
+        let routes = self.measurement.routes.len();
+        let mut sums = vec![0; routes];
+        let classes = self.measurement.counts.values().next();
+        for class in classes.into_iter().flatten() {
+            sums.iter_mut().zip(class).for_each(|(sum, packets)| *sum += packets);
+        }
+        sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::observed::{Did, Step};
+    use super::*;
+    use crate::graph::{Does, Exit};
+    use crate::sample;
+
+    fn observed() -> Observed {
+        let write = || Did::Asked { state: "Session".to_owned(), does: Does::Write };
+        let insert = Did::Asked { state: "Session".to_owned(), does: Does::Insert };
+        let step = |did, exit| vec![Step { handler: 0, did, exit }];
+        let ports = Did::Named { parameter: 1 };
+        Observed {
+            app: "nat".to_owned(),
+            packets: 110,
+            cut_off: 0,
+            ways: vec![
+                step(vec![write(), ports.clone(), insert], Exit::Transmit),
+                step(vec![write()], Exit::Transmit),
+                step(vec![], Exit::Drop),
+                step(vec![ports, write()], Exit::Transmit),
+            ],
+            // A flow of 90, two of 7 and two of 2; two packets of none.
+            flows: [(
+                "FiveTuple".to_owned(),
+                [
+                    (2, vec![(0, 2), (1, 2)]),
+                    (7, vec![(0, 2), (1, 9), (3, 3)]),
+                    (90, vec![(0, 1), (1, 89)]),
+                ]
+                .into(),
+            )]
+            .into(),
+            keyless: [("FiveTuple".to_owned(), vec![(2, 2)])].into(),
+        }
+    }
+
+    /// Classes of flows with at least 50, 5, and 1 packets.
+    fn borders() -> BTreeMap<String, Borders> {
+        [("FiveTuple".to_owned(), Borders::of([50, 5, 1]))].into()
+    }
+
+    #[test]
+    fn every_packet_is_counted_in_its_class_and_route() {
+        let graph = sample::nat();
+        let mut measured = measured(&graph, &observed(), &borders(), "a.pcap").unwrap();
+        let routes: Vec<_> =
+            measured.measurement.routes.iter().map(|route| route.steps.clone()).collect();
+        assert_eq!(routes, [[(0, 0)], [(0, 1)], [(0, 3)]]);
+        assert_eq!(measured.route_of, [2, 1, 0, 1]);
+        assert_eq!(
+            measured.measurement.counts["FiveTuple"],
+            [[0, 89, 1], [0, 12, 2], [2, 2, 2]],
+            "heaviest class first; what has no key is in the last"
+        );
+        assert_eq!(measured.per_route(), [2, 103, 5]);
+        assert_eq!(measured.per_route().iter().sum::<u64>(), 110);
+        let Fits { exact, but_for_names, otherwise, ambiguous } = measured.fits;
+        assert_eq!((exact, but_for_names, otherwise, ambiguous), (107, 3, 0, 0));
+
+        let counted =
+            Counted { per_route: vec![Some(90.0), None, Some(9e2)], mean: 500.0, error: 0.0 };
+        measured.count(&graph, Some(&counted), None);
+        let host: Vec<f64> =
+            measured.measurement.routes.iter().map(|route| route.host_instructions).collect();
+        assert_eq!(host, [90.0, 500.0, 900.0]);
+        assert!(measured.measurement.host_counted && !measured.measurement.nic_counted);
+        assert!((measured.measurement.routes[2].nic_instructions - 900.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn another_program_is_refused() {
+        let other = Graph::new("firewall");
+        let refusal = measured(&other, &observed(), &borders(), "a.pcap").unwrap_err();
+        assert_eq!(refusal, "`nat` ran, and the graph is of `firewall`");
     }
 }

@@ -4,13 +4,21 @@
 //! It is measured where the program was run on the traffic, and estimated from the source otherwise; a plan
 //! says which.
 
+pub mod counted;
 mod estimate;
 mod measured;
+mod measurement;
+mod nearest_path;
+pub mod observed;
 mod of;
 
 use serde::{Deserialize, Serialize};
 
+pub use counted::Counted;
 pub use estimate::estimate;
+pub use measured::{Fits, Measured, measured};
+pub use nearest_path::{Fit, Nearest, nearest_path};
+pub use observed::Observed;
 pub use of::demand;
 
 /// Ways of packets, and how often each is taken.
@@ -67,6 +75,8 @@ pub struct Measurement {
     pub counts: std::collections::BTreeMap<String, Vec<Vec<u64>>>,
     /// Whether `nic_instructions` were counted, or stand for what the host needs.
     pub nic_counted: bool,
+    /// Whether `host_instructions` were counted, or are estimated from the source.
+    pub host_counted: bool,
 }
 
 /// Version of a measurement's JSON; a reader refuses others.

@@ -28,7 +28,11 @@ pub fn demand(
         _ => reopened(graph, &measured.routes, &all, class),
     });
     let weights = weights.collect();
-    let counted = if measured.nic_counted { Origin::Measured } else { Origin::Estimated };
+    let counted = if measured.nic_counted && measured.host_counted {
+        Origin::Measured
+    } else {
+        Origin::Estimated
+    };
     Demand { routes: measured.routes.clone(), weights, weighed: Origin::Measured, counted }
 }
 

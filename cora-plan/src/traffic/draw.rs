@@ -43,6 +43,11 @@ pub struct Drawn {
 pub struct Borders(Vec<u64>);
 
 impl Borders {
+    /// Borders at these numbers of packets, which fall.
+    pub fn of(least: impl IntoIterator<Item = u64>) -> Self {
+        Self(least.into_iter().collect())
+    }
+
     /// Per class, the least number of packets that a flow of it has. They fall.
     pub fn least(&self) -> &[u64] {
         &self.0

@@ -43,6 +43,7 @@ use super::{
 use crate::key::Key;
 use crate::packet::Packet;
 use crate::plain::Plain;
+use crate::trace::{Asked, asked};
 use crate::verdict::{Reason, Stop, reasons};
 use raw::{RawTable, Shape};
 
@@ -113,6 +114,7 @@ impl<S: Keyed> Table<S> {
     /// The entry with this key (or reply key).
     #[inline(always)]
     pub fn get(&self, key: &S::Key) -> Option<&S> {
+        asked(S::NAME, Asked::Read);
         self.raw.get(key)
     }
 
@@ -125,12 +127,14 @@ impl<S: Keyed> Table<S> {
     /// The entry with this key (or reply key), to change.
     #[inline(always)]
     pub fn get_mut(&mut self, key: &S::Key) -> Option<&mut S> {
+        asked(S::NAME, Asked::Write);
         self.raw.find_mut(key).map(|(_, value)| value)
     }
 
     /// The entry with this key, to change, and which of its keys this is.
     #[inline(always)]
     pub fn find_mut(&mut self, key: &S::Key) -> Option<(Direction, &mut S)> {
+        asked(S::NAME, Asked::Write);
         self.raw.find_mut(key)
     }
 
@@ -138,6 +142,7 @@ impl<S: Keyed> Table<S> {
     /// the reply direction's key finds it too.
     #[inline]
     pub fn insert(&mut self, key: S::Key, value: S) -> Result<(), InsertError> {
+        asked(S::NAME, Asked::Insert);
         let reply = if S::REPLY { key.reply() } else { None };
         self.raw.insert(key, reply, value)
     }
@@ -152,12 +157,14 @@ impl<S: Keyed> Table<S> {
         value: S,
     ) -> Result<(), InsertError> {
         const { assert!(S::REPLY, "declare the state with `reply` to give its entries a second key") };
+        asked(S::NAME, Asked::Insert);
         self.raw.insert(key, Some(reply), value)
     }
 
     /// Takes an entry out.
     #[inline]
     pub fn remove(&mut self, key: &S::Key) -> Option<S> {
+        asked(S::NAME, Asked::Remove);
         self.raw.remove(key)
     }
 }

@@ -1,0 +1,105 @@
+//! What a program that traces tells of a run: which ways packets took, as it saw them. `<program> trace` writes it.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::graph::{Does, Exit};
+
+/// Ways that packets took, and how often.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Observed {
+    /// Name of the program.
+    pub app: String,
+    /// Packets that ran.
+    pub packets: u64,
+    /// Those of them that did more than is noted of one packet; the ends of their ways are missing.
+    pub cut_off: u64,
+    /// The ways, in the order of their first packets.
+    pub ways: Vec<Vec<Step>>,
+    /// By type of key, then by how many packets the flow has in all: how many packets of such flows took each way.
+    pub flows: BTreeMap<String, BTreeMap<u64, Vec<Count>>>,
+    /// By type of key: how many packets without such a key took each way.
+    pub keyless: BTreeMap<String, Vec<Count>>,
+}
+
+/// A way, by its place in [`Observed::ways`], and packets that took it.
+pub type Count = (usize, u64);
+
+/// One handler of a way.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Its number in the chain.
+    pub handler: usize,
+    /// What it did to states, in order.
+    pub did: Vec<Did>,
+    /// How it ended.
+    pub exit: Exit,
+}
+
+/// One thing that a handler did.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Did {
+    /// It asked a table.
+    Asked {
+        /// The table's state.
+        state: String,
+        /// For what.
+        does: Does,
+    },
+    /// It came to a statement that names a state that is no table: what it did to it can't be seen, nor whether it
+    /// came so far.
+    Named {
+        /// The state's place among the handler's parameters behind the packet.
+        parameter: usize,
+    },
+}
+
+impl Observed {
+    /// Reads what `<program> trace` wrote.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, when it is not that.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|error| format!("not what a traced run tells: {error}"))
+    }
+
+    /// Packets per way.
+    pub fn per_way(&self) -> Vec<u64> {
+        let mut packets = vec![0; self.ways.len()];
+        let by_size = self.flows.values().next().into_iter().flat_map(BTreeMap::values);
+        let keyless = self.keyless.values().next().into_iter();
+        for (way, count) in by_size.chain(keyless).flatten() {
+            if let Some(sum) = packets.get_mut(*way) {
+                *sum += count;
+            }
+        }
+        packets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOLD: &str = r#"{"app":"nat","packets":4,"cut_off":0,
+        "ways":[[{"handler":0,"did":[{"state":"Session","does":"write"},{"parameter":1},
+                                     {"state":"Session","does":"insert"}],"exit":"transmit"}],
+                [{"handler":0,"did":[],"exit":"drop"}]],
+        "flows":{"FiveTuple":{"3":[[0,1],[1,2]]}},"keyless":{"FiveTuple":[[1,1]]}}"#;
+
+    #[test]
+    fn reads_what_a_program_tells() {
+        let observed = Observed::from_json(TOLD).unwrap();
+        let asked = |does| Did::Asked { state: "Session".to_owned(), does };
+        let did = vec![asked(Does::Write), Did::Named { parameter: 1 }, asked(Does::Insert)];
+        assert_eq!(observed.ways[0], [Step { handler: 0, did, exit: Exit::Transmit }]);
+        assert_eq!(observed.per_way(), [1, 3]);
+        let refusal = Observed::from_json("{\"app\":1}").unwrap_err();
+        assert!(refusal.starts_with("not what a traced run tells: "), "{refusal}");
+    }
+}
