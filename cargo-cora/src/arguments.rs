@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Calibrate(Calibrate),
     /// Find the plan that needs the fewest host cores, and predict what it does
     Plan(Plan),
+    /// Measure on a capture which ways packets take, and how many instructions each needs
+    Measure(Measure),
     /// Draw a traffic profile from a capture, to plan with
     Profile(Profile),
     /// Explain a diagnostic code, or why a state, a handler or a class of flows is where it is
@@ -117,6 +119,39 @@ impl Pages {
             Self::Hugetlb => "hugetlb",
         }
     }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Measure {
+    /// Name of a package of this workspace, or the path of one
+    pub(crate) package: String,
+    /// The capture to run it on: pcap or pcapng
+    #[arg(long = "in", value_name = "CAPTURE")]
+    pub(crate) input: PathBuf,
+    /// Where to write what was measured [default: the package's cora.measured.json]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Where to write the capture's traffic profile, whose classes the measurement speaks of
+    #[arg(long, value_name = "FILE")]
+    pub(crate) traffic: Option<PathBuf>,
+    /// How long a flow is there without a packet, for the traffic profile
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub(crate) idle: Span,
+    /// Set a read-mostly state from a file; may be given several times
+    #[arg(long, value_name = "STATE=FILE")]
+    pub(crate) config: Vec<String>,
+    /// The prefixes of the inside network, separated by commas
+    #[arg(long, value_name = "PREFIXES")]
+    pub(crate) inside: Option<String>,
+    /// Packets whose instructions are counted, from the beginning; ways are told of all
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub(crate) count: usize,
+    /// The plugin that counts, where the package's Cora does not come with it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) counter: Option<PathBuf>,
+    /// Cargo's profile: release, dev, or another of the workspace
+    #[arg(long, default_value = "release")]
+    pub(crate) profile: String,
 }
 
 #[derive(Debug, Args)]

@@ -10,6 +10,7 @@ mod compare;
 mod explain;
 mod failure;
 mod graph;
+mod measure;
 mod new;
 mod package;
 mod plan;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Plan(plan) => plan::run(&plan),
         Command::WhatIf(what_if) => what_if::run(&what_if),
         Command::Profile(profile) => profile::run(&profile),
+        Command::Measure(measure) => measure::run(&measure),
         Command::Explain(explain) => explain::run(&explain),
         Command::Savings(savings) => savings::run(&savings),
         Command::New(new) => new::run(&new),

@@ -18,6 +18,22 @@ pub(crate) enum Package {
     At(PathBuf),
 }
 
+/// How a package is built.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Build<'a> {
+    /// Cargo's profile.
+    pub(crate) profile: &'a str,
+    pub(crate) features: &'a [&'a str],
+    /// What the build script is to see as `CORA_PLAN`.
+    pub(crate) plan: Option<&'a str>,
+    /// The machine, unless it is this one.
+    pub(crate) target: Option<&'a str>,
+    /// Cargo's target directory, unless it is the user's.
+    pub(crate) room: Option<&'a Path>,
+    /// More that Cargo is to see in its environment.
+    pub(crate) variables: &'a [(&'a str, &'a str)],
+}
+
 impl Package {
     /// What has a separator, or is `.` or `..`, is a path; everything else is a name.
     pub(crate) fn of(text: &str) -> Result<Self, Failure> {
@@ -51,13 +67,7 @@ impl Package {
             Self::At(directory) => return Ok(directory.clone()),
             Self::Named(name) => name,
         };
-        let output = cargo()
-            .args(["metadata", "--no-deps", "--format-version", "1"])
-            .stderr(Stdio::inherit())
-            .output()
-            .map_err(|error| Failure::Failed(format!("cargo doesn't start: {error}")))?;
-        let metadata: Value = serde_json::from_slice(&output.stdout)
-            .map_err(|_| Failure::Usage("there is no workspace here".to_owned()))?;
+        let metadata = self.metadata(&["--no-deps"])?;
         let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
         let found = packages.iter().find(|package| package["name"] == name.as_str());
         if let Some(manifest) = found.and_then(|package| package["manifest_path"].as_str()) {
@@ -68,6 +78,37 @@ impl Package {
         Err(Failure::Usage(unknown(name, &names)))
     }
 
+    /// Cargo's target directory for it.
+    pub(crate) fn target_directory(&self) -> Result<PathBuf, Failure> {
+        let metadata = self.metadata(&["--no-deps"])?;
+        let directory = metadata["target_directory"].as_str().map(PathBuf::from);
+        directory.ok_or_else(|| Failure::Failed("cargo tells no target directory".to_owned()))
+    }
+
+    /// The directory of the Cora that it depends on, where that is in no registry.
+    pub(crate) fn cora(&self) -> Result<Option<PathBuf>, Failure> {
+        let metadata = self.metadata(&[])?;
+        let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let cora = packages.iter().find(|it| it["name"] == "cora" && it["source"].is_null());
+        let manifest = cora.and_then(|cora| cora["manifest_path"].as_str());
+        Ok(manifest.and_then(|manifest| Path::new(manifest).parent()).map(Path::to_owned))
+    }
+
+    /// What Cargo knows of it.
+    fn metadata(&self, words: &[&str]) -> Result<Value, Failure> {
+        let mut command = cargo();
+        command.args(["metadata", "--format-version", "1"]).args(words);
+        if let Self::At(directory) = self {
+            command.arg("--manifest-path").arg(directory.join("Cargo.toml"));
+        }
+        let output = command
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(|error| Failure::Failed(format!("cargo doesn't start: {error}")))?;
+        serde_json::from_slice(&output.stdout)
+            .map_err(|_| Failure::Usage("there is no workspace here".to_owned()))
+    }
+
     /// Builds it and gives the path of its program.
     pub(crate) fn build(
         &self,
@@ -75,18 +116,32 @@ impl Package {
         nic: bool,
         plan: Option<&str>,
     ) -> Result<PathBuf, Failure> {
+        let features: &[&str] = if nic { &["nic"] } else { &[] };
+        let (target, room, variables) = (None, None, &[][..]);
+        self.build_as(&Build { profile, features, plan, target, room, variables })
+    }
+
+    /// Builds it in this way and gives the path of its program.
+    pub(crate) fn build_as(&self, build: &Build<'_>) -> Result<PathBuf, Failure> {
         if let Self::Named(_) = self {
             self.directory()?; // says which names there are
         }
         let mut command = cargo();
-        command.arg("build").args(["--profile", profile]).args(self.selection());
+        command.arg("build").args(["--profile", build.profile]).args(self.selection());
         command.arg("--message-format=json-render-diagnostics");
-        if nic {
-            command.args(["--features", "nic"]);
+        if !build.features.is_empty() {
+            command.args(["--features", &build.features.join(",")]);
         }
-        if let Some(plan) = plan {
+        if let Some(target) = build.target {
+            command.args(["--target", target]);
+        }
+        if let Some(room) = build.room {
+            command.arg("--target-dir").arg(room);
+        }
+        if let Some(plan) = build.plan {
             command.env("CORA_PLAN", plan);
         }
+        command.envs(build.variables.iter().copied());
         let mut child = command
             .stdout(Stdio::piped())
             .spawn()
@@ -110,7 +165,7 @@ pub(crate) fn plan(text: Option<&str>) -> Result<Option<String>, Failure> {
     }
 }
 
-fn cargo() -> Command {
+pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 

@@ -29,9 +29,7 @@ pub(crate) fn run(arguments: &Profile) -> Outcome {
     let census = census.map_err(|error| Failure::Failed(error.to_string()))?;
     progress.end(census.packets);
     let groups = census.groups();
-    let title = summary::title(&file_name(capture), &census, arguments.idle);
-    let drawn = Traffic::draw(&out.name, &title, &sample(&groups));
-    let Some(Drawn { traffic, .. }) = drawn else { return Err(nothing(capture, &census)) };
+    let Drawn { traffic, .. } = drawn(&out.name, capture, &census, arguments.idle)?;
     let written = std::fs::write(&out.path, traffic.to_toml());
     written.map_err(|error| {
         Failure::Failed(format!("`{}` can't be written: {error}", out.path.display()))
@@ -39,6 +37,18 @@ pub(crate) fn run(arguments: &Profile) -> Outcome {
     print!("{}", summary::text(&traffic, &census, &groups, arguments.idle));
     println!("\nwritten to {}: plan for it with `--traffic {0}`", out.path.display());
     Ok(ExitCode::SUCCESS)
+}
+
+/// A profile of this name from what was counted in a capture.
+pub(crate) fn drawn(
+    name: &str,
+    capture: &Path,
+    census: &Census,
+    idle: Span,
+) -> Result<Drawn, Failure> {
+    let title = summary::title(&file_name(capture), census, idle);
+    let drawn = Traffic::draw(name, &title, &sample(&census.groups()));
+    drawn.ok_or_else(|| nothing(capture, census))
 }
 
 /// Where the profile goes, and what it is called.

@@ -1,0 +1,250 @@
+//! What `cargo cora measure` counts, against counting by hand: which way each packet of a small capture takes.
+#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use cora_plan::Graph;
+use cora_plan::demand::{Measured, Measurement, Observed, measured};
+use cora_plan::traffic::Borders;
+use cora_tests::workshop::{cora, programs, room, root};
+use cora_tests::{captures, process, tell};
+use cora_traffic::Profile;
+use cora_traffic::pcap::Writer;
+
+const SYN: u8 = 0x02;
+const RST: u8 = 0x04;
+const ACK: u8 = 0x10;
+
+/// An inside client, a server outside, and the NAT's own address.
+const CLIENT: [u8; 4] = [10, 0, 0, 1];
+const SERVER: [u8; 4] = [203, 0, 113, 9];
+const NAT: [u8; 4] = [192, 0, 2, 1];
+/// The first port that the NAT gives away.
+const LEASED: u16 = 32_768;
+
+type End = ([u8; 4], u16);
+
+/// An IPv4 packet with this protocol, and these bytes behind its ports. Checksums are nobody's concern here.
+fn ipv4(protocol: u8, from: End, to: End, fragment: u16, rest: &[u8]) -> Vec<u8> {
+    let mut frame = vec![0x02, 0, 0, 0, 0, 1, 0x02, 0, 0, 0, 0, 2, 0x08, 0x00, 0x45, 0];
+    frame.extend((24 + rest.len() as u16).to_be_bytes());
+    frame.extend([0, 1]);
+    frame.extend(fragment.to_be_bytes());
+    frame.extend([64, protocol, 0, 0]);
+    frame.extend(from.0);
+    frame.extend(to.0);
+    frame.extend(from.1.to_be_bytes());
+    frame.extend(to.1.to_be_bytes());
+    frame.extend(rest);
+    frame
+}
+
+fn udp(from: End, to: End) -> Vec<u8> {
+    ipv4(17, from, to, 0, &[0, 12, 0, 0, b'd', b'a', b't', b'a'])
+}
+
+fn tcp(from: End, to: End, flags: u8) -> Vec<u8> {
+    ipv4(6, from, to, 0, &[0, 0, 0, 1, 0, 0, 0, 1, 0x50, flags, 1, 0, 0, 0, 0, 0])
+}
+
+fn fragment() -> Vec<u8> {
+    ipv4(17, (CLIENT, 7), (SERVER, 7), 0x2000, &[0; 8])
+}
+
+/// Who has an address: what neither program looks at.
+fn arp() -> Vec<u8> {
+    let mut frame = vec![0xff; 6];
+    frame.extend([0x02, 0, 0, 0, 0, 2, 0x08, 0x06, 0, 1, 8, 0, 6, 4, 0, 1]);
+    frame.extend([0; 20]);
+    frame
+}
+
+fn capture(name: &str, frames: &[Vec<u8>]) -> PathBuf {
+    let path = room(&format!("measure-{name}")).join("tiny.pcap");
+    let mut writer = Writer::new(File::create(&path).unwrap()).unwrap();
+    for (number, frame) in (0..).zip(frames) {
+        writer.write(1_000_000_000 + number * 1_000, frame).unwrap();
+    }
+    writer.finish().unwrap();
+    path
+}
+
+/// Every example, as it notes what packets do.
+fn traced() -> &'static BTreeMap<String, PathBuf> {
+    static TRACED: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
+    TRACED.get_or_init(|| {
+        let words =
+            ["--release", "--features", "cora/trace", "--package", "firewall", "--package", "nat"];
+        programs(&words, Some(Path::new("host-only")), "traced")
+    })
+}
+
+/// The graph of a program, and what it told of a run.
+fn observe(program: &Path, capture: &Path) -> (Graph, Observed) {
+    let told = |words: &[&str]| {
+        let output = Command::new(program).args(words).output().unwrap();
+        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{}: {complaint}", program.display());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let graph = Graph::from_json(&told(&["graph"])).unwrap();
+    let observed = Observed::from_json(&told(&["trace", "--in", capture.to_str().unwrap()]));
+    (graph, observed.unwrap())
+}
+
+/// Flows of three packets and more, and the rest.
+fn borders() -> BTreeMap<String, Borders> {
+    let borders = || Borders::of([3, 1]);
+    ["FiveTuple", "SourceAddress"].map(|key| (key.to_owned(), borders())).into()
+}
+
+/// A route as its only handler's path: `write Session, transmit`.
+fn spelled(graph: &Graph, steps: &[(usize, usize)]) -> String {
+    let [(handler, path)] = steps else { panic!("one handler, and not {steps:?}") };
+    let path = &graph.chain[*handler].paths[*path];
+    let accesses = path.accesses.iter();
+    let mut words: Vec<String> =
+        accesses.map(|access| format!("{:?} {}", access.does, access.state)).collect();
+    words.dedup();
+    words.push(format!("{:?}", path.exit));
+    words.join(", ").to_lowercase()
+}
+
+/// Packets per route, spelled.
+fn per_route(graph: &Graph, measured: &Measured) -> BTreeMap<String, u64> {
+    let routes = measured.measurement.routes.iter().zip(measured.per_route());
+    let mut counts = BTreeMap::new();
+    for (route, packets) in routes {
+        *counts.entry(spelled(graph, &route.steps)).or_default() += packets;
+    }
+    counts
+}
+
+fn counts(expected: &[(&str, u64)]) -> BTreeMap<String, u64> {
+    expected.iter().map(|(route, packets)| ((*route).to_owned(), *packets)).collect()
+}
+
+#[test]
+fn the_firewalls_packets_are_counted_as_by_hand() {
+    let (client, server, stranger) = ((CLIENT, 4_000), (SERVER, 80), (SERVER, 4_444));
+    let frames = [
+        tcp(client, server, SYN),       // opens
+        tcp(server, client, SYN | ACK), // is followed
+        tcp(client, server, ACK),       // is followed
+        tcp(client, server, 0),         // what no segment is: dropped
+        tcp(client, server, RST | ACK), // is followed, and closes
+        udp(stranger, client),          // from outside, asked by nobody
+        udp(client, stranger),          // opens
+        udp(stranger, client),          // is followed
+        fragment(),                     // has no five-tuple
+        arp(),                          // passes
+    ];
+    let (graph, observed) = observe(&traced()["firewall"], &capture("firewall", &frames));
+    let measured = measured(&graph, &observed, &borders(), "tiny").unwrap();
+    assert_eq!(
+        per_route(&graph, &measured),
+        counts(&[
+            ("drop", 1),
+            ("transmit", 1),
+            ("write connection, drop", 2),
+            ("write connection, insert connection, transmit", 2),
+            ("write connection, transmit", 4),
+        ])
+    );
+    assert_eq!(measured.fits.exact, frames.len() as u64, "{:?}", measured.fits);
+    // By five-tuple: the TCP connection has five packets, the exchange over UDP three; two have none.
+    let classes = &measured.measurement.counts["FiveTuple"];
+    let sums: Vec<u64> = classes.iter().map(|class| class.iter().sum()).collect();
+    assert_eq!(sums, [8, 2], "the lightest class has what belongs to no flow");
+    sums_agree(&measured.measurement);
+}
+
+#[test]
+fn the_nats_packets_are_counted_as_by_hand() {
+    let (asker, web) = ((CLIENT, 5_000), (CLIENT, 6_000));
+    let (dns, server) = ((SERVER, 53), (SERVER, 80));
+    let frames = [
+        udp(asker, dns),                           // leases the first port
+        udp(asker, dns),                           // is translated
+        udp(dns, (NAT, LEASED)),                   // is translated back
+        udp(dns, (NAT, LEASED + 9)),               // asked by nobody
+        tcp(web, server, SYN),                     // leases the second port
+        tcp(server, (NAT, LEASED + 1), SYN | ACK), // is translated back
+        tcp(web, server, 0),                       // what no segment is: dropped
+        tcp(web, server, RST | ACK),               // closes: its lease is cut short
+        fragment(),                                // has no five-tuple
+        arp(),                                     // passes
+    ];
+    let (graph, observed) = observe(&traced()["nat"], &capture("nat", &frames));
+    let measured = measured(&graph, &observed, &borders(), "tiny").unwrap();
+    let counted = per_route(&graph, &measured);
+    let sum = |what: &dyn Fn(&str) -> bool| -> u64 {
+        counted.iter().filter(|(route, _)| what(route)).map(|(_, packets)| packets).sum()
+    };
+    assert_eq!(counted.get("transmit"), Some(&1), "{counted:?}");
+    assert_eq!(counted.get("drop"), Some(&1), "{counted:?}");
+    assert_eq!(counted.get("write session, drop"), Some(&2), "{counted:?}");
+    assert_eq!(counted.get("write session, transmit"), Some(&3), "{counted:?}");
+    let opens = |route: &str| route.contains("insert session") && route.ends_with("transmit");
+    assert_eq!(sum(&opens), 2, "{counted:?}");
+    let closes = |route: &str| route.contains("portpool") && !route.contains("insert session");
+    assert_eq!(sum(&closes), 1, "{counted:?}");
+    assert_eq!(sum(&|_| true), frames.len() as u64);
+    assert_eq!(measured.fits.otherwise, 0, "{:?}", measured.fits);
+    sums_agree(&measured.measurement);
+}
+
+/// Whatever key classes are drawn by, each packet is in one class and took one route.
+fn sums_agree(measurement: &Measurement) {
+    for (key, classes) in &measurement.counts {
+        assert_eq!(classes.iter().flatten().sum::<u64>(), measurement.packets, "{key}");
+    }
+    let route = |key: &str, number: usize| -> u64 {
+        measurement.counts[key].iter().map(|class| class[number]).sum()
+    };
+    for number in 0..measurement.routes.len() {
+        assert_eq!(route("FiveTuple", number), route("SourceAddress", number), "route {number}");
+    }
+}
+
+#[test]
+fn a_build_that_notes_says_so_and_others_refuse() {
+    let capture = capture("refused", &[arp()]);
+    let plain =
+        programs(&["--release", "--package", "firewall"], Some(Path::new("host-only")), "plain");
+    let output =
+        Command::new(&plain["firewall"]).args(["trace", "--in"]).arg(&capture).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("`cargo cora measure` makes one that does"), "{told}");
+}
+
+/// The whole command, with what this machine has of emulators.
+#[test]
+fn the_command_keeps_what_it_measured() {
+    let room = room("measure-command");
+    let (capture, out) = (room.join("mix.pcap"), room.join("cora.measured.json"));
+    captures::generate(Profile::Mix, 5, 3_000, 300, &capture);
+    let mut command = cora();
+    command.args(["measure", "firewall", "--in"]).arg(&capture).arg("--out").arg(&out);
+    let ended = process::run(&mut command, std::time::Duration::from_mins(30)).well("measure");
+    tell(&ended.stdout);
+    let graph = cora_build::script::graph_of(&root().join("examples/firewall"), None).unwrap().0;
+    let text = std::fs::read_to_string(&out).unwrap();
+    let measurement = Measurement::from_json(&text, &graph).unwrap();
+    assert!(measurement.packets >= 3_000 && measurement.capture == "mix", "{text}");
+    // What makes an entry costs more than what finds one, at either side.
+    let cost = |wanted: &str| {
+        let mut routes = measurement.routes.iter();
+        let route = routes.find(|route| spelled(&graph, &route.steps) == wanted).unwrap();
+        (route.host_instructions, route.nic_instructions)
+    };
+    let steady = cost("write connection, transmit");
+    let first = cost("write connection, insert connection, transmit");
+    assert!(first.0 > steady.0 && first.1 > steady.1, "{first:?} and {steady:?}");
+    assert!(steady.0 > 100.0 && steady.0 < 5_000.0, "{steady:?}");
+}
