@@ -28,9 +28,7 @@ use crate::wire::Source;
 use crate::worker::Direct;
 use flows::{ByKey, BySize, Count, Flows};
 
-/// What a traced run tells, as JSON. [`cora-plan`'s `demand::observed`] reads it.
-///
-/// [`cora-plan`'s `demand::observed`]: https://docs.rs/cora-plan
+/// What a traced run tells, as JSON: `demand::observed` of `cora-plan` reads it.
 #[derive(Debug, Serialize)]
 struct Told {
     app: &'static str,
