@@ -39,6 +39,8 @@ use crate::{RunError, map};
 const PASS: Duration = Duration::from_millis(300);
 /// Messages taken from the host between two bursts from the wire, as in `cora-nic`.
 const BACK_BURST: usize = 64;
+/// Between passes the host looks this often whether there is anything.
+const NAP: Duration = Duration::from_millis(1);
 /// Empty looks behind a burst until the flows in it have moved: some microseconds.
 const SETTLED: u32 = 500;
 
@@ -79,6 +81,8 @@ struct Told {
     ended: AtomicBool,
     /// Its number at the kernel.
     thread: AtomicU64,
+    /// Nobody feeds: it may sleep.
+    resting: AtomicBool,
 }
 
 /// Loads, lets every flow settle, and runs a pass per line of standard input.
@@ -128,14 +132,14 @@ fn serve<A: App>(
     let half = HostHalf::create(app, &mut memory, true).map_err(RunError::Memory)?;
     let mut worker = Worker::new(half, &region.rings());
     worker.begin(&configured);
-    let mut patience = Patience::default();
     while !told.ended.load(Ordering::Relaxed) {
         if worker.poll()? {
-            patience = Patience::default();
             told.busy_ns.store(worker.half.report.busy_ns, Ordering::Relaxed);
             told.packets.store(worker.half.report.packets, Ordering::Release);
+        } else if told.resting.load(Ordering::Relaxed) {
+            thread::sleep(NAP);
         } else {
-            patience.wait();
+            spin_loop();
         }
     }
     Ok(())
@@ -151,15 +155,18 @@ fn passes<A: App>(
     let failed = |cause| RunError::System { what: "standard input and output", cause };
     let mut out = std::io::stdout();
     nic.settle_flows(traffic)?;
+    told.resting.store(true, Ordering::Relaxed);
     writeln!(out, "ready").map_err(failed)?;
     for line in std::io::stdin().lock().lines() {
         line.map_err(failed)?;
+        told.resting.store(false, Ordering::Relaxed);
         let before = nic.account(told);
         let start = Instant::now();
         while start.elapsed() < PASS && !told.ended.load(Ordering::Relaxed) {
             nic.feed(traffic, warm)?;
         }
         nic.drain(told)?;
+        told.resting.store(true, Ordering::Relaxed);
         let ns = start.elapsed().as_nanos() as u64;
         let pass = nic.account(told).since(before, ns);
         let json = serde_json::to_string(&pass).unwrap_or_default();

@@ -16,6 +16,13 @@ use crate::verdict::Forward;
 /// Decides which flows the NIC may own: the same for a flow in every run.
 const SHARE: FlowHasher = FlowHasher::new(0x0073_6861_7265);
 
+/// Which part of the flows, of 1024, a group's flows are: the NIC may own them when this is below the plan's
+/// [`nic_share`](crate::app::PlanFacts::nic_share).
+#[inline]
+pub fn share_of(group: &impl Key) -> u16 {
+    (SHARE.hash(&group.words()) >> 54) as u16
+}
+
 /// A flow that punts again and again is offered only after so many packets at most, as a power of 2.
 const MAX_BACK_OFF: u32 = 16;
 
@@ -203,7 +210,7 @@ impl<A: App> HostHalf<A> {
     /// Offers the flow to the NIC, if the plan lets it go there and it did not just come back.
     fn consider_offer(&mut self, flow: u32, out: &mut impl Outbox) {
         let Some(group) = self.flows.group(flow).filter(|_| self.moving) else { return };
-        let share = (SHARE.hash(&group.words()) >> 54) as u16;
+        let share = share_of(&group);
         let strays = Flows::strays(self.engine.app());
         let Some(record) = self.flows.record(flow) else { return };
         // When there is no stray any more, none is this flow's.

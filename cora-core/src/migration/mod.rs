@@ -52,7 +52,7 @@ mod offered;
 pub use burst::{Arrival, Burst};
 pub use engine::Engine;
 pub use flows::Flows;
-pub use host::HostHalf;
+pub use host::{HostHalf, share_of};
 pub use nic::NicHalf;
 
 use crate::message::{Message, Stamp};
