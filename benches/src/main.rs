@@ -83,9 +83,8 @@ struct Arguments {
     /// The plugin that counts instructions under QEMU.
     #[arg(long, value_name = "FILE", requires = "nic_programs")]
     counter: Option<PathBuf>,
-    /// Predict and measure instead: where the programs stand, built under each plan.
-    #[arg(long, value_name = "DIRECTORY")]
-    model: Option<PathBuf>,
+    #[command(flatten)]
+    model: model::Request,
     /// Be the loop by hand of this example, for whoever counts instructions: a pass per line of standard
     /// input.
     #[arg(long, value_name = "EXAMPLE", hide = true)]
@@ -108,8 +107,8 @@ fn main() -> std::io::Result<()> {
     if !arguments.json {
         eprintln!("{}", figure::machine());
     }
-    if let Some(programs) = &arguments.model {
-        return model::run(programs, arguments.quick, &arguments.only);
+    if let Some(wanted) = arguments.model.wanted() {
+        return model::run(wanted, arguments.quick, arguments.json, &arguments.only);
     }
     let mut figures = Vec::new();
     let mut tell = |figure: Figure| {

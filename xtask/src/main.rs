@@ -1,8 +1,9 @@
-//! The commands of the README: `cargo xtask demo`, `cargo xtask test`, `cargo xtask bench`.
+//! The commands of the README: `cargo xtask demo`, `cargo xtask test`, `cargo xtask bench`; and `cargo xtask model`.
 #![forbid(unsafe_code)]
 
 mod bench;
 mod demo;
+mod model;
 mod need;
 mod test;
 
@@ -14,6 +15,7 @@ fn main() -> ExitCode {
     let (command, rest) = words.split_first().map_or(("", &[][..]), |(c, rest)| (c.as_str(), rest));
     let outcome = match command {
         "bench" => bench::run(rest),
+        "model" => model::run(rest),
         _ if !rest.is_empty() => return usage(),
         "demo" => demo::run(),
         // The table says what failed, and ends the output.
@@ -30,7 +32,7 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: cargo xtask demo|test|bench [--quick] [--json] [--only NAME]");
+    eprintln!("usage: cargo xtask demo|test|bench|model [--quick] [--json] [--only NAME]");
     ExitCode::from(2)
 }
 

@@ -74,18 +74,14 @@ fn answer(feed: Feed, flow: u64) -> [u8; FRAME] {
 pub(crate) fn ends(feed: Feed, flow: u64) -> (End, End) {
     let mixed = mix(flow);
     let [.., high, middle, low] = flow.to_be_bytes();
-    match feed {
-        Feed::ToService => {
-            // Of the flow's number, 17 bits stand in the source and the rest in the port.
-            let port = 1_024 + (flow >> 17) as u16 * 4_096 + mixed as u16 % 4_096;
-            (([198, 18 + (high & 1), middle, low], port), SERVICE)
-        }
-        _ => {
-            // The flow's number stands in the source, so no two are the same.
-            let port = 1_024 + (mixed >> 16) as u16 % 60_000;
-            (([10, high, middle, low], port), ([198, 18, mixed as u8, (mixed >> 8) as u8], 443))
-        }
+    if feed == Feed::ToService {
+        // Of the flow's number, 17 bits stand in the source and the rest in the port.
+        let port = 1_024 + (flow >> 17) as u16 * 4_096 + mixed as u16 % 4_096;
+        return (([198, 18 + (high & 1), middle, low], port), SERVICE);
     }
+    // The flow's number stands in the source, so no two are the same.
+    let port = 1_024 + (mixed >> 16) as u16 % 60_000;
+    (([10, high, middle, low], port), ([198, 18, mixed as u8, (mixed >> 8) as u8], 443))
 }
 
 /// A UDP datagram over IPv4 with 18 bytes of zeros; UDP's checksum is left out, as RFC 768 allows.

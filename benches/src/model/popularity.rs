@@ -76,7 +76,9 @@ mod tests {
 
     fn counts(draws: &[u64], flows: usize) -> Vec<u64> {
         let mut counts = vec![0; flows];
-        draws.iter().for_each(|flow| counts[*flow as usize] += 1);
+        for flow in draws {
+            counts[*flow as usize] += 1;
+        }
         counts.sort_unstable_by(|a, b| b.cmp(a));
         counts
     }

@@ -1,0 +1,198 @@
+//! The coefficients of this machine that depend on how the halves run together, fitted once for all programs.
+//!
+//! `cargo cora calibrate` measures memory and parts. What a frame, an instruction, an exposed look-up and a crossing take
+//! with both halves at work is fitted here: the model is linear in them, so each one's factor in a case is what the model
+//! says with that coefficient 1 and the others 0. They are fitted to the nanoseconds of a packet at either side, by
+//! least squares of relative errors, none below 0. The programs are the four examples and one that does nothing, on traffic
+//! that no case has; the three others are never seen.
+//!
+//! What a crossing takes changes from minute to minute on a machine whose cores a hypervisor moves. So it is no unknown:
+//! a program that does nothing is measured beside each other one, and what it takes is taken off here and put in where
+//! a case is predicted.
+//!
+//! Under a split each packet costs more at either side, because its flow's owner is looked up and kept. What that takes at
+//! the NIC is the profile's `owner_ns`. For the host the model has no term, and it stands here beside the profile.
+
+use std::io::Result;
+use std::path::Path;
+
+use cora_plan::figure::Figure;
+use cora_plan::nic::NicProfile;
+
+use super::cases::{Case, EMPTY, NFS, Nf, Plan};
+use super::frames::Capture;
+use super::measure::{Crossing, Measured, Reference, measure};
+use super::popularity::Popularity;
+use super::predict::Model;
+
+/// Flows of a large and a small working set, neither of which a case has.
+const FLOWS: [u64; 2] = [4_000, 300_000];
+/// Rounds of the fit: coordinate descent on so few unknowns ends long before.
+const ROUNDS: usize = 20_000;
+
+/// What there is at a side: a frame, an instruction, an exposed look-up, a crossing, ownership under a split.
+pub(crate) const TERMS: usize = 5;
+/// The one that is measured beside each case.
+const CROSSING: usize = 3;
+
+/// What finding and keeping the owner takes.
+pub(crate) const OWNER: usize = 4;
+
+/// One equation: factors of the unknowns, the nanoseconds that they make, and those of the whole packet.
+#[derive(Clone, Copy, Debug)]
+struct Equation {
+    factors: [f64; TERMS],
+    ns: f64,
+    whole: f64,
+}
+
+/// Measures the programs of the calibration, and puts what follows into the model.
+pub(crate) fn calibrate(
+    model: &mut Model,
+    programs: &Path,
+    file: &Path,
+    (draws, quick): (usize, bool),
+    reference: &mut Reference,
+    tell: &mut dyn FnMut(&str),
+) -> Result<()> {
+    let (mut at_nic, mut at_host) = (Vec::new(), Vec::new());
+    let (_, idle) = model.instructions(&EMPTY);
+    for (nf, flows) in seen(quick) {
+        let flows = flows.min(nf.most);
+        let skew = Popularity::Uniform;
+        let capture = Capture::save(file, nf.feed, flows, skew, draws)?;
+        for plan in Plan::ALL {
+            let case = Case { nf, flows, skew, plan };
+            let program = programs.join(plan.name()).join(nf.name);
+            let measured = measure(&program, file, capture.warm, 1, reference)?;
+            let (nic, host) = model.factors(&case, &capture)?;
+            tell(&format!(
+                "calibrating: {} at {:.1} ns of the NIC, {:.1} of the host",
+                case.name(),
+                measured.nic_ns,
+                measured.host_ns
+            ));
+            let Measured { nic_ns, host_ns, crossing, .. } = measured;
+            at_nic.push(Equation::at_nic(nic, nic_ns, crossing));
+            if plan != Plan::NicOnly {
+                at_host.push(Equation::at_host(host, host_ns, crossing, idle));
+            }
+        }
+    }
+    let none = Some(0.0);
+    let nic = fit(&at_nic, [None, None, None, none, None]);
+    // What a frame takes at the host is in what its crossing takes.
+    let host = fit(&at_host, [none, None, None, none, None]);
+    tell(&format!("fitted: NIC {nic:.3?}, host {host:.3?}"));
+    model.refine(nic, host);
+    Ok(())
+}
+
+impl Equation {
+    /// A packet that crosses takes what one takes that nothing is done with.
+    fn at_nic(mut factors: [f64; TERMS], whole: f64, crossing: Crossing) -> Self {
+        let crossings = std::mem::take(&mut factors[CROSSING]);
+        factors[0] -= crossings;
+        Self { factors, ns: whole - crossings * crossing.nic_ns, whole }
+    }
+
+    /// At the host that one has its instructions, too: so many.
+    fn at_host(mut factors: [f64; TERMS], whole: f64, crossing: Crossing, idle: f64) -> Self {
+        let crossings = std::mem::take(&mut factors[CROSSING]);
+        factors[0] = 0.0;
+        factors[1] -= crossings * idle;
+        Self { factors, ns: whole - crossings * crossing.host_ns, whole }
+    }
+}
+
+/// In a hurry, each example on one of the two.
+fn seen(quick: bool) -> impl Iterator<Item = (&'static Nf, u64)> {
+    let examples = NFS.iter().filter(|nf| !nf.unseen).enumerate();
+    let examples = examples.flat_map(move |(number, nf)| {
+        let sizes = FLOWS.into_iter().enumerate();
+        sizes
+            .filter(move |(size, _)| !quick || *size == number % 2)
+            .map(move |(_, flows)| (nf, flows))
+    });
+    std::iter::once((&EMPTY, FLOWS[0])).chain(examples)
+}
+
+/// A profile where one coefficient of both sides is 1, and all others are 0.
+pub(crate) fn unit(base: &NicProfile, number: usize) -> NicProfile {
+    let mut coefficients = [0.0; TERMS];
+    coefficients[number] = 1.0;
+    let mut profile = base.clone();
+    for side in [&mut profile.nic, &mut profile.host] {
+        for figure in [&mut side.byte_ns, &mut side.insert_ns, &mut side.remove_ns] {
+            figure.value = 0.0;
+        }
+    }
+    profile.link.byte_ns.value = 0.0;
+    put(&mut profile, coefficients, coefficients);
+    profile
+}
+
+/// Puts coefficients where the profile has a place for them.
+pub(crate) fn put(profile: &mut NicProfile, nic: [f64; TERMS], host: [f64; TERMS]) {
+    let how = "fitted to four programs of which both halves ran, by `cargo xtask model`";
+    for (side, of) in [(&mut profile.nic, nic), (&mut profile.host, host)] {
+        side.packet_ns = Figure::measured(of[0], how);
+        side.instruction_ns = Figure::measured(of[1], how);
+        side.exposed = Figure::measured(of[2], how);
+        // All frames have one length: what a byte takes is in what a frame takes.
+        side.byte_ns = Figure::measured(0.0, how);
+    }
+    profile.link.nic_ns = Figure::measured(nic[CROSSING], how);
+    profile.link.host_ns = Figure::measured(host[CROSSING], how);
+    profile.link.byte_ns = Figure::measured(0.0, how);
+    profile.link.owner_ns = Figure::measured(nic[OWNER], how);
+    // The rings have no limit but the cores that work on them.
+    profile.link.mpps = Figure::assumed(1e3, "the cores are the limit");
+    profile.link.gbps = Figure::assumed(1e4, "the cores are the limit");
+}
+
+/// Least squares of relative errors by coordinate descent, none below 0; what is given stays.
+fn fit(equations: &[Equation], given: [Option<f64>; TERMS]) -> [f64; TERMS] {
+    let mut found = given.map(Option::unwrap_or_default);
+    for _ in 0..ROUNDS {
+        for unknown in (0..TERMS).filter(|unknown| given[*unknown].is_none()) {
+            let (mut along, mut square) = (0.0, 0.0);
+            for Equation { factors, ns, whole } in equations {
+                let others: f64 = (0..TERMS)
+                    .filter(|other| *other != unknown)
+                    .map(|other| factors[other] * found[other])
+                    .sum();
+                along += factors[unknown] * (ns - others) / (whole * whole);
+                square += factors[unknown] * factors[unknown] / (whole * whole);
+            }
+            if square > 0.0 {
+                found[unknown] = (along / square).max(0.0);
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fit_finds_what_equations_were_made_of() {
+        let truth = [5.0, 0.07, 0.1, 40.0, 12.0];
+        let equations: Vec<Equation> = (0..12)
+            .map(|n| {
+                let n = f64::from(n);
+                let factors = [1.0, 200.0 + 37.0 * (n % 5.0), 9.0 * n, n % 2.0, n % 3.0];
+                let ns = factors.iter().zip(truth).map(|(factor, of)| factor * of).sum();
+                Equation { factors, ns, whole: ns }
+            })
+            .collect();
+        let found = fit(&equations, [None; TERMS]);
+        for (found, truth) in found.iter().zip(truth) {
+            assert!((found / truth - 1.0).abs() < 0.02, "{found} {truth}");
+        }
+        let given = fit(&equations, [Some(1.0), None, None, None, None]);
+        assert!((given[0] - 1.0).abs() < f64::EPSILON, "what is given stays");
+    }
+}

@@ -1,0 +1,190 @@
+//! What the model says of a case, from the program's graph and plan, the profile of this machine, the traffic, and
+//! how many instructions a packet takes.
+
+use std::collections::BTreeMap;
+use std::io::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cora_plan::demand::{Measurement, Route, SCHEMA};
+use cora_plan::graph::{Does, Exit, Path as Way};
+use cora_plan::model::{Allocation, Prediction, Steering};
+use cora_plan::nic::NicProfile;
+use cora_plan::planning::{Inputs, predict};
+use cora_plan::{Graph, PlanError, decide};
+
+use super::calibrate::{OWNER, TERMS, put, unit};
+use super::cases::{Case, EMPTY, NFS, Nf, Plan};
+use super::frames::Capture;
+use super::measure::Crossing;
+use super::popularity::Popularity;
+use super::traffic::profile;
+use crate::count::Counter;
+
+/// Flows and packets that instructions are counted on: few flows, none of which is heavy.
+const FLOWS: u64 = 1_000;
+const PACKETS: usize = 8_000;
+
+/// All that predictions are made from, except the case.
+pub(crate) struct Model {
+    nic: NicProfile,
+    programs: PathBuf,
+    /// What keeping flows takes the host of every packet under a split, which the model has no term for.
+    host_owner_ns: f64,
+    /// Per program: instructions of a packet of a flow that is there, at the NIC's half and at the host's.
+    counts: BTreeMap<&'static str, (f64, f64)>,
+}
+
+impl Model {
+    /// Counts the instructions of every program that `wanted` names.
+    pub(crate) fn new(
+        nic: NicProfile,
+        programs: &Path,
+        wanted: &dyn Fn(&Nf) -> bool,
+    ) -> Result<Self> {
+        let mut counts = BTreeMap::new();
+        for nf in NFS.iter().chain([&EMPTY]).filter(|nf| wanted(nf)) {
+            counts.insert(nf.name, count(programs, nf)?);
+        }
+        Ok(Self { nic, programs: programs.to_owned(), host_owner_ns: 0.0, counts })
+    }
+
+    /// Instructions of a packet, at the NIC's half and at the host's.
+    pub(crate) fn instructions(&self, nf: &Nf) -> (f64, f64) {
+        self.counts.get(nf.name).copied().unwrap_or_default()
+    }
+
+    /// Takes what was fitted instead of what parts were measured to take.
+    pub(crate) fn refine(&mut self, nic: [f64; TERMS], host: [f64; TERMS]) {
+        put(&mut self.nic, nic, host);
+        self.host_owner_ns = host[OWNER];
+    }
+
+    /// Per coefficient that is fitted: how often it comes up in a packet at the NIC, and at the host.
+    pub(crate) fn factors(
+        &self,
+        case: &Case,
+        capture: &Capture,
+    ) -> Result<([f64; TERMS], [f64; TERMS])> {
+        let (mut nic, mut host) = ([0.0; TERMS], [0.0; TERMS]);
+        for number in 0..TERMS {
+            let said = self.say(&unit(&self.nic, number), case, capture)?;
+            // At a million packets a second a thousandth of a core is a nanosecond of a packet.
+            (nic[number], host[number]) = (said.nic_cores * 1e3, said.host_cores * 1e3);
+        }
+        if case.plan == Plan::Half {
+            // Of each packet that comes to the host.
+            host[OWNER] = host[0];
+        }
+        Ok((nic, host))
+    }
+
+    /// What the model says of a case, where a crossing takes so much.
+    pub(crate) fn predict(
+        &self,
+        case: &Case,
+        capture: &Capture,
+        crossing: Crossing,
+    ) -> Result<Prediction> {
+        let mut nic = self.nic.clone();
+        let (_, idle) = self.instructions(&EMPTY);
+        nic.link.nic_ns.value = (crossing.nic_ns - nic.nic.packet_ns.value).max(0.0);
+        nic.link.host_ns.value = (crossing.host_ns - idle * nic.host.instruction_ns.value).max(0.0);
+        if case.plan == Plan::Half {
+            nic.host.packet_ns.value += self.host_owner_ns;
+        }
+        self.say(&nic, case, capture)
+    }
+
+    fn say(&self, nic: &NicProfile, case: &Case, capture: &Capture) -> Result<Prediction> {
+        let program = self.programs.join(Plan::Half.name()).join(case.nf.name);
+        let graph = Graph::from_json(&told(&program, "graph")?).map_err(Error::other)?;
+        let statement = case.plan.statement();
+        let plan = decide::run(&graph, &statement).map_err(|errors| refused(case, &errors))?;
+        let (traffic, shares) = profile(case, capture, &plan);
+        let measurement = self.measurement(&graph, case, &traffic.name, shares.len());
+        let allocation = Allocation {
+            sides: plan.sides,
+            places: plan.places.clone(),
+            host_handlers: plan.host_handlers.clone(),
+            group: plan.group.key.clone(),
+            shares,
+        };
+        let inputs = Inputs {
+            graph: &graph,
+            nic,
+            traffic: &traffic,
+            measurement: Some(&measurement),
+            statement: &statement,
+            steering: Steering::Cores,
+        };
+        Ok(predict(&inputs, &allocation, 1.0))
+    }
+
+    /// Every packet takes the way of flows that are there.
+    fn measurement(
+        &self,
+        graph: &Graph,
+        case: &Case,
+        traffic: &str,
+        classes: usize,
+    ) -> Measurement {
+        let (nic_instructions, host_instructions) = self.instructions(case.nf);
+        let steps = graph.chain.iter().enumerate();
+        let steps = steps.map(|(number, handler)| (number, steady(graph, &handler.paths)));
+        Measurement {
+            schema: SCHEMA,
+            app: graph.app.clone(),
+            graph: graph.digest(),
+            capture: traffic.to_owned(),
+            packets: classes as u64,
+            routes: vec![Route { steps: steps.collect(), nic_instructions, host_instructions }],
+            counts: [("FiveTuple".to_owned(), vec![vec![1]; classes])].into(),
+            nic_counted: true,
+        }
+    }
+}
+
+fn refused(case: &Case, errors: &[PlanError]) -> Error {
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    Error::other(format!("{}: {}", case.name(), errors.join("; ")))
+}
+
+/// The way of a packet whose flow is there: of those that reach an entry, make none and let it pass, the shortest.
+fn steady(graph: &Graph, ways: &[Way]) -> usize {
+    let keyed = |state: &str| graph.state(state).is_some_and(|state| state.keyed.is_some());
+    let is_steady = |way: &Way| {
+        matches!(way.exit, Exit::Transmit | Exit::Unseen)
+            && way.accesses.iter().any(|access| keyed(&access.state))
+            && way.accesses.iter().all(|access| !matches!(access.does, Does::Insert | Does::Remove))
+    };
+    let steady = ways.iter().enumerate().filter(|(_, way)| is_steady(way));
+    steady.min_by_key(|(_, way)| way.accesses.len()).map_or(0, |(number, _)| number)
+}
+
+/// Instructions of a packet in either half, which runs the whole program.
+fn count(programs: &Path, nf: &Nf) -> Result<(f64, f64)> {
+    let capture = programs.join("count.pcap");
+    let made = Capture::save(&capture, nf.feed, FLOWS, Popularity::Uniform, PACKETS)?;
+    let (warm, capture) = (made.warm.to_string(), capture.display().to_string());
+    let half = |plan: Plan, half: &str| {
+        let words = ["bench", "--half", half, "--warm", &warm, "--in", &capture];
+        let room = programs.join(plan.name());
+        Counter::Callgrind.per_packet(&room, nf.name, &words, PACKETS)
+    };
+    std::thread::scope(|scope| {
+        let nic = scope.spawn(|| half(Plan::NicOnly, "nic"));
+        let host = half(Plan::HostOnly, "host")?;
+        let nic = nic.join().map_err(|_| Error::other("counting at the NIC's half panicked"))??;
+        Ok((nic, host))
+    })
+}
+
+/// What the program says of itself.
+fn told(program: &Path, word: &str) -> Result<String> {
+    let told = Command::new(program).arg(word).output()?;
+    if told.status.success() {
+        return Ok(String::from_utf8_lossy(&told.stdout).into_owned());
+    }
+    Err(Error::other(format!("{} {word}: {}", program.display(), told.status)))
+}

@@ -1,0 +1,156 @@
+//! Predicted and measured side by side.
+
+use std::fmt::Write as _;
+
+use cora_plan::model::Prediction;
+use serde_json::{Value, json};
+
+use super::cases::Case;
+use super::measure::Measured;
+
+/// What is aimed at: the median of all errors, and the one that 95 of a hundred do not exceed.
+pub(crate) const GOALS: (f64, f64) = (0.05, 0.15);
+
+/// One case.
+pub(crate) struct Row {
+    pub(crate) case: Case,
+    pub(crate) predicted: Prediction,
+    pub(crate) measured: Measured,
+}
+
+impl Row {
+    /// How far the prediction is off, as a part of what was measured; positive when it promises too much.
+    pub(crate) fn error(&self) -> f64 {
+        self.predicted.ceiling_mpps / self.measured.mpps - 1.0
+    }
+
+    /// Nanoseconds of a packet that came in, at the NIC and at the host, as predicted.
+    fn predicted_ns(&self) -> (f64, f64) {
+        // At a million packets a second a thousandth of a core is a nanosecond of a packet.
+        (self.predicted.nic_cores * 1e3, self.predicted.host_cores * 1e3)
+    }
+
+    fn name(&self) -> String {
+        let Case { nf, flows, skew, plan } = &self.case;
+        format!("{} / {flows} / {} / {}", nf.name, skew.name(), plan.name())
+    }
+
+    /// What most of a large error comes from: the side that was measured to be the narrowest, and how far its own
+    /// time is off.
+    fn why(&self) -> String {
+        let (nic, host) = self.predicted_ns();
+        let (side, predicted, measured) = if self.measured.nic_ns >= self.measured.host_ns {
+            ("NIC", nic, self.measured.nic_ns)
+        } else {
+            ("host", host, self.measured.host_ns)
+        };
+        let mut why = format!(
+            "the {side} takes {measured:.0} ns of a packet where {predicted:.0} were predicted"
+        );
+        let Measured { spread, moved, .. } = self.measured;
+        if spread > GOALS.0 {
+            let _ = write!(why, "; passes differ by ±{:.0} %", spread * 100.0);
+        }
+        if moved > GOALS.0 {
+            let _ = write!(why, "; a crossing changed by {:.0} % meanwhile", moved * 100.0);
+        }
+        why
+    }
+
+    pub(crate) fn line(&self) -> String {
+        let (nic, host) = self.predicted_ns();
+        let Measured { mpps, spread, nic_ns, host_ns, at_nic, left, passes, .. } = &self.measured;
+        format!(
+            "{:52} {:7.2} {:7.2} {:+6.1} %  nic {nic:5.0} {nic_ns:5.0}  host {host:5.0} {host_ns:5.0}  at nic {:.3} {at_nic:.3}  left {left:.3}  crossing {:.0} {:.0}  ±{:.1} %  {}/{}",
+            self.name(),
+            self.predicted.ceiling_mpps,
+            mpps,
+            self.error() * 100.0,
+            self.predicted.at_nic / 1e3,
+            self.measured.crossing.nic_ns,
+            self.measured.crossing.host_ns,
+            spread * 100.0,
+            passes.0,
+            passes.1,
+        )
+    }
+
+    fn json(&self) -> Value {
+        let (nic, host) = self.predicted_ns();
+        json!({
+            "nf": self.case.nf.name,
+            "flows": self.case.flows,
+            "skew": self.case.skew.name(),
+            "plan": self.case.plan.name(),
+            "unseen": self.case.nf.unseen,
+            "predicted_mpps": self.predicted.ceiling_mpps,
+            "measured_mpps": self.measured.mpps,
+            "error": self.error().abs(),
+            "signed_error": self.error(),
+            "spread": self.measured.spread,
+            "bottleneck": self.predicted.bottleneck,
+            "predicted_ns": { "nic": nic, "host": host },
+            "measured_ns": { "nic": self.measured.nic_ns, "host": self.measured.host_ns },
+            "at_nic": self.measured.at_nic,
+            "crossing_ns": { "nic": self.measured.crossing.nic_ns, "host": self.measured.crossing.host_ns },
+            "passes": { "undisturbed": self.measured.passes.0, "made": self.measured.passes.1 },
+        })
+    }
+}
+
+/// Median and 95th percentile of the errors of some rows.
+fn percentiles(rows: &[&Row]) -> Option<(f64, f64)> {
+    let mut errors: Vec<f64> = rows.iter().map(|row| row.error().abs()).collect();
+    errors.sort_by(f64::total_cmp);
+    let at = |part: f64| {
+        // The nearest rank, from 1.
+        let rank = (1..=errors.len()).find(|rank| *rank as f64 >= part * errors.len() as f64)?;
+        errors.get(rank - 1).copied()
+    };
+    Some((at(0.5)?, at(0.95)?))
+}
+
+/// All of it as one JSON object.
+pub(crate) fn json(rows: &[Row]) -> Value {
+    let all: Vec<&Row> = rows.iter().collect();
+    let (median, p95) = percentiles(&all).unwrap_or((f64::NAN, f64::NAN));
+    json!({
+        "cases": rows.iter().map(Row::json).collect::<Vec<_>>(),
+        "median_error": median,
+        "p95_error": p95,
+    })
+}
+
+/// What the rows come to, by kind, and what fell outside.
+pub(crate) fn summary(rows: &[Row]) -> String {
+    let mut text = String::new();
+    let mut say = |name: &str, rows: &mut dyn Iterator<Item = &Row>| {
+        let rows: Vec<&Row> = rows.collect();
+        if let Some((median, p95)) = percentiles(&rows) {
+            let count = rows.len();
+            let _ = writeln!(
+                text,
+                "{name:24} {count:4} cases   median {:5.1} %   95th percentile {:5.1} %",
+                median * 100.0,
+                p95 * 100.0
+            );
+        }
+    };
+    say("all", &mut rows.iter());
+    say("the four examples", &mut rows.iter().filter(|row| !row.case.nf.unseen));
+    say("the three others", &mut rows.iter().filter(|row| row.case.nf.unseen));
+    for plan in super::cases::Plan::ALL {
+        say(plan.name(), &mut rows.iter().filter(|row| row.case.plan == plan));
+    }
+    for flows in super::cases::FLOWS {
+        let about = |row: &&Row| (row.case.flows * 2 > flows) && row.case.flows <= flows;
+        say(&format!("{flows} flows"), &mut rows.iter().filter(about));
+    }
+    let outside: Vec<&Row> = rows.iter().filter(|row| row.error().abs() > GOALS.1).collect();
+    let _ =
+        writeln!(text, "\noutside {:.0} %: {} of {}", GOALS.1 * 100.0, outside.len(), rows.len());
+    for row in outside {
+        let _ = writeln!(text, "  {} {:+.0} %: {}", row.name(), row.error() * 100.0, row.why());
+    }
+    text
+}

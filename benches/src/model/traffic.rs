@@ -1,0 +1,114 @@
+//! A capture as a traffic profile: its flows in classes by rate, and which share of each class a plan gives the NIC.
+
+use cora_core::key::{Address, FiveTuple, InsideAddress, SourceAddress, protocol};
+use cora_core::migration::share_of;
+use cora_plan::Decision;
+use cora_plan::traffic::{Bin, Class, Traffic};
+
+use super::cases::{Case, Feed};
+use super::frames::{Capture, ends};
+use crate::traffic::FRAME;
+
+/// Flows of the heaviest class; each next class has so many times more.
+const FIRST: usize = 8;
+const TIMES: usize = 4;
+/// Bins of a class, at most.
+const BINS: usize = 8;
+
+/// The profile of a capture, and per class which share of its packets is of flows that the plan lets the NIC own. The
+/// plan decides that by a hash of each flow's key, so it is known before anything runs.
+pub(crate) fn profile(case: &Case, capture: &Capture, plan: &Decision) -> (Traffic, Vec<f64>) {
+    let ranked = ranked(case.flows, &capture.draws);
+    let packets = capture.draws.len() as f64;
+    let (mut classes, mut shares) = (Vec::new(), Vec::new());
+    let (mut rest, mut size, mut before) = (&ranked[..], FIRST, 0);
+    while !rest.is_empty() {
+        let (heads, tail) = rest.split_at(size.min(rest.len()));
+        let name = if before == 0 { "the top" } else { "the next" };
+        let count: u64 = heads.iter().map(|(_, count)| count).sum();
+        let owned: u64 = heads
+            .iter()
+            .filter(|(flow, _)| part(case.nf.feed, &plan.group.key, *flow) < plan.nic_share)
+            .map(|(_, count)| count)
+            .sum();
+        shares.push(if count > 0 { owned as f64 / count as f64 } else { 0.0 });
+        classes.push(Class {
+            name: format!("{name} {}", heads.len()),
+            flows: heads.len() as f64,
+            share: count as f64 / packets,
+            // What opens flows comes before what is measured.
+            opens: 0.0,
+            mean_bytes: FRAME as f64,
+            bins: bins(heads, packets),
+        });
+        before += heads.len();
+        size *= TIMES;
+        rest = tail;
+    }
+    let by_key = [("FiveTuple".to_owned(), classes)].into();
+    let name = format!("{}-{}", case.flows, case.skew.name());
+    let title = "made for the comparison".to_owned();
+    (Traffic { name, title, mean_bytes: FRAME as f64, by_key }, shares)
+}
+
+/// Flows and their packets, heaviest first.
+fn ranked(flows: u64, draws: &[u64]) -> Vec<(u64, u64)> {
+    let mut counts = vec![0_u64; flows as usize];
+    for flow in draws {
+        counts[*flow as usize] += 1;
+    }
+    let mut ranked: Vec<(u64, u64)> = (0..).zip(counts).collect();
+    ranked.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+    ranked
+}
+
+fn bins(heads: &[(u64, u64)], packets: f64) -> Vec<Bin> {
+    let length = heads.len().div_ceil(BINS).max(1);
+    heads
+        .chunks(length)
+        .map(|bin| Bin {
+            flows: bin.len() as f64,
+            share: bin.iter().map(|(_, count)| count).sum::<u64>() as f64 / packets,
+        })
+        .collect()
+}
+
+/// Of 1024 parts, which one this flow is of.
+fn part(feed: Feed, group: &str, flow: u64) -> u16 {
+    let ((source, source_port), (destination, destination_port)) = ends(feed, flow);
+    let key = FiveTuple {
+        source: Address::v4(source),
+        destination: Address::v4(destination),
+        source_port,
+        destination_port,
+        protocol: protocol::UDP,
+    };
+    match group {
+        "SourceAddress" => share_of(&SourceAddress(key.source)),
+        "InsideAddress" => share_of(&InsideAddress(key.source)),
+        _ => share_of(&key),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_packet_is_in_one_bin() {
+        let draws: Vec<u64> = (0..10_000).map(|n| n % 100 * (n % 7)).collect();
+        let ranked = ranked(1_000, &draws);
+        assert_eq!(ranked.len(), 1_000);
+        assert!(ranked.is_sorted_by(|a, b| a.1 >= b.1));
+        let bins = bins(&ranked, 10_000.0);
+        let (flows, share) =
+            bins.iter().fold((0.0, 0.0), |(f, s), bin| (f + bin.flows, s + bin.share));
+        assert!((flows - 1_000.0).abs() < 1e-9 && (share - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn about_half_of_the_flows_are_below_half() {
+        let below = (0..10_000).filter(|flow| part(Feed::FromInside, "FiveTuple", *flow) < 512);
+        assert!((4_800..5_200).contains(&below.count()));
+    }
+}

@@ -1,0 +1,75 @@
+//! `cargo xtask model`: what the performance model predicts against what is measured. Builds the programs under each
+//! plan, calibrates this machine, and lets `cora-bench` compare.
+
+use std::path::Path;
+
+use crate::{cargo, command, run as run_command, target};
+
+/// What is predicted and measured, and what lets every packet pass.
+const PROGRAMS: [&str; 8] = [
+    "firewall",
+    "nat",
+    "balancer",
+    "heavy-hitter",
+    "policer",
+    "port-scan",
+    "connection-limiter",
+    "empty-chain",
+];
+
+/// A plan's name, and what it states.
+const PLANS: [(&str, &str); 3] = [
+    ("host-only", "[plan]\nuse = \"host-only\"\n"),
+    ("nic-only", "[plan]\nuse = \"nic-only\"\n"),
+    ("half", "[plan]\nuse = \"split\"\nnic-share = 0.5\n"),
+];
+
+/// Compares; `words` go to the measuring program.
+pub(crate) fn run(words: &[String]) -> Result<(), String> {
+    let room = target("model");
+    let programs = room.join("programs");
+    for (plan, statement) in PLANS {
+        build(&room, &programs.join(plan), statement)?;
+    }
+    let mut bench = cargo(&["build", "--release", "--package", "cora-bench"]);
+    bench.args(["--package", "cargo-cora"]);
+    run_command(bench.env("CARGO_TARGET_DIR", &room).env("CORA_BENCH_DPDK", "none"))?;
+    let built = room.join("release");
+    let profile = programs.join("this-machine.toml");
+    let quick = words.iter().any(|word| word == "--quick");
+    // In a hurry, what memory is like is what it was the last time. How the halves run together is fitted anew.
+    if !(quick && profile.is_file()) {
+        let calibrate = built.join("cargo-cora").display().to_string();
+        let mut calibrate = command(&calibrate, &["calibrate", "--out"]);
+        calibrate.arg(&profile).args(quick.then_some("--quick"));
+        run_command(&mut calibrate)?;
+    }
+    let mut bench = command(&built.join("cora-bench").display().to_string(), &[]);
+    bench.args(words).arg("--model").arg(&programs).arg("--nic").arg(&profile);
+    run_command(&mut bench)
+}
+
+/// The programs under a plan, both halves for this machine, in `to`.
+fn build(room: &Path, to: &Path, statement: &str) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", to.display());
+    std::fs::create_dir_all(to).map_err(failed)?;
+    let plan = to.join("plan.toml");
+    // A newer file would have everything built again.
+    if std::fs::read_to_string(&plan).ok().as_deref() != Some(statement) {
+        std::fs::write(&plan, statement).map_err(failed)?;
+    }
+    let mut build = cargo(&["build", "--release"]);
+    for program in PROGRAMS {
+        build.args(["--package", program]);
+    }
+    // A plan is built into a program: those of each plan have a room of their own, or each run would build all of
+    // them again.
+    build.env("CORA_PLAN", &plan).env("CORA_SKIP_NIC", "1");
+    let own = room.join(to.file_name().unwrap_or_default());
+    run_command(build.env("CARGO_TARGET_DIR", &own))?;
+    for program in PROGRAMS {
+        let from = own.join("release").join(program);
+        std::fs::copy(&from, to.join(program)).map_err(failed)?;
+    }
+    Ok(())
+}
