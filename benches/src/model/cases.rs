@@ -160,7 +160,9 @@ mod tests {
         }
         for skew in SKEWS {
             for flows in FLOWS {
-                assert!(quick.iter().any(|case| case.skew == skew && case.flows == flows));
+                // Or as many as the program holds.
+                let about = |held: u64| held <= flows && held * 2 >= flows;
+                assert!(quick.iter().any(|case| case.skew == skew && about(case.flows)));
             }
         }
     }
