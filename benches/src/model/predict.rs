@@ -141,6 +141,7 @@ impl Model {
             routes: vec![Route { steps: steps.collect(), nic_instructions, host_instructions }],
             counts: [("FiveTuple".to_owned(), vec![vec![1]; classes])].into(),
             nic_counted: true,
+            host_counted: true,
         }
     }
 }
