@@ -12,11 +12,12 @@ use cora_tests::well_formed::well_formed;
 use cora_tests::workshop::{EXAMPLES, root};
 
 fn case(example: &str) -> Case {
-    let program = reading::read(&root().join("examples").join(example), Some("best")).unwrap();
+    let program =
+        reading::read(&root().join("examples").join(example), Some("best")).expect("a program");
     Case {
         graph: program.graph,
-        nic: NicProfile::builtin("bluefield2").unwrap(),
-        traffic: Traffic::load("kv").unwrap(),
+        nic: NicProfile::builtin("bluefield2").expect("a built-in profile"),
+        traffic: Traffic::load("kv").expect("a built-in profile"),
         measurement: None,
         statement: Statement::best(),
         steering: Steering::Cores,

@@ -128,7 +128,7 @@ mod tests {
                 at < 0.0
             });
             let group = group.unwrap_or(items.len() - 1);
-            let thing = (group, (draw() * items[group].count) as u64);
+            let thing = (group, (draw() * items[group].count).floor().to_bits());
             let found = cache.iter().position(|cached| *cached == thing);
             if round > 20_000 {
                 asked += 1;

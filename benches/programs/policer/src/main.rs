@@ -48,16 +48,13 @@ fn police(packet: &mut Packet, buckets: &mut Table<Bucket>) -> Verdict {
     }
     let source = SourceAddress(packet.source()?);
     let (bytes, now) = (packet.len() as u64, packet.now());
-    match buckets.get_mut(&source) {
-        Some(bucket) => {
-            if !bucket.take(bytes, now) {
-                return Drop(OVER_RATE);
-            }
+    if let Some(bucket) = buckets.get_mut(&source) {
+        if !bucket.take(bytes, now) {
+            return Drop(OVER_RATE);
         }
-        None => {
-            let saved_ns = BURST_NS.saturating_sub(bytes * NS_PER_BYTE);
-            buckets.insert(source, Bucket { saved_ns, filled_at: now, dropped: 0 })?;
-        }
+    } else {
+        let saved_ns = BURST_NS.saturating_sub(bytes * NS_PER_BYTE);
+        buckets.insert(source, Bucket { saved_ns, filled_at: now, dropped: 0 })?;
     }
     Transmit
 }

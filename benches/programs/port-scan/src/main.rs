@@ -47,26 +47,23 @@ fn watch(packet: &mut Packet, sources: &mut Table<Source>, alarms: &mut Alarms) 
     let flow = packet.five_tuple()?;
     let (word, mask) = bit(&flow);
     let key = SourceAddress(flow.source);
-    match sources.get_mut(&key) {
-        Some(source) => {
-            if packet.now().saturating_sub(source.since) > WINDOW {
-                *source = Source { since: packet.now(), tried: [0; 2], packets: 0, blocked: 0 };
-            }
-            source.packets += 1;
-            source.tried[word] |= mask;
-            let tried = source.tried[0].count_ones() + source.tried[1].count_ones();
-            if tried > TOO_MANY {
-                source.blocked += 1;
-                alarms.blocked.add(1);
-                return Drop(SCANNER);
-            }
+    if let Some(source) = sources.get_mut(&key) {
+        if packet.now().saturating_sub(source.since) > WINDOW {
+            *source = Source { since: packet.now(), tried: [0; 2], packets: 0, blocked: 0 };
         }
-        None => {
-            let mut tried = [0; 2];
-            tried[word] = mask;
-            let source = Source { since: packet.now(), tried, packets: 1, blocked: 0 };
-            sources.insert(key, source)?;
+        source.packets += 1;
+        source.tried[word] |= mask;
+        let tried = source.tried[0].count_ones() + source.tried[1].count_ones();
+        if tried > TOO_MANY {
+            source.blocked += 1;
+            alarms.blocked.add(1);
+            return Drop(SCANNER);
         }
+    } else {
+        let mut tried = [0; 2];
+        tried[word] = mask;
+        let source = Source { since: packet.now(), tried, packets: 1, blocked: 0 };
+        sources.insert(key, source)?;
     }
     Transmit
 }
