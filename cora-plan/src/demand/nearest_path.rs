@@ -4,12 +4,10 @@
 //!    number of any of them; what can't be seen matches whatever is done to its state.
 //! 2. What was seen of tables is exact. Of other states it is only seen that a statement names them, so several
 //!    accesses to one in a row are one item.
-//! 3. Pattern and packet are aligned as texts are ([Wagner and Fischer, 1974][edit]): each that has no partner costs
+//! 3. Pattern and packet are aligned as texts are (Wagner and Fischer, "The String-to-String Correction Problem", JACM 21(1), 1974): each that has no partner costs
 //!    [`TABLE`] for an access of a table, and 1 for another.
 //! 4. Another ending than the packet's costs [`ENDING`].
 //! 5. The path that costs least is taken; among equals, the one that leaves least open; among these, the first.
-//!
-//! [edit]: https://doi.org/10.1145/321796.321811
 
 use super::observed::{Did, Step};
 use crate::graph::{Access, Does, Exit, Graph, HandlerNode, Path};

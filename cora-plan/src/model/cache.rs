@@ -65,7 +65,7 @@ fn miss(rate: f64, time: f64) -> f64 {
 }
 
 /// `exp(−x)` for `x ≥ 0`. The standard library's differs between machines in its last digits, and a plan must not.
-fn decay(x: f64) -> f64 {
+pub(super) fn decay(x: f64) -> f64 {
     if x > 700.0 {
         return 0.0;
     }

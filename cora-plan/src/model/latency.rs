@@ -1,7 +1,7 @@
 //! What a first touch of each state costs, per class of flows and side: from the working set that the side has under
 //! given shares.
 
-use super::cache::{Filled, Item};
+use super::cache::{Filled, Item, decay};
 use super::shape::{Shape, lines};
 use super::{Setting, Side, size};
 
@@ -62,6 +62,25 @@ impl StateItems {
     }
 }
 
+/// A sketch: each flow has a cell in each row, so few flows touch few lines of it. Cells of several flows share lines once there
+/// are many: of `all` lines, `n` cells at random leave a part `(1 − 1/all)ⁿ` untouched. Keys coarser than flows touch fewer.
+fn sketch(
+    setting: &Setting<'_>,
+    parts: &[f64],
+    (rows, all): (f64, f64),
+    touches: &dyn Fn(usize) -> f64,
+) -> StateItems {
+    let classes = setting.classes.iter().enumerate().zip(parts);
+    let bins = classes.flat_map(|((number, class), part)| {
+        let touched = touches(number);
+        class.bins.iter().map(move |bin| {
+            let count = all * (1.0 - decay(bin.flows * part * rows / all));
+            (Some(number), Item { count, bytes: LINE, rate: bin.share * part * touched })
+        })
+    });
+    StateItems { bins: bins.collect() }
+}
+
 fn items(setting: &Setting<'_>, number: usize, parts: &[f64]) -> StateItems {
     let state = &setting.graph.states[number];
     let touches = |class: usize| -> f64 {
@@ -73,8 +92,12 @@ fn items(setting: &Setting<'_>, number: usize, parts: &[f64]) -> StateItems {
     let rate: f64 =
         classes().map(|((number, class), part)| class.share * part * touches(number)).sum();
     let Some(keyed) = &state.keyed else {
-        // One value: its lines are touched alike.
         let count = (size::whole(state) / LINE).max(1.0).ceil();
+        let rows = lines(state);
+        if rows > 1.0 {
+            return sketch(setting, parts, (rows, count), &touches);
+        }
+        // One value: its lines are touched alike.
         return StateItems { bins: vec![(None, Item { count, bytes: LINE, rate })] };
     };
     // A look-up touches its lines together: they are one thing, asked for once.
