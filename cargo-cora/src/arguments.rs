@@ -253,6 +253,9 @@ pub(crate) struct Savings {
     /// A traffic profile, or a file; may be given several times
     #[arg(long, value_name = "PROFILE", default_values = ["uniform", "campus", "zipf", "kv", "shift"])]
     pub(crate) traffic: Vec<String>,
+    /// At which part of the highest rate that host-only carries cores are compared
+    #[arg(long, default_value_t = 0.75)]
+    pub(crate) part: f64,
     /// How packets of the host's flows get there
     #[arg(long, value_enum, default_value = "cores")]
     pub(crate) steering: Steering,

@@ -1,6 +1,6 @@
 //! `savings`: what plans save over host-only and over simpler splits, for many programs and traffics in one table.
 //!
-//! Per row, host cores are compared at the highest rate that host-only carries on this NIC and host, less a twentieth.
+//! Per row, host cores are compared at a part of the highest rate that host-only carries on this NIC and host.
 //! The speed-up is at equal resources: with the host cores that the better of state-only and flow-only needs at that rate.
 
 use std::process::ExitCode;
@@ -13,10 +13,11 @@ use crate::arguments::{Planning, Savings, TableFormat};
 use crate::failure::{Failure, Outcome};
 use crate::planning::{self, Prepared};
 
-/// The share of host-only's highest rate at which cores are compared: at the very end everything is full.
-const BELOW_THE_CEILING: f64 = 0.95;
-
 pub(crate) fn run(arguments: &Savings) -> Outcome {
+    if !(arguments.part > 0.0 && arguments.part <= 1.0) {
+        let part = arguments.part;
+        return Err(Failure::Usage(format!("`--part {part}`: write a number above 0, at most 1")));
+    }
     let mut rows = Vec::new();
     for package in &arguments.packages {
         for traffic in &arguments.traffic {
@@ -27,7 +28,8 @@ pub(crate) fn run(arguments: &Savings) -> Outcome {
                 steering: arguments.steering,
                 ..Planning::default()
             };
-            rows.push(row(package, &planning::prepare(package, &said)?)?);
+            let prepared = planning::prepare(package, &said)?;
+            rows.push(row(package, &prepared, arguments.part)?);
         }
     }
     print!(
@@ -40,11 +42,11 @@ pub(crate) fn run(arguments: &Savings) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn row(package: &str, prepared: &Prepared) -> Result<ClaimRow, Failure> {
+fn row(package: &str, prepared: &Prepared, part: f64) -> Result<ClaimRow, Failure> {
     let case = &prepared.case;
     let cores = case.nic.host.cores.value;
     let host_only = Engine.highest(case, Baseline::HostOnly, cores);
-    let mpps = host_only * BELOW_THE_CEILING;
+    let mpps = host_only * part;
     let planned = plan(case, Ask::Rate(mpps))?;
     let row = ClaimRow::of(package, &planned, None);
     let speed_up = match row.better_split() {

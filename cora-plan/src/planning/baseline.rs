@@ -6,6 +6,8 @@
 //!   at the host. No flow stays away; when the NIC can't take all of them, host-only is what is left.
 //! - flow-only: each flow has its side and runs there wholly. A state that can't be divided is at the host, and flows
 //!   that ever need it stay there; no state is put anywhere by choice.
+//!
+//! Both may also be nic-only, or host-only.
 
 use super::candidate::of;
 use super::optimise::{Found, Freedom, better, optimise};
@@ -27,12 +29,13 @@ pub(super) fn one(inputs: &Inputs<'_>, baseline: Baseline, mpps: f64) -> Baselin
         Baseline::StateOnly => (Sides::Split, Freedom::Places),
         Baseline::FlowOnly => (Sides::Split, Freedom::Flows),
     };
-    let found = search(inputs, sides, freedom, mpps);
-    // Both splits may also give the NIC nothing.
-    let found = found.or_else(|| match sides {
-        Sides::Split => search(inputs, Sides::HostOnly, Freedom::All, mpps),
-        Sides::HostOnly | Sides::NicOnly => None,
-    });
+    // Both splits may also give the NIC everything, or nothing.
+    let ways = match sides {
+        Sides::Split => vec![sides, Sides::NicOnly, Sides::HostOnly],
+        Sides::HostOnly | Sides::NicOnly => vec![sides],
+    };
+    let found = ways.into_iter().filter_map(|sides| search(inputs, sides, freedom, mpps));
+    let found = found.reduce(|best, found| if better(&found, &best) { found } else { best });
     match found {
         Some(Found { allocation, predicted, .. }) => {
             BaselinePlan { baseline, allocation, predicted, feasible: true }
