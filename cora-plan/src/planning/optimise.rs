@@ -150,7 +150,9 @@ fn judged(
 ) -> Found {
     let allocation = allocation(candidate, graph, &solution.on, &solution.shares);
     let predicted = predict(setting, &allocation, mpps);
-    Found { allocation, predicted, proof: solution.proof }
+    // The search's costs have the latencies of the find before; what is known to be possible bounds them.
+    let bound = solution.proof.bound.min(predicted.host_cores);
+    Found { allocation, predicted, proof: Proof { bound, ..solution.proof } }
 }
 
 /// Switches and shares in the words of plans.
