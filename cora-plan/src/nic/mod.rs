@@ -112,6 +112,47 @@ pub struct FlowTable {
     pub expresses: Vec<Rule>,
 }
 
+impl NicProfile {
+    /// Every number of the profile.
+    pub fn figures(&self) -> Vec<&Figure> {
+        let link = &self.link;
+        let mut all = vec![
+            &link.nic_ns,
+            &link.host_ns,
+            &link.byte_ns,
+            &link.mpps,
+            &link.gbps,
+            &link.owner_ns,
+            &link.nic_move_ns,
+            &link.host_move_ns,
+        ];
+        all.extend(self.nic.figures());
+        all.extend(self.host.figures());
+        let tables = self.flow_table.iter();
+        all.extend(tables.flat_map(|table| [&table.entries, &table.inserts_per_s]));
+        all
+    }
+}
+
+impl Tier {
+    fn figures(&self) -> impl Iterator<Item = &Figure> {
+        let own = [
+            &self.cores,
+            &self.busy,
+            &self.instruction_ns,
+            &self.packet_ns,
+            &self.byte_ns,
+            &self.memory_ns,
+            &self.exposed,
+            &self.insert_ns,
+            &self.remove_ns,
+            &self.state_bytes,
+        ];
+        let caches = self.caches.iter().flat_map(|it| [&it.bytes, &it.latency_ns, &it.shared_by]);
+        own.into_iter().chain(caches)
+    }
+}
+
 /// What a rule of a flow table can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {

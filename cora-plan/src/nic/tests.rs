@@ -1,7 +1,6 @@
 //! Profiles: read, refused, written, and what the built-in ones hold.
 
 use super::{NicProfile, ProfileError, Tier};
-use crate::figure::Figure;
 
 fn builtin() -> impl Iterator<Item = NicProfile> {
     NicProfile::names().map(|name| NicProfile::builtin(name).expect("it is built in"))
@@ -12,25 +11,6 @@ fn refusals(change: impl Fn(String) -> String) -> Vec<String> {
     let text = change(NicProfile::builtin("bluefield2").expect("it is built in").to_toml());
     let told = |e: &ProfileError| format!("{}: {e}; {}", e.line().unwrap_or(0), e.cure());
     NicProfile::parse(&text).expect_err("a refusal").iter().map(told).collect()
-}
-
-fn tier_figures(tier: &Tier) -> Vec<&Figure> {
-    let caches = tier.caches.iter().flat_map(|it| [&it.bytes, &it.latency_ns, &it.shared_by]);
-    [
-        &tier.cores,
-        &tier.busy,
-        &tier.instruction_ns,
-        &tier.packet_ns,
-        &tier.byte_ns,
-        &tier.memory_ns,
-        &tier.exposed,
-        &tier.insert_ns,
-        &tier.remove_ns,
-        &tier.state_bytes,
-    ]
-    .into_iter()
-    .chain(caches)
-    .collect()
 }
 
 #[test]
@@ -50,7 +30,7 @@ fn strings_survive_writing() {
 #[test]
 fn every_number_of_a_built_in_profile_says_enough_of_its_source() {
     for profile in builtin() {
-        let figures = [tier_figures(&profile.nic), tier_figures(&profile.host)].concat();
+        let figures = profile.figures();
         assert!(figures.len() >= 30, "{}", profile.name);
         for figure in figures {
             assert!(figure.source.text().len() >= 8, "{}: {figure}", profile.name);

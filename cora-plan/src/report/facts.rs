@@ -5,9 +5,8 @@ use super::words::{self, limit};
 use super::{Report, why};
 use crate::advice::subject::{Standing, Subject};
 use crate::decide::one_pair;
-use crate::figure::{Figure, Source};
+use crate::figure::Source;
 use crate::model::{Prediction, Resource};
-use crate::nic::{NicProfile, Tier};
 use crate::planning::{Ask, Baseline, BaselinePlan, Planned};
 use crate::words::{Place, Sides};
 
@@ -232,7 +231,7 @@ pub fn proof(report: &Report<'_>) -> String {
 /// What stands on measurement and what on estimates.
 pub fn origins(report: &Report<'_>) -> Vec<String> {
     let planned = report.planned;
-    let figures = figures(report.nic);
+    let figures = report.nic.figures();
     let assumed = figures.iter().filter(|it| matches!(it.source, Source::Assumed(_))).count();
     vec![
         match (planned.weighed, planned.counted) {
@@ -252,41 +251,4 @@ pub fn origins(report: &Report<'_>) -> Vec<String> {
             report.nic.name
         ),
     ]
-}
-
-/// Every number of a profile.
-fn figures(nic: &NicProfile) -> Vec<&Figure> {
-    let link = &nic.link;
-    let mut all = vec![
-        &link.nic_ns,
-        &link.host_ns,
-        &link.byte_ns,
-        &link.mpps,
-        &link.gbps,
-        &link.nic_move_ns,
-        &link.host_move_ns,
-    ];
-    for tier in [&nic.nic, &nic.host] {
-        all.extend(tier_figures(tier));
-    }
-    let tables = nic.flow_table.iter();
-    all.extend(tables.flat_map(|table| [&table.entries, &table.inserts_per_s]));
-    all
-}
-
-fn tier_figures(tier: &Tier) -> Vec<&Figure> {
-    let mut all = vec![
-        &tier.cores,
-        &tier.busy,
-        &tier.instruction_ns,
-        &tier.packet_ns,
-        &tier.byte_ns,
-        &tier.memory_ns,
-        &tier.exposed,
-        &tier.insert_ns,
-        &tier.remove_ns,
-        &tier.state_bytes,
-    ];
-    all.extend(tier.caches.iter().flat_map(|it| [&it.bytes, &it.latency_ns, &it.shared_by]));
-    all
 }
