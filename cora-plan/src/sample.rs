@@ -130,6 +130,7 @@ pub(crate) fn nic() -> NicProfile {
             host_ns: figure(30.0),
             byte_ns: figure(0.05),
             owner_ns: figure(0.0),
+            owner_exposed: figure(0.0),
             mpps: figure(100.0),
             gbps: figure(200.0),
             nic_move_ns: figure(400.0),

@@ -11,7 +11,8 @@
 //! a case is predicted.
 //!
 //! Under a split each packet costs more at either side, because its flow's owner is looked up and kept. What that takes at
-//! the NIC is the profile's `owner_ns`. For the host the model has no term, and it stands here beside the profile.
+//! the NIC is the profile's `owner_ns`; for the host the model has no such term, and it stands here beside the profile. What
+//! remains of the latency of the owner's record is `owner_exposed` at both: the NIC's is fitted, and given to the host.
 
 use std::io::Result;
 use std::path::Path;
@@ -30,13 +31,16 @@ const FLOWS: [u64; 2] = [4_000, 300_000];
 /// Rounds of the fit: coordinate descent on so few unknowns ends long before.
 const ROUNDS: usize = 20_000;
 
-/// What there is at a side: a frame, an instruction, an exposed look-up, a crossing, ownership under a split.
-pub(crate) const TERMS: usize = 5;
+/// What there is at a side: a frame, an instruction, an exposed look-up, a crossing, ownership under a split, the exposed
+/// latency of its record.
+pub(crate) const TERMS: usize = 6;
 /// The one that is measured beside each case.
 const CROSSING: usize = 3;
 
 /// What finding and keeping the owner takes.
 pub(crate) const OWNER: usize = 4;
+/// The share of its record's latency that stays.
+const RECORD: usize = 5;
 
 /// One equation: factors of the unknowns, the nanoseconds that they make, and those of the whole packet.
 #[derive(Clone, Copy, Debug)]
@@ -80,9 +84,9 @@ pub(crate) fn calibrate(
         }
     }
     let none = Some(0.0);
-    let nic = fit(&at_nic, [None, None, None, none, None]);
+    let nic = fit(&at_nic, [None, None, None, none, None, None]);
     // What a frame takes at the host is in what its crossing takes.
-    let host = fit(&at_host, [none, None, None, none, None]);
+    let host = fit(&at_host, [none, None, None, none, None, Some(nic[RECORD])]);
     tell(&format!("fitted: NIC {nic:.3?}, host {host:.3?}"));
     model.refine(nic, host);
     Ok(())
@@ -146,6 +150,7 @@ pub(crate) fn put(profile: &mut NicProfile, nic: [f64; TERMS], host: [f64; TERMS
     profile.link.host_ns = Figure::measured(host[CROSSING], how);
     profile.link.byte_ns = Figure::measured(0.0, how);
     profile.link.owner_ns = Figure::measured(nic[OWNER], how);
+    profile.link.owner_exposed = Figure::measured(nic[RECORD], how);
     // The rings have no limit but the cores that work on them.
     profile.link.mpps = Figure::assumed(1e3, "the cores are the limit");
     profile.link.gbps = Figure::assumed(1e4, "the cores are the limit");
@@ -179,11 +184,11 @@ mod tests {
 
     #[test]
     fn the_fit_finds_what_equations_were_made_of() {
-        let truth = [5.0, 0.07, 0.1, 40.0, 12.0];
+        let truth = [5.0, 0.07, 0.1, 40.0, 12.0, 0.5];
         let equations: Vec<Equation> = (0..12)
             .map(|n| {
                 let n = f64::from(n);
-                let factors = [1.0, 200.0 + 37.0 * (n % 5.0), 9.0 * n, n % 2.0, n % 3.0];
+                let factors = [1.0, 200.0 + 37.0 * (n % 5.0), 9.0 * n, n % 2.0, n % 3.0, n * n % 7.0];
                 let ns = factors.iter().zip(truth).map(|(factor, of)| factor * of).sum();
                 Equation { factors, ns, whole: ns }
             })
@@ -192,7 +197,7 @@ mod tests {
         for (found, truth) in found.iter().zip(truth) {
             assert!((found / truth - 1.0).abs() < 0.02, "{found} {truth}");
         }
-        let given = fit(&equations, [Some(1.0), None, None, None, None]);
+        let given = fit(&equations, [Some(1.0), None, None, None, None, None]);
         assert!((given[0] - 1.0).abs() < f64::EPSILON, "what is given stays");
     }
 }

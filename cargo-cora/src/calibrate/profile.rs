@@ -150,6 +150,7 @@ impl Page<'_> {
                 &format!("frames of 1,500 bytes against those of 60, mean of both sides: {byte}"),
             ),
             owner_ns: self.timed(owner, OWNER),
+            owner_exposed: Figure::assumed(0.5, OWNER_EXPOSED),
             mpps: Self::derived(
                 1e3 / busiest * pairs(self.measured.machine.cores),
                 "no limit of its own: what all pairs of cores cross at most, doing nothing else",
@@ -166,6 +167,8 @@ impl Page<'_> {
 
 const OWNER: &str =
     "packets under a split against those of the same fate without, mean of owned and passed on";
+const OWNER_EXPOSED: &str =
+    "not measured here: the record is asked for when it is needed, which a core hides in part";
 const MOVING: &str =
     "flows that end and begin under a plan that lets the NIC own all, beyond handling and crossing";
 

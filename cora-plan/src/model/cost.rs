@@ -53,6 +53,16 @@ impl Costs<'_> {
         packet + self.bytes(class) * link.byte_ns.value
     }
 
+    /// Waiting for the record of who owns a flow. It is there under a split only.
+    pub(super) fn record(&self, side: Side, class: usize) -> f64 {
+        let latencies = match side {
+            Side::Nic => &self.latencies.nic,
+            Side::Host => &self.latencies.host,
+        };
+        let owner = latencies.get(self.setting.graph.states.len());
+        owner.map_or(0.0, |of| of[class]) * self.setting.nic.link.owner_exposed.value
+    }
+
     /// Moving a flow one way, at one side.
     pub(super) fn moving(&self, side: Side) -> f64 {
         match side {

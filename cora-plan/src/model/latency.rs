@@ -4,11 +4,16 @@
 use super::cache::{Filled, Item, decay};
 use super::shape::{Shape, lines};
 use super::{Setting, Side, size};
+use crate::words::Sides;
 
 /// Bytes of a line of the cache.
 const LINE: f64 = 64.0;
 
-/// Expected latencies in nanoseconds: per state, per class.
+/// Bytes of the record of a flow's owner, and of a place in the index that finds it.
+const RECORD: f64 = 64.0;
+const INDEX: f64 = 16.0;
+
+/// Expected latencies in nanoseconds: per state, per class; under a split, those of finding a flow's owner come last.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Latencies {
     pub(super) nic: Vec<Vec<f64>>,
@@ -17,26 +22,35 @@ pub(crate) struct Latencies {
 
 impl Latencies {
     /// With the NIC handling `at_nic` of each class's packets, and the host the rest.
-    pub(crate) fn at(setting: &Setting<'_>, at_nic: &[f64]) -> Self {
+    pub(crate) fn at(setting: &Setting<'_>, sides: Sides, at_nic: &[f64]) -> Self {
         let at_host: Vec<f64> = at_nic.iter().map(|share| 1.0 - share).collect();
-        Self { nic: of(setting, Side::Nic, at_nic), host: of(setting, Side::Host, &at_host) }
+        Self {
+            nic: of(setting, Side::Nic, sides, at_nic),
+            host: of(setting, Side::Host, sides, &at_host),
+        }
     }
 
     /// With everything at both sides: no allocation has a larger working set.
-    pub(crate) fn crowded(setting: &Setting<'_>) -> Self {
+    pub(crate) fn crowded(setting: &Setting<'_>, sides: Sides) -> Self {
         let all = vec![1.0; setting.classes.len()];
-        Self { nic: of(setting, Side::Nic, &all), host: of(setting, Side::Host, &all) }
+        Self {
+            nic: of(setting, Side::Nic, sides, &all),
+            host: of(setting, Side::Host, sides, &all),
+        }
     }
 }
 
-fn of(setting: &Setting<'_>, side: Side, parts: &[f64]) -> Vec<Vec<f64>> {
+fn of(setting: &Setting<'_>, side: Side, sides: Sides, parts: &[f64]) -> Vec<Vec<f64>> {
     let (tier, cores) = match side {
         Side::Nic => (&setting.nic.nic, setting.nic_cores()),
         // One worker: how many there will be is what is being asked.
         Side::Host => (&setting.nic.host, 1.0),
     };
-    let items: Vec<StateItems> =
-        (0..setting.graph.states.len()).map(|state| items(setting, state, parts)).collect();
+    let states = 0..setting.graph.states.len();
+    let mut items: Vec<StateItems> = states.map(|state| items(setting, state, parts)).collect();
+    if sides == Sides::Split {
+        items.push(owners(setting, side, parts));
+    }
     let all: Vec<Item> =
         items.iter().flat_map(|items| items.bins.iter().map(|(_, item)| *item)).collect();
     let filled = Filled::new(tier, cores, &all);
@@ -60,6 +74,22 @@ impl StateItems {
         let shared = mean(None).unwrap_or(0.0);
         (0..classes).map(|class| mean(Some(class)).unwrap_or(shared)).collect()
     }
+}
+
+/// Who owns which flow, as a side keeps it: a record of each flow of its own. The NIC is asked by every packet, and finds
+/// by its index that a flow is not its own.
+fn owners(setting: &Setting<'_>, side: Side, parts: &[f64]) -> StateItems {
+    let classes = setting.classes.iter().enumerate().zip(parts);
+    let bins = classes.flat_map(|((number, class), part)| {
+        class.bins.iter().flat_map(move |bin| {
+            let of = |part: f64, bytes: f64| {
+                (Some(number), Item { count: bin.flows * part, bytes, rate: bin.share * part })
+            };
+            let others = if side == Side::Nic { 1.0 - part } else { 0.0 };
+            [of(*part, RECORD + INDEX), of(others, INDEX)]
+        })
+    });
+    StateItems { bins: bins.collect() }
 }
 
 /// A sketch: each flow has a cell in each row, so few flows touch few lines of it. Cells of several flows share lines once there

@@ -75,7 +75,7 @@ impl<'a> Point<'a> {
             Sides::Split => allocation.shares.clone(),
         };
         let handled = handled(setting, allocation.sides, &on, &shares);
-        let latencies = Latencies::at(setting, &handled);
+        let latencies = Latencies::at(setting, allocation.sides, &handled);
         Self { setting, sides: allocation.sides, on, shares, latencies }
     }
 

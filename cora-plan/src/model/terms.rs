@@ -188,9 +188,9 @@ impl At<'_> {
             Steering::Rules => Packet { nic: 0.0, host, crossings: 0.0 },
             Steering::Cores => Packet {
                 nic: costs.packet(Side::Nic, class)
-                    + self.owner()
+                    + self.owner(class)
                     + costs.crossing(Side::Nic, class),
-                host: host + costs.crossing(Side::Host, class),
+                host: host + costs.record(Side::Host, class) + costs.crossing(Side::Host, class),
                 crossings: 1.0,
             },
         }
@@ -198,15 +198,18 @@ impl At<'_> {
 
     fn local(&self, class: usize, route: usize) -> Packet {
         let costs = &self.costs;
-        let nic =
-            costs.packet(Side::Nic, class) + self.owner() + costs.route(Side::Nic, class, route);
+        let nic = costs.packet(Side::Nic, class)
+            + self.owner(class)
+            + costs.route(Side::Nic, class, route);
         Packet { nic, ..Packet::default() }
     }
 
     /// Finding out whose a packet is: only a split asks, and where rules steer, the hardware answers.
-    fn owner(&self) -> f64 {
+    fn owner(&self, class: usize) -> f64 {
         match (self.sides, self.costs.setting.steering) {
-            (Sides::Split, Steering::Cores) => self.costs.setting.nic.link.owner_ns.value,
+            (Sides::Split, Steering::Cores) => {
+                self.costs.setting.nic.link.owner_ns.value + self.costs.record(Side::Nic, class)
+            }
             _ => 0.0,
         }
     }
@@ -221,6 +224,7 @@ impl At<'_> {
                 + 2.0 * costs.moving(nic),
             host: costs.packet(host, class)
                 + costs.route(host, class, route)
+                + costs.record(host, class)
                 + costs.crossing(host, class)
                 + 2.0 * costs.moving(host),
             crossings: 1.0,

@@ -128,13 +128,16 @@ fn problem_and_prediction_agree() {
         let split = allocation(Sides::Split, &[0.75, 0.5], Place::Travels);
         let on = [false, true, true];
         let handled = predict::handled(setting, Sides::Split, &on, &split.shares);
-        let latencies = Latencies::at(setting, &handled);
+        let latencies = Latencies::at(setting, Sides::Split, &handled);
         let problem = terms(setting, 2.0, &latencies, Sides::Split, &|_| None);
         let Terms { cost, uses } = evaluate(&problem, &on, &split.shares);
         let predicted = predict(setting, &split, 2.0);
         assert!((cost - predicted.host_cores).abs() < 1e-12);
         assert!((uses[0] - predicted.nic_cores).abs() < 1e-12);
-        let crowded = terms(setting, 2.0, &Latencies::crowded(setting), Sides::Split, &|_| None);
+        let crowded =
+            terms(setting, 2.0, &Latencies::crowded(setting, Sides::Split), Sides::Split, &|_| {
+                None
+            });
         let Terms { cost: worst, uses: more } = evaluate(&crowded, &on, &split.shares);
         assert!(worst >= cost && more[0] >= uses[0], "a crowded working set costs no less");
     });

@@ -91,6 +91,8 @@ pub struct Link {
     pub byte_ns: Figure,
     /// Finding out who owns a packet's flow, at the NIC: each packet's under a split, whoever does.
     pub owner_ns: Figure,
+    /// Which share of the latency of the owner's record stays, 0 to 1, at either side: 1 where nobody asks for it ahead.
+    pub owner_exposed: Figure,
     /// Most crossings, in millions a second, of all pairs together.
     pub mpps: Figure,
     /// Most gigabits a second, each way.
@@ -123,6 +125,7 @@ impl NicProfile {
             &link.mpps,
             &link.gbps,
             &link.owner_ns,
+            &link.owner_exposed,
             &link.nic_move_ns,
             &link.host_move_ns,
         ];

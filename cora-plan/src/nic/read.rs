@@ -20,8 +20,17 @@ const TIER_KEYS: &[&str] = &[
     "state_bytes",
 ];
 const CACHE_KEYS: &[&str] = &["bytes", "latency_ns", "shared_by"];
-const LINK_KEYS: &[&str] =
-    &["nic_ns", "host_ns", "byte_ns", "owner_ns", "mpps", "gbps", "nic_move_ns", "host_move_ns"];
+const LINK_KEYS: &[&str] = &[
+    "nic_ns",
+    "host_ns",
+    "byte_ns",
+    "owner_ns",
+    "owner_exposed",
+    "mpps",
+    "gbps",
+    "nic_move_ns",
+    "host_move_ns",
+];
 const FLOW_TABLE_KEYS: &[&str] = &["entries", "inserts_per_s", "expresses"];
 const FIGURE_KEYS: &[&str] = &["value", "published", "measured", "derived", "assumed"];
 
@@ -154,6 +163,7 @@ fn link(reader: &mut Reading<'_>, table: &Table<'_>) -> Option<Link> {
     let host_ns = figure(reader, table, "host_ns", Range::NOT_NEGATIVE);
     let byte_ns = figure(reader, table, "byte_ns", Range::NOT_NEGATIVE);
     let owner_ns = figure(reader, table, "owner_ns", Range::NOT_NEGATIVE);
+    let owner_exposed = figure(reader, table, "owner_exposed", Range::SHARE);
     let mpps = figure(reader, table, "mpps", Range::POSITIVE);
     let gbps = figure(reader, table, "gbps", Range::POSITIVE);
     let nic_move_ns = figure(reader, table, "nic_move_ns", Range::NOT_NEGATIVE);
@@ -163,6 +173,7 @@ fn link(reader: &mut Reading<'_>, table: &Table<'_>) -> Option<Link> {
         host_ns: host_ns?,
         byte_ns: byte_ns?,
         owner_ns: owner_ns?,
+        owner_exposed: owner_exposed?,
         mpps: mpps?,
         gbps: gbps?,
         nic_move_ns: nic_move_ns?,

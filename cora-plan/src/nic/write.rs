@@ -56,6 +56,7 @@ impl Page {
             ("host_ns", &link.host_ns),
             ("byte_ns", &link.byte_ns),
             ("owner_ns", &link.owner_ns),
+            ("owner_exposed", &link.owner_exposed),
             ("mpps", &link.mpps),
             ("gbps", &link.gbps),
             ("nic_move_ns", &link.nic_move_ns),

@@ -56,7 +56,7 @@ pub(super) fn optimise(
     mpps: f64,
 ) -> Result<Found, Resource> {
     let graph = setting.graph();
-    let mut latencies = Latencies::crowded(setting);
+    let mut latencies = Latencies::crowded(setting, candidate.sides);
     let mut best: Option<Found> = None;
     let mut short = Resource::NicCores;
     let mut seen = Vec::new();
@@ -73,7 +73,8 @@ pub(super) fn optimise(
                 }
                 // The crowded working set was too much to ask; begin with the least that the NIC could have.
                 seen.push(Vec::new());
-                latencies = Latencies::at(setting, &vec![0.0; setting.classes().len()]);
+                latencies =
+                    Latencies::at(setting, candidate.sides, &vec![0.0; setting.classes().len()]);
                 continue;
             }
         };
@@ -83,6 +84,7 @@ pub(super) fn optimise(
         seen.push(key);
         latencies = Latencies::at(
             setting,
+            candidate.sides,
             &handled(setting, candidate.sides, &solution.on, &solution.shares),
         );
         if found.holds() && best.as_ref().is_none_or(|best| better(&found, best)) {
