@@ -188,7 +188,8 @@ mod tests {
         let equations: Vec<Equation> = (0..12)
             .map(|n| {
                 let n = f64::from(n);
-                let factors = [1.0, 200.0 + 37.0 * (n % 5.0), 9.0 * n, n % 2.0, n % 3.0, n * n % 7.0];
+                let factors =
+                    [1.0, 200.0 + 37.0 * (n % 5.0), 9.0 * n, n % 2.0, n % 3.0, n * n % 7.0];
                 let ns = factors.iter().zip(truth).map(|(factor, of)| factor * of).sum();
                 Equation { factors, ns, whole: ns }
             })
