@@ -296,7 +296,7 @@ impl Keyed {
 }
 
 /// `1000000` as people write it: `1,000,000`.
-pub(crate) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Write as _, stderr};
 use std::time::{Duration, Instant};
 
-use super::summary::grouped;
+use cora_plan::graph::grouped;
 
 /// How often the bar changes.
 const EVERY: Duration = Duration::from_millis(100);

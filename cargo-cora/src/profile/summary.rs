@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use cora_host::census::{Census, Group};
+use cora_plan::graph::grouped;
 use cora_plan::traffic::{Class, Traffic};
 
 use super::duration::Span;
@@ -128,19 +129,6 @@ fn number(flows: f64) -> String {
     } else {
         format!("{flows:.2}")
     }
-}
-
-/// `1000000` as people write it: `1,000,000`.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

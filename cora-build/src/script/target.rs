@@ -69,7 +69,11 @@ pub fn run(
         statement,
         steering: Steering::Cores,
     };
-    let planned = planning::run(&inputs, &target.ask)?;
+    // A build needs no baselines; the nearest feasible ask is looked for only when there is no plan.
+    let planned = match planning::alone(&inputs, &target.ask) {
+        Ok(planned) => planned,
+        Err(_) => planning::run(&inputs, &target.ask)?,
+    };
     let decision = planning::decide(&inputs, &planned)
         .map_err(|errors| errors.into_iter().map(PlanningError::Refused).collect::<Vec<_>>())?;
     Ok((planned, decision))

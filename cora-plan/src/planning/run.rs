@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::candidate::{Candidate, all};
-use super::optimise::{Found, Freedom, better, optimise};
+use super::optimise::{Found, Freedom, optimise};
 use super::{Ask, Inputs, Planned, PlanningError, baseline, rate};
 use crate::decide::{self, Decision, PlanError};
 use crate::model::predict::predict as model;
@@ -105,7 +105,7 @@ pub(super) fn best(inputs: &Inputs<'_>, mpps: f64) -> Result<(Candidate, Found),
 
 /// Candidates come in order of preference: a later one must be better by more than rounding.
 fn is_worth(found: &Found, best: &Found) -> bool {
-    better(found, best) && found.predicted.host_cores < best.predicted.host_cores - 1e-9
+    found.predicted.host_cores < best.predicted.host_cores - 1e-9
 }
 
 fn check(inputs: &Inputs<'_>, ask: &Ask) -> Result<(), Vec<PlanningError>> {
