@@ -23,13 +23,16 @@
 //! | `punt` | how long a punt's round trip takes |
 //! | `instructions` | the same counted, at both sides |
 //! | `pairs` | several pairs of NIC core and host worker against one |
+//! | `adapt` | whether moving flows while traffic changes pays |
 //! | `model` | what the performance model says against what is measured |
+//! | `moves` | what it costs that flows move |
 //! | `ring` | the ring against crates, bare lines and `memcpy` |
 //! | `table` | the flow table against hashbrown |
 //! | `dpdk` | table and ring against DPDK, where it is installed |
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command's output")]
 #![expect(clippy::cast_precision_loss, reason = "counts and nanoseconds of a few seconds")]
 
+mod adapt;
 mod by_hand;
 mod count;
 #[cfg(dpdk)]
@@ -42,6 +45,7 @@ mod handler;
 mod instructions;
 mod keys;
 mod model;
+mod moves;
 mod nf;
 mod page;
 mod pairs;
@@ -83,8 +87,13 @@ struct Arguments {
     /// The plugin that counts instructions under QEMU.
     #[arg(long, value_name = "FILE", requires = "nic_programs")]
     counter: Option<PathBuf>,
+    /// Where the programs stand whose flows move, and nothing but what that costs.
+    #[arg(long, value_name = "DIRECTORY")]
+    moves: Option<PathBuf>,
     #[command(flatten)]
     model: model::Request,
+    #[command(flatten)]
+    adapt: adapt::Comparison,
     /// Be the loop by hand of this example, for whoever counts instructions: a pass per line of standard
     /// input.
     #[arg(long, value_name = "EXAMPLE", hide = true)]
@@ -109,6 +118,13 @@ fn main() -> std::io::Result<()> {
     }
     if let Some(wanted) = arguments.model.wanted() {
         return model::run(wanted, arguments.quick, arguments.json, &arguments.only);
+    }
+    if let Some(programs) = &arguments.moves {
+        return moves::run(programs, arguments.quick, arguments.json);
+    }
+    if let Some(program) = &arguments.adapt.adapt {
+        let page = arguments.page.as_deref();
+        return adapt::run(program, arguments.adapt.seed, arguments.quick, arguments.json, page);
     }
     let mut figures = Vec::new();
     let mut tell = |figure: Figure| {

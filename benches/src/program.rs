@@ -101,6 +101,17 @@ impl Program {
         Ok(serde_json::from_str(&self.line()?)?)
     }
 
+    /// What it answers to a line.
+    pub(crate) fn ask_for<T: serde::de::DeserializeOwned>(
+        &mut self,
+        line: &str,
+    ) -> std::io::Result<T> {
+        if let Some(ask) = &mut self.ask {
+            ask.write_all(line.as_bytes())?;
+        }
+        self.ask()
+    }
+
     fn line(&mut self) -> std::io::Result<String> {
         let mut line = String::new();
         if self.answers.read_line(&mut line)? == 0 {
@@ -112,7 +123,7 @@ impl Program {
 }
 
 /// A command that runs under the kernel's real-time class (`sched(7)`), where that is allowed and there is `chrt`.
-fn before_others(program: &Path) -> Command {
+pub(crate) fn before_others(program: &Path) -> Command {
     let real_time = ["-f", "1"];
     let may = Command::new("chrt").args(real_time).arg("true").stderr(Stdio::null()).status();
     if !may.is_ok_and(|status| status.success()) {

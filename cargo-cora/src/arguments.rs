@@ -23,6 +23,8 @@ pub(crate) enum Command {
     Graph(Graph),
     /// Compare two captures flow by flow
     Compare(Compare),
+    /// Decide anew what a controller decided in a run, from its log, and say why in plain words
+    Replay(Replay),
     /// Measure this machine, as a NIC profile
     Calibrate(Calibrate),
     /// Find the plan that needs the fewest host cores, and predict what it does
@@ -75,9 +77,22 @@ pub(crate) struct Run {
     /// Which pages the host's states are on [default: thp]
     #[arg(long, value_enum)]
     pub(crate) pages: Option<Pages>,
+    /// Who decides which flows move: plan, adapt, adapt:FILE for a log of what the controller does, or random:SEED
+    /// [default: plan]
+    #[arg(long, value_name = "WHO")]
+    pub(crate) moves: Option<String>,
     /// Cargo's profile: release, dev, or another of the workspace
     #[arg(long, default_value = "release")]
     pub(crate) profile: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    /// The log, of `run --moves adapt:FILE`
+    pub(crate) log: PathBuf,
+    /// Print the summary alone
+    #[arg(long)]
+    pub(crate) brief: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

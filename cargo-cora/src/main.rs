@@ -16,6 +16,7 @@ mod package;
 mod plan;
 mod planning;
 mod profile;
+mod replay;
 mod run;
 mod savings;
 mod what_if;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Graph(graph) => graph::run(&graph),
         Command::Calibrate(calibrate) => calibrate::run(&calibrate),
         Command::Compare(compare) => compare::run(&compare),
+        Command::Replay(replay) => replay::run(&replay),
         Command::Plan(plan) => plan::run(&plan),
         Command::WhatIf(what_if) => what_if::run(&what_if),
         Command::Profile(profile) => profile::run(&profile),

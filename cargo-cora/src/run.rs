@@ -45,6 +45,9 @@ fn command(mut command: Command, run: &Run) -> Command {
     if let Some(pages) = &run.pages {
         command.args(["--pages", pages.word()]);
     }
+    if let Some(moves) = &run.moves {
+        command.args(["--moves", moves]);
+    }
     command
 }
 
@@ -58,7 +61,7 @@ mod tests {
     #[test]
     fn passes_on_what_the_program_understands() {
         let line = "cora run nat --nic native --in a.pcap --out b.pcap --plan split --json \
-                    --state-out s.json --pairs 3 --config Backends=x --config Routes=y --inside 10.0.0.0/8 --pages hugetlb";
+                    --state-out s.json --pairs 3 --config Backends=x --config Routes=y --inside 10.0.0.0/8 --pages hugetlb --moves adapt:log";
         let arguments = Arguments::try_parse_from(line.split_whitespace()).unwrap();
         let arguments::Command::Run(run) = arguments.command else { panic!("not run") };
         let passed = command(Command::new("nat"), &run);
@@ -66,7 +69,7 @@ mod tests {
         assert_eq!(
             passed.join(" "),
             "run --nic native --in a.pcap --pairs 3 --out b.pcap --json --state-out s.json \
-             --config Backends=x --config Routes=y --inside 10.0.0.0/8 --pages hugetlb"
+             --config Backends=x --config Routes=y --inside 10.0.0.0/8 --pages hugetlb --moves adapt:log"
         );
         assert_eq!(run.profile, "release");
     }

@@ -101,6 +101,8 @@ pub trait App: Sized + 'static {
     /// What ownership goes by, the coarsest key of the states that travel, and what packets are steered to pairs
     /// by.
     type Group: Key + Send;
+    /// Whether any of its states is durable.
+    const DURABLE: bool = false;
 
     /// Makes all states, empty, in `memory`.
     fn new(memory: &mut Memory) -> Result<Self, OutOfMemory>;

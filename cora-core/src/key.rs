@@ -106,7 +106,9 @@ impl Plain for Address {
     const SIZE: usize = 16;
     #[inline]
     fn put(&self, out: &mut [u8]) {
-        out[..16].copy_from_slice(&self.octets());
+        if let Some(place) = out.first_chunk_mut() {
+            *place = self.octets();
+        }
     }
     #[inline]
     fn get(bytes: &[u8]) -> Option<Self> {

@@ -22,9 +22,11 @@
 //! | [`plain`] | data that may stand in a state |
 //! | [`state`] | tables, singletons, commutative and read-mostly states |
 //! | [`ring`] | the ring between two processes that don't trust each other |
+//! | [`sentence`] | what a side says when it can't go on |
 //! | [`steering`] | which pair of NIC core and host worker a packet goes to |
 //! | [`region`] | what begins the shared memory |
 //! | [`message`] | what travels on the ring |
+//! | [`monitor`] | what a side sees of its own load |
 //! | [`migration`] | who owns a flow, and how that changes |
 //! | [`outcome`] | one named outcome per packet |
 //! | [`app`] | a whole program, as the runtimes see it |
@@ -36,12 +38,14 @@ pub mod hash;
 pub mod key;
 pub mod message;
 pub mod migration;
+pub mod monitor;
 pub mod outcome;
 pub mod packet;
 pub mod plain;
 mod prefetch;
 pub mod region;
 pub mod ring;
+pub mod sentence;
 pub mod state;
 pub mod steering;
 pub mod tcp;

@@ -4,12 +4,13 @@
 //! | --- | --- |
 //! | wire in, host → NIC | `Frame`, `WireEnd` |
 //! | wire out, NIC → host | `Frame` |
-//! | punt, NIC → host | `Punt`, `Release` + `Entry`…, `Fence`, `Decline`, `Drained`, then `Piece`…, `Outcome`…, `Report` |
-//! | back, host → NIC | `Piece`… (configuration), `Begin`, `Send`, `Offer`, `Transfer` + `Entry`…, `Drained` |
+//! | punt, NIC → host | `Owned`… + `AllOwned` (to a new host), `Punt`, `Release` + `Entry` or `Same`…, `Copy`, `Erase`, `Fence`, `Decline`, `Load` + `Talker`…, `Drained`, then `Piece`…, `Outcome`…, `Report` |
+//! | back, host → NIC | `Piece`… (configuration), `Begin`, `Send`, `Offer`, `Transfer` + `Entry`…, `Recall`, `Watch`, `Drained` |
 //!
 //! A message is decoded from a private copy; what does not decode is the peer's fault and ends the
 //! run with an error.
 
+use crate::monitor::Load;
 use crate::packet::{Meta, Port};
 use crate::verdict::Reason;
 
@@ -78,6 +79,10 @@ pub struct Report {
     pub declined: u64,
     /// Packets held while their flow moved.
     pub held: u64,
+    /// Flows that went back to the host.
+    pub released: u64,
+    /// Bytes of entries sent to the other side.
+    pub moved_bytes: u64,
     /// Nanoseconds spent with packets, not waiting.
     pub busy_ns: u64,
     /// Records on the rings between the sides, both ways.
@@ -85,9 +90,9 @@ pub struct Report {
 }
 
 impl Report {
-    const WORDS: usize = 9;
+    pub(crate) const WORDS: usize = 11;
 
-    const fn words(&self) -> [u64; Self::WORDS] {
+    pub(crate) const fn words(&self) -> [u64; Self::WORDS] {
         [
             self.packets,
             self.punts,
@@ -96,15 +101,29 @@ impl Report {
             self.offloads,
             self.declined,
             self.held,
+            self.released,
+            self.moved_bytes,
             self.busy_ns,
             self.ring_records,
         ]
     }
 
-    const fn from_words(words: [u64; Self::WORDS]) -> Self {
-        let [packets, punts, passed_on, flows, offloads, declined, held, busy_ns, ring_records] =
-            words;
-        Self { packets, punts, passed_on, flows, offloads, declined, held, busy_ns, ring_records }
+    pub(crate) const fn from_words(words: [u64; Self::WORDS]) -> Self {
+        let [packets, punts, passed_on, flows, offloads, declined, held, ..] = words;
+        let [.., released, moved_bytes, busy_ns, ring_records] = words;
+        Self {
+            packets,
+            punts,
+            passed_on,
+            flows,
+            offloads,
+            declined,
+            held,
+            released,
+            moved_bytes,
+            busy_ns,
+            ring_records,
+        }
     }
 }
 
@@ -126,7 +145,7 @@ pub enum Message<'a> {
         /// The flow's group key, encoded.
         group: &'a [u8],
     },
-    /// An entry of the flow that the message before is about.
+    /// An entry of the flow that the latest `Release` or `Transfer` is about; without bytes, if it expired meanwhile.
     Entry(u16, &'a [u8]),
     /// All packets of the offered flow that came before stand before this on the ring.
     Fence(u32),
@@ -164,6 +183,46 @@ pub enum Message<'a> {
     Report(Report),
     /// The host is ready: the NIC may read the wire.
     Begin,
+    /// The host wants a flow back: its group key, encoded. The NIC answers with `Release` if it owns the flow, and
+    /// not at all otherwise.
+    Recall(&'a [u8]),
+    /// The NIC should tell its load every so many nanoseconds of its clock.
+    Watch(u64),
+    /// What the NIC has seen and done so far: so many `Talker` follow.
+    Load(Load),
+    /// One of the flows with most packets at the NIC.
+    Talker {
+        /// Its sampled packets, at most.
+        count: u32,
+        /// By how many that may be too high.
+        error: u32,
+        /// Its group key, encoded.
+        group: &'a [u8],
+    },
+    /// An entry of a durable state that the NIC owns is this now.
+    Copy {
+        /// The state's number.
+        state: u16,
+        /// The group key of its flow, encoded.
+        group: &'a [u8],
+        /// The whole entry.
+        piece: &'a [u8],
+    },
+    /// A durable entry that the NIC owned is no more: its state and key.
+    Erase(u16, &'a [u8]),
+    /// In place of `Entry`: the durable entry is as its copy says.
+    Same {
+        /// The state's number.
+        state: u16,
+        /// When a packet last found it.
+        used: u64,
+        /// Its key, encoded.
+        key: &'a [u8],
+    },
+    /// To a host that was started anew: the NIC owns the flow with this group key.
+    Owned(&'a [u8]),
+    /// It owns none beside those, so many in all.
+    AllOwned(u64),
 }
 
 impl Message<'_> {
@@ -173,6 +232,8 @@ impl Message<'_> {
     pub const WIRE_END: u16 = 2;
     /// The kind of [`Self::Punt`].
     pub const PUNT: u16 = 3;
+    /// The kind of [`Self::Send`].
+    pub const SEND: u16 = 11;
 
     /// The kind in the record's header.
     #[must_use]
@@ -194,6 +255,15 @@ impl Message<'_> {
             Self::Outcome(..) => 14,
             Self::Report(_) => 15,
             Self::Begin => 16,
+            Self::Recall(_) => 17,
+            Self::Load(_) => 18,
+            Self::Talker { .. } => 19,
+            Self::Watch(_) => 20,
+            Self::Copy { .. } => 24,
+            Self::Erase(..) => 25,
+            Self::Same { .. } => 26,
+            Self::Owned(_) => 27,
+            Self::AllOwned(_) => 28,
         }
     }
 
@@ -213,19 +283,9 @@ impl Message<'_> {
     pub fn encode<T>(&self, push: impl FnOnce(u16, &[&[u8]]) -> T) -> T {
         let kind = self.kind();
         match self {
-            Self::Frame(stamp, frame) | Self::Punt(stamp, frame) | Self::Send(stamp, frame) => {
-                push(kind, &[&stamp.encode(), frame])
-            }
+            Self::Send(stamp, frame) => push(kind, &[&stamp.encode(), frame]),
             Self::Begin => push(kind, &[]),
-            Self::Release { punts, entries, group } => {
-                push(kind, &[&punts.to_le_bytes(), &entries.to_le_bytes(), group])
-            }
-            Self::Entry(state, piece) | Self::Piece(state, piece) => {
-                push(kind, &[&state.to_le_bytes(), piece])
-            }
-            Self::Fence(ticket) | Self::Decline(ticket) | Self::Withdraw(ticket) => {
-                push(kind, &[&ticket.to_le_bytes()])
-            }
+            Self::Withdraw(ticket) => push(kind, &[&ticket.to_le_bytes()]),
             Self::Offer { ticket, punts, group, keys } => {
                 let length = (group.len() as u32).to_le_bytes();
                 push(kind, &[&ticket.to_le_bytes(), &punts.to_le_bytes(), &length, group, keys])
@@ -233,15 +293,43 @@ impl Message<'_> {
             Self::Transfer { ticket, entries } => {
                 push(kind, &[&ticket.to_le_bytes(), &entries.to_le_bytes()])
             }
-            Self::WireEnd(now) | Self::Drained(now) => push(kind, &[&now.to_le_bytes()]),
-            Self::Outcome(count, name) => push(kind, &[&count.to_le_bytes(), name]),
-            Self::Report(report) => {
-                let mut bytes = [0; Report::WORDS * 8];
-                for (place, word) in bytes.chunks_exact_mut(8).zip(report.words()) {
-                    place.copy_from_slice(&word.to_le_bytes());
-                }
-                push(kind, &[&bytes])
+            Self::WireEnd(now) | Self::Watch(now) => push(kind, &[&now.to_le_bytes()]),
+            Self::Recall(group) => push(kind, &[group]),
+            _ => self.encode_from_nic(push),
+        }
+    }
+
+    /// The same of those that the NIC sends, some of which the host sends, too. The NIC half has no code for others;
+    /// nothing stands in their place.
+    pub fn encode_from_nic<T>(&self, push: impl FnOnce(u16, &[&[u8]]) -> T) -> T {
+        let kind = self.kind();
+        match self {
+            Self::Frame(stamp, frame) | Self::Punt(stamp, frame) => {
+                push(kind, &[&stamp.encode(), frame])
             }
+            Self::Release { punts, entries, group } => {
+                push(kind, &[&punts.to_le_bytes(), &entries.to_le_bytes(), group])
+            }
+            Self::Entry(state, piece) | Self::Piece(state, piece) | Self::Erase(state, piece) => {
+                push(kind, &[&state.to_le_bytes(), piece])
+            }
+            Self::Fence(ticket) | Self::Decline(ticket) => push(kind, &[&ticket.to_le_bytes()]),
+            Self::Drained(now) | Self::AllOwned(now) => push(kind, &[&now.to_le_bytes()]),
+            Self::Outcome(count, name) => push(kind, &[&count.to_le_bytes(), name]),
+            Self::Report(report) => push(kind, &[bytes_of(&report.words()).as_flattened()]),
+            Self::Owned(group) => push(kind, &[group]),
+            Self::Copy { state, group, piece } => {
+                let length = (group.len() as u16).to_le_bytes();
+                push(kind, &[&state.to_le_bytes(), &length, group, piece])
+            }
+            Self::Same { state, used, key } => {
+                push(kind, &[&state.to_le_bytes(), &used.to_le_bytes(), key])
+            }
+            Self::Load(load) => push(kind, &[bytes_of(&load.words()).as_flattened()]),
+            Self::Talker { count, error, group } => {
+                push(kind, &[&count.to_le_bytes(), &error.to_le_bytes(), group])
+            }
+            _ => push(kind, &[]),
         }
     }
 }
@@ -250,18 +338,19 @@ impl<'a> Message<'a> {
     /// Reads a message; `None` when the bytes are none of this kind.
     #[must_use]
     pub fn decode(kind: u16, bytes: &'a [u8]) -> Option<Self> {
+        match kind {
+            2 | 5 | 8..=13 | 16 | 17 | 20 => Self::decode_from_host(kind, bytes),
+            _ => Self::decode_from_nic(kind, bytes),
+        }
+    }
+
+    /// Those that the host sends, some of which the NIC sends, too. The NIC half reads no others, and has no code for
+    /// them.
+    #[must_use]
+    pub fn decode_from_host(kind: u16, bytes: &'a [u8]) -> Option<Self> {
         Some(match kind {
-            1 => Stamp::decode(bytes).map(|(stamp, frame)| Self::Frame(stamp, frame))?,
             2 => Self::WireEnd(word(bytes, 0)?),
-            3 => Stamp::decode(bytes).map(|(stamp, frame)| Self::Punt(stamp, frame))?,
-            4 => Self::Release {
-                punts: half(bytes, 0)?,
-                entries: half(bytes, 4)?,
-                group: bytes.get(8..)?,
-            },
             5 => Self::Entry(u16::from_le_bytes(*bytes.first_chunk()?), bytes.get(2..)?),
-            6 => Self::Fence(half(bytes, 0)?),
-            7 => Self::Decline(half(bytes, 0)?),
             8 => {
                 let split = 12 + half(bytes, 8)? as usize;
                 let (group, keys) = (bytes.get(12..split)?, bytes.get(split..)?);
@@ -275,22 +364,63 @@ impl<'a> Message<'a> {
             11 => Stamp::decode(bytes).map(|(stamp, frame)| Self::Send(stamp, frame))?,
             12 => Self::Drained(word(bytes, 0)?),
             13 => Self::Piece(u16::from_le_bytes(*bytes.first_chunk()?), bytes.get(2..)?),
-            14 if bytes.len() <= 8 + Reason::MAX_NAME => {
-                Self::Outcome(word(bytes, 0)?, bytes.get(8..)?)
-            }
-            15 => {
-                let mut words = [0; Report::WORDS];
-                let (encoded, _) = bytes.as_chunks::<8>();
-                let encoded = encoded.get(..Report::WORDS)?;
-                for (place, bytes) in words.iter_mut().zip(encoded) {
-                    *place = u64::from_le_bytes(*bytes);
-                }
-                Self::Report(Report::from_words(words))
-            }
             16 if bytes.is_empty() => Self::Begin,
+            17 => Self::Recall(bytes),
+            20 => Self::Watch(word(bytes, 0)?),
             _ => return None,
         })
     }
+
+    /// Those that only the NIC sends, and frames on the wire.
+    fn decode_from_nic(kind: u16, bytes: &'a [u8]) -> Option<Self> {
+        Some(match kind {
+            1 => Stamp::decode(bytes).map(|(stamp, frame)| Self::Frame(stamp, frame))?,
+            3 => Stamp::decode(bytes).map(|(stamp, frame)| Self::Punt(stamp, frame))?,
+            4 => Self::Release {
+                punts: half(bytes, 0)?,
+                entries: half(bytes, 4)?,
+                group: bytes.get(8..)?,
+            },
+            6 => Self::Fence(half(bytes, 0)?),
+            7 => Self::Decline(half(bytes, 0)?),
+            14 if bytes.len() <= 8 + Reason::MAX_NAME => {
+                Self::Outcome(word(bytes, 0)?, bytes.get(8..)?)
+            }
+            15 => Self::Report(Report::from_words(words_of(bytes)?)),
+            18 => Self::Load(Load::from_words(words_of(bytes)?)),
+            19 => Self::Talker {
+                count: half(bytes, 0)?,
+                error: half(bytes, 4)?,
+                group: bytes.get(8..)?,
+            },
+            24 => {
+                let (state, rest) = bytes.split_first_chunk()?;
+                let (length, rest) = rest.split_first_chunk()?;
+                let length = usize::from(u16::from_le_bytes(*length));
+                let (group, piece) = rest.split_at_checked(length)?;
+                Self::Copy { state: u16::from_le_bytes(*state), group, piece }
+            }
+            25 => Self::Erase(u16::from_le_bytes(*bytes.first_chunk()?), bytes.get(2..)?),
+            26 => Self::Same {
+                state: u16::from_le_bytes(*bytes.first_chunk()?),
+                used: word(bytes, 2)?,
+                key: bytes.get(10..)?,
+            },
+            27 => Self::Owned(bytes),
+            28 => Self::AllOwned(word(bytes, 0)?),
+            _ => return None,
+        })
+    }
+}
+
+fn bytes_of<const WORDS: usize>(words: &[u64; WORDS]) -> [[u8; 8]; WORDS] {
+    words.map(u64::to_le_bytes)
+}
+
+/// The first so many words.
+fn words_of<const WORDS: usize>(bytes: &[u8]) -> Option<[u64; WORDS]> {
+    let (encoded, _) = bytes.as_chunks::<8>();
+    Some(encoded.first_chunk()?.map(u64::from_le_bytes))
 }
 
 /// The words of each key in an offer.
@@ -353,6 +483,15 @@ mod tests {
             Message::Outcome(5, b"not-ip"),
             Message::Report(report),
             Message::Begin,
+            Message::Recall(b"group"),
+            Message::Watch(9),
+            Message::Copy { state: 3, group: b"group", piece: b"entry" },
+            Message::Erase(3, b"key"),
+            Message::Same { state: 3, used: 11, key: b"key" },
+            Message::Owned(b"group"),
+            Message::AllOwned(12),
+            Message::Load(Load { time: 5, talkers: 9, ..Load::default() }),
+            Message::Talker { count: 7, error: 1, group: b"group" },
         ] {
             round_trip(message);
         }
@@ -360,7 +499,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_decode_or_are_refused(kind in 0_u16..20, bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        fn any_bytes_decode_or_are_refused(kind in 0_u16..32, bytes in prop::collection::vec(any::<u8>(), 0..100)) {
             if let Some(message) = Message::decode(kind, &bytes) {
                 prop_assert_eq!(message.kind(), kind);
             }

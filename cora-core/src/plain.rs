@@ -17,10 +17,15 @@ pub trait Plain: Copy + 'static {
     /// Bytes of the encoding.
     const SIZE: usize;
 
-    /// Writes the encoding to the first [`Self::SIZE`] bytes of `out`.
-    ///
-    /// # Panics
-    /// When `out` is shorter than that.
+    /// Whether copies are kept of entries of a keyed state that is this type: `#[state(durable)]`.
+    const DURABLE: bool = false;
+
+    /// The fields of a struct in the order of their encoding, each with its bytes: entries of a program's older
+    /// build are carried over by them. None: the encoding is carried over whole.
+    const FIELDS: &'static [(&'static str, usize)] = &[];
+
+    /// Writes the encoding to the first [`Self::SIZE`] bytes of `out`, as far as there are so many: the NIC half
+    /// has no panic for what callers see to.
     fn put(&self, out: &mut [u8]);
 
     /// Reads a value from the first [`Self::SIZE`] bytes; `None` when they encode none, or there
@@ -59,7 +64,9 @@ macro_rules! plain_integers {
             const SIZE: usize = size_of::<Self>();
             #[inline]
             fn put(&self, out: &mut [u8]) {
-                out[..Self::SIZE].copy_from_slice(&self.to_le_bytes());
+                if let Some(place) = out.first_chunk_mut() {
+                    *place = self.to_le_bytes();
+                }
             }
             #[inline]
             fn get(bytes: &[u8]) -> Option<Self> {
@@ -83,7 +90,9 @@ impl Plain for bool {
     const SIZE: usize = 1;
     #[inline]
     fn put(&self, out: &mut [u8]) {
-        out[0] = u8::from(*self);
+        if let Some(place) = out.first_mut() {
+            *place = u8::from(*self);
+        }
     }
     #[inline]
     fn get(bytes: &[u8]) -> Option<Self> {

@@ -151,6 +151,16 @@ fn region_refuses_in_sentences() {
     );
     Region::create(words, &layout, identity()).expect("long enough");
     assert_eq!(attach(words), Ok(identity()));
+    let newer = |seen| Region::attach_newer(words, 0x1234, seen).map(|region| region.identity());
+    let generation = identity().generation;
+    assert_eq!(newer(generation - 1), Ok(identity()));
+    is(
+        newer(generation),
+        &format!(
+            "the shared region is of generation {generation}, and generation {generation} was seen before: \
+             attach to what the living side made last"
+        ),
+    );
     is(attach(&words[..600]), &format!("the shared region has 4800 bytes where it needs {needs}"));
     is(attach(&words[..5]), "the shared region has 40 bytes where it needs 4096");
     is(
@@ -161,7 +171,7 @@ fn region_refuses_in_sentences() {
     words[1].store(77, Relaxed);
     is(
         attach(words),
-        "the shared region has layout version 77, but this program was built with version 3: \
+        "the shared region has layout version 77, but this program was built with version 5: \
          build both halves with one version of Cora",
     );
 }
@@ -211,7 +221,7 @@ fn region_rings_lie_within_and_apart() {
     let error = Region::attach(words, 0x1234).expect_err("rings beyond the region");
     assert_eq!(
         error.to_string(),
-        "the ring wire-in (offset 4096, 512 bytes) does not fit the shared region of 4096 bytes"
+        "ring 1 of wire-in, wire-out, punt and back (offset 4096, 512 bytes) does not fit the shared region of 4096 bytes"
     );
 }
 

@@ -10,9 +10,10 @@ use serde_json::Value;
 
 use crate::RunError;
 use crate::nic_process::NicMode;
-use crate::report::{RunReport, Side, Sides};
+use crate::report::{Recovery, RunReport, Side, Sides};
 use crate::run::Request;
 use crate::state_out::Contents;
+use crate::tally::Losses;
 use crate::worker::NicAccount;
 
 /// What came of a run: the report, and the final state.
@@ -26,6 +27,8 @@ pub(crate) struct Ended<A: App> {
     pub(crate) contents: Contents,
     /// The end of the run's time.
     pub(crate) now: u64,
+    /// What became of NICs that were killed.
+    pub(crate) recovered: (Recovery, Losses),
 }
 
 /// What the wire counted.
@@ -49,12 +52,19 @@ pub(crate) fn finish<A: App>(
     if wire.too_long > 0 {
         outcomes.insert("too-long".into(), wire.too_long);
     }
-    let Ended { mut half, nic, mut contents, now } = first;
+    let Ended { mut half, nic, mut contents, now, recovered } = first;
+    let (mut recovery, first_losses) = recovered;
+    let mut losses = vec![first_losses];
     let mut pairs = vec![tell(&mut half, nic, mode, now, &mut outcomes)];
-    for Ended { half: mut other, nic, contents: held, now } in others {
+    for Ended { half: mut other, nic, contents: held, now, recovered } in others {
+        recovery += recovered.0;
+        losses.push(recovered.1);
         pairs.push(tell(&mut other, nic, mode, now, &mut outcomes));
         contents.join(held);
         contents.add_shard(half.engine().app(), other.engine().app(), now)?;
+    }
+    for losses in &losses {
+        losses.mend(&mut outcomes);
     }
     let app = half.engine().app();
     contents.add_own(app, now);
@@ -78,10 +88,11 @@ pub(crate) fn finish<A: App>(
         packets_in: wire.came,
         packets_out: wire.left,
         outcomes,
-        migrations: sides.nic.offloads + sides.nic.punts,
+        migrations: sides.nic.offloads + sides.nic.released,
         sides,
         pairs: if pairs.len() > 1 { pairs } else { Vec::new() },
         entries,
+        recovery,
         elapsed_ns: elapsed.as_nanos() as u64,
     };
     Ok((report, contents.into_json(app)))

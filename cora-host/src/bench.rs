@@ -3,7 +3,8 @@
 //! One pass over the whole capture fills the tables; then each line on standard input asks for another
 //! pass, over what follows the first `--warm` packets, and is answered by a line of JSON. So whoever asks
 //! can let several programs take turns. (With both halves it is one pass, whose answer tells times of single
-//! packets: see `punts`; as a pair at work, see `throughput`.)
+//! packets: see `punts`; or of moves: see `moves`; as a pair at work, see `throughput`; under changing traffic,
+//! see `adapt`.)
 
 use std::hint::black_box;
 use std::io::{BufRead as _, Write as _};
@@ -17,12 +18,13 @@ use cora_core::packet::{Meta, Packet, Port};
 use cpu_time::ThreadTime;
 
 use crate::inside::Inside;
+use crate::moves::Which;
 use crate::pages::Pages;
 use crate::run::configure;
 use crate::supply::Supply;
 use crate::wire::Source;
 use crate::worker::Direct;
-use crate::{RunError, punts, throughput};
+use crate::{RunError, adapt, moves, punts, throughput};
 
 /// Which half runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -35,6 +37,12 @@ pub(crate) enum Half {
     Both,
     /// Both, on a core each and always busy: how many packets a second they handle together.
     Pair,
+    /// Both, on a core each and always busy: what it costs when flows move.
+    Moves,
+    /// Likewise, for the flow of the first frame, which has many entries.
+    Group,
+    /// Both, taking turns, under several conductors: whether moving flows pays. Each line asks for trials, in JSON.
+    Adapt,
     /// Neither: frames are received and sent, and that is all.
     None,
 }
@@ -76,6 +84,17 @@ impl Traffic {
     /// Frames.
     pub(crate) const fn len(&self) -> usize {
         self.frames.len()
+    }
+
+    /// Each frame by itself.
+    pub(crate) fn frames(&self) -> Vec<Vec<u8>> {
+        let mut rest = &self.bytes[..];
+        let frames = self.frames.iter().map(|frame| {
+            let (bytes, behind) = rest.split_at(frame.length as usize);
+            rest = behind;
+            bytes.to_vec()
+        });
+        frames.collect()
     }
 
     /// The frames that go to each of `pairs` pairs, as `pair_of` says, and how many of each are among the
@@ -230,7 +249,12 @@ pub(crate) fn bench<A: App>(
             })
         }
         Half::Both => say(&punts::run::<A>(&traffic, supply, configurations, warm)?),
+        Half::Moves | Half::Group => {
+            let which = if half == Half::Group { Which::First } else { Which::Flows };
+            say(&moves::run::<A>(&traffic, supply, configurations, warm, which)?)
+        }
         Half::Pair => throughput::run::<A>(&traffic, supply, configurations, warm),
+        Half::Adapt => adapt::run::<A>(&traffic, supply, configurations),
         Half::None => passes.run(|traffic, from, buffer| {
             traffic.carry(from, buffer, &mut out);
             Ok(())

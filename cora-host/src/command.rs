@@ -11,6 +11,7 @@ use cora_core::app::App;
 use serde_json::Value;
 
 use crate::bench::{Half, bench};
+use crate::conductor::Moves;
 use crate::count::{self, Counted, count};
 use crate::inside::{DEFAULT, Inside};
 use crate::nic_process::{NIC_COMMAND, NicMode, PATIENCE};
@@ -19,6 +20,10 @@ use crate::pairs::MOST_PAIRS;
 use crate::report::RunReport;
 use crate::run::{Request, run};
 use crate::scale::scale;
+use crate::supervisor::{
+    HOST_COMMAND, HostArguments, LAYOUT_COMMAND, Legacy, LiveRequest, Ports, entry_layout,
+    host_half, supervise,
+};
 use crate::trace::trace;
 use crate::{Program, RunError};
 
@@ -94,6 +99,12 @@ enum Command {
         /// Its bytes.
         length: usize,
     },
+    /// Be the host half of a live run: started by `run --live`.
+    #[command(name = HOST_COMMAND, hide = true)]
+    Host(HostArguments),
+    /// Print how durable entries are encoded, as JSON: for another build that is to be replaced by this one.
+    #[command(name = LAYOUT_COMMAND, hide = true)]
+    Layout,
 }
 
 /// What packets a measurement is made with.
@@ -119,8 +130,18 @@ struct RunArguments {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = pairs())]
     pairs: u16,
     /// The capture that comes in at the NIC's wire: pcap or pcapng, Ethernet.
-    #[arg(long = "in", value_name = "FILE")]
-    input: PathBuf,
+    #[arg(long = "in", value_name = "FILE", required_unless_present = "live")]
+    input: Option<PathBuf>,
+    /// Two interfaces in place of a capture, as inside=tap:NAME,outside=tap:NAME: until SIGINT. Either half may
+    /// die meanwhile, and is started again.
+    #[arg(long, value_name = "PORTS", conflicts_with_all = ["input", "output", "state_out", "pairs", "moves"])]
+    live: Option<Ports>,
+    /// When a live run ends by itself.
+    #[arg(long, value_name = "N", requires = "live")]
+    seconds: Option<u64>,
+    /// What the program before this one left behind, when a live run's program was replaced.
+    #[arg(long, hide = true, requires = "live", allow_hyphen_values = true)]
+    legacy: Option<Legacy>,
     /// Where to write what leaves, as pcap.
     #[arg(long = "out", value_name = "FILE")]
     output: Option<PathBuf>,
@@ -139,6 +160,14 @@ struct RunArguments {
     /// Which pages the host's states are on.
     #[arg(long, value_enum, default_value_t)]
     pages: Pages,
+    /// Who decides which flows move: `plan`; `adapt`, a controller, or `adapt:FILE` with a log of what it does;
+    /// `random:SEED`, for tests.
+    #[arg(long, value_name = "WHO", default_value = "plan")]
+    moves: Moves,
+    /// How often in a row, without a packet in between, a NIC that was killed is started anew: 3 unless stated for
+    /// programs with durable states, never for others.
+    #[arg(long, value_name = "NUMBER")]
+    restarts: Option<u16>,
     /// How many seconds the NIC may stand still before it is given up: for tests.
     #[arg(long, value_name = "SECONDS", default_value_t = PATIENCE, hide = true)]
     patience: u16,
@@ -149,7 +178,7 @@ fn pairs() -> clap::builder::RangedI64ValueParser<u16> {
     clap::value_parser!(u16).range(1..=i64::from(MOST_PAIRS))
 }
 
-fn configuration(text: &str) -> Result<(String, PathBuf), String> {
+pub(crate) fn configuration(text: &str) -> Result<(String, PathBuf), String> {
     let (state, file) =
         text.split_once('=').ok_or("write it as State=file, for example Backends=backends.txt")?;
     Ok((state.into(), file.into()))
@@ -198,6 +227,10 @@ pub fn main_with<A: App + Send>(
             // The low byte is what a parent sees of an exit code.
             ExitCode::from((program.native_nic)(fd, length).to_le_bytes()[0])
         }
+        Command::Layout => entry_layout::<A>()
+            .map_or_else(|error| fail(&error.to_string()), |layout| print(&layout)),
+        Command::Host(arguments) => host_half::<A>(arguments)
+            .map_or_else(|error| fail(&error.to_string()), |account| print(&account.to_string())),
     }
 }
 
@@ -206,16 +239,41 @@ fn run_command<A: App + Send>(program: &Program, arguments: RunArguments) -> Exi
         nic,
         pairs,
         input,
+        live,
+        seconds,
+        legacy,
         output,
         json,
         state_out,
         configurations,
         inside,
         pages,
+        moves,
         patience,
+        restarts,
     } = arguments;
     let patience = Duration::from_secs(patience.into());
-    let request = Request { nic, pairs, patience, input, output, configurations, inside, pages };
+    if let Some(ports) = live {
+        let request = LiveRequest { nic, ports, seconds, patience, configurations, pages, legacy };
+        return match supervise::<A>(program, &request) {
+            Ok(report) if json => print(&serde_json::to_string_pretty(&report).unwrap_or_default()),
+            Ok(report) => print(&report.to_string()),
+            Err(error) => fail(&error.to_string()),
+        };
+    }
+    let input = input.unwrap_or_default();
+    let request = Request {
+        nic,
+        pairs,
+        patience,
+        input,
+        output,
+        configurations,
+        inside,
+        pages,
+        moves,
+        restarts,
+    };
     let finished = run::<A>(program, &request).and_then(|(report, state)| {
         if let Some(path) = &state_out {
             write_state(path, &state)?;

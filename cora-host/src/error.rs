@@ -107,6 +107,30 @@ pub enum RunError {
         /// Packets fed in that have no outcome.
         packets: u64,
     },
+    /// An interface can't be had.
+    #[error(
+        "the interface {name}: {cause}. A TAP interface needs /dev/net/tun, and the right to make one (root, or \
+         CAP_NET_ADMIN in a network namespace of one's own)"
+    )]
+    Tap {
+        /// Its name.
+        name: String,
+        /// What the system says.
+        cause: std::io::Error,
+    },
+    /// Another build's entries can't be taken over.
+    #[error("durable entries of the program before can't be taken over: {0}")]
+    OtherEntries(String),
+    /// A half ends again and again before it works.
+    #[error("the {name} process ended {times} times in a row before it worked (last: {status})")]
+    KeepsDying {
+        /// Which half.
+        name: &'static str,
+        /// How it ended last.
+        status: String,
+        /// How often.
+        times: u32,
+    },
     /// The NIC process lives, but does nothing.
     #[error("the NIC process has not moved for {seconds} s; it was ended")]
     NicSilent {

@@ -5,7 +5,8 @@
 //!
 //! ```text
 //! <program> run --nic off|emulated|native [--pairs N] --in a.pcap [--out b.pcap] [--json] [--state-out f.json]
-//!               [--config State=file]… [--inside prefix,…] [--pages 4k|thp|hugetlb]
+//!               [--config State=file]… [--inside prefix,…] [--pages 4k|thp|hugetlb] [--moves plan|adapt[:log]|random:SEED]
+//! <program> run --live inside=tap:NAME,outside=tap:NAME [--seconds N]    until SIGINT; either half may die
 //! <program> bench --in a.pcap [--pairs N]    how fast it is in memory, a pass per line of standard input
 //! <program> trace | count        what `cargo cora measure` asks for
 //! <program> graph | plan         the state-flow graph and the plan that it was built with, as JSON
@@ -20,8 +21,11 @@
 //! | `count` | the program in memory, with a mark between bursts |
 //! | `bench` | the program in memory |
 //! | `punts` | how long a punt's round trip takes |
+//! | `moves` | what it costs that flows move |
 //! | `throughput` | how many packets a second both halves handle together |
+//! | `adapt` | both halves under changing traffic, with one conductor or another |
 //! | `scale` | the program in memory, on several pairs |
+//! | [`conductor`] | who decides which flows move |
 //! | `run` | one run, from the first frame to the report |
 //! | `pair` | a pair of NIC core and host worker |
 //! | `pairs` | a run on several of them |
@@ -31,26 +35,32 @@
 //! | `nic_process` | starting the NIC half, emulated or native, and noticing when it dies |
 //! | `progress` | how far a run is, for somebody who watches |
 //! | `wire` | the capture at the NIC's wire |
+//! | `wire_end` | the wire's end of a region |
 //! | `worker` | the host's half of the protocol, on its rings |
 //! | `state_out` | the final state, in canonical order |
 //! | `report` | what a run tells: table and JSON |
+//! | `supervisor` | a live run whose halves may die at any time |
 //! | `supply` | memory for the states |
 //! | `pages` | which pages that is on |
 //! | `map` | memory from the kernel |
 //! | `futex` | waiting for the NIC, asleep |
 
 mod account;
+mod adapt;
 mod apart;
 mod bench;
 pub mod capture;
 pub mod census;
 mod command;
+pub mod conductor;
+mod copies;
 mod cores;
 mod count;
 mod error;
 mod futex;
 mod inside;
 mod map;
+mod moves;
 mod nic_process;
 mod pages;
 mod pair;
@@ -58,13 +68,17 @@ mod pairs;
 mod progress;
 mod punts;
 mod report;
+mod revive;
 mod run;
 mod scale;
 mod state_out;
+mod supervisor;
 mod supply;
+mod tally;
 mod throughput;
 mod trace;
 mod wire;
+mod wire_end;
 mod worker;
 
 pub use command::{main, main_with};

@@ -1,7 +1,7 @@
 //! Memory from the kernel: for the states, and shared with the NIC.
 #![expect(unsafe_code, reason = "maps memory")]
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicU64;
 
 use cora_core::state::Line;
@@ -58,14 +58,31 @@ pub(crate) fn shared_memory(bytes: usize) -> Result<(OwnedFd, &'static [AtomicU6
     // Not close-on-exec: the NIC process inherits it.
     let file = rustix::fs::memfd_create("cora-region", rustix::fs::MemfdFlags::empty())?;
     rustix::fs::ftruncate(&file, bytes as u64)?;
+    let words = map_words(file.as_fd(), bytes)?;
+    Ok((file, words))
+}
+
+/// The first `bytes` of a file that this process was started with, shared with whoever has it too.
+pub(crate) fn inherited(number: i32, bytes: usize) -> Result<&'static [AtomicU64], Errno> {
+    if number < 0 {
+        return Err(Errno::BADF);
+    }
+    // SAFETY: the number is only used to map what it names; if it names nothing, the kernel says so.
+    let file = unsafe { BorrowedFd::borrow_raw(number) };
+    if rustix::fs::fstat(file)?.st_size.cast_unsigned() < bytes as u64 {
+        return Err(Errno::INVAL);
+    }
+    map_words(file, bytes)
+}
+
+/// Maps the first `bytes` of a file, which has so many and is not made shorter.
+fn map_words(file: BorrowedFd<'_>, bytes: usize) -> Result<&'static [AtomicU64], Errno> {
     let access = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a mapping at an address of the kernel's choice touches no memory of ours.
-    let address =
-        unsafe { mmap(std::ptr::null_mut(), bytes, access, MapFlags::SHARED, file.as_fd(), 0)? };
+    let address = unsafe { mmap(std::ptr::null_mut(), bytes, access, MapFlags::SHARED, file, 0)? };
     // SAFETY: `bytes` bytes at a page boundary, never unmapped; others write them too, which is what
     // atomics are for. The file is not made shorter.
-    let words = unsafe { std::slice::from_raw_parts(address.cast::<AtomicU64>(), bytes / 8) };
-    Ok((file, words))
+    Ok(unsafe { std::slice::from_raw_parts(address.cast::<AtomicU64>(), bytes / 8) })
 }
 
 #[cfg(test)]

@@ -51,28 +51,9 @@ impl NicProcess {
         core: Option<usize>,
     ) -> Result<Self, RunError> {
         let patience = request.patience;
-        let (mut command, image) = match request.nic {
-            NicMode::Emulated => emulated(program)?,
-            NicMode::Native | NicMode::Off => (native()?, None),
-        };
+        let (mut command, image) = command(program, request.nic)?;
         command.arg(file.as_raw_fd().to_string()).arg(length.to_string());
-        command.stdin(Stdio::null()).stdout(Stdio::null());
-        let parent = rustix::process::getpid();
-        let die_with_host = move || {
-            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-            // The host may have died before the line above.
-            if rustix::process::getppid() != Some(parent) {
-                return Err(std::io::Error::other("the host process is gone"));
-            }
-            if let Some(core) = core {
-                cores::stay_on(core);
-            }
-            Ok(())
-        };
-        // SAFETY: the closure only makes system calls, which is allowed between fork and exec.
-        unsafe { command.pre_exec(die_with_host) };
-        let name = command.get_program().to_string_lossy().into_owned();
-        let child = command.spawn().map_err(|cause| RunError::Start { program: name, cause })?;
+        let child = spawn(command, core)?;
         Ok(Self { child, beat: 0, moved: Instant::now(), patience, _image: image })
     }
 
@@ -89,6 +70,12 @@ impl NicProcess {
             return Err(RunError::NicSilent { seconds: self.patience.as_secs() });
         }
         Ok(None)
+    }
+
+    /// Whether the process was ended by a signal, not by itself.
+    pub(crate) fn was_killed(&mut self) -> bool {
+        let status = self.child.try_wait().ok().flatten();
+        status.is_some_and(|status| status.code().is_none())
     }
 
     /// Waits for the process to end by itself, having been told to.
@@ -114,16 +101,48 @@ impl Drop for NicProcess {
     }
 }
 
+/// What starts the NIC half, and what must stay open until it runs.
+pub(crate) fn command(
+    program: &Program,
+    mode: NicMode,
+) -> Result<(Command, Option<OwnedFd>), RunError> {
+    match mode {
+        NicMode::Emulated => emulated(program),
+        NicMode::Native | NicMode::Off => Ok((own(NIC_COMMAND), None)),
+    }
+}
+
+/// Starts a process that ends with this one, on a processor of its own if one is given.
+pub(crate) fn spawn(mut command: Command, core: Option<usize>) -> Result<Child, RunError> {
+    command.stdin(Stdio::null());
+    let parent = rustix::process::getpid();
+    let die_with_host = move || {
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+        // The host may have died before the line above.
+        if rustix::process::getppid() != Some(parent) {
+            return Err(std::io::Error::other("the host process is gone"));
+        }
+        if let Some(core) = core {
+            cores::stay_on(core);
+        }
+        Ok(())
+    };
+    // SAFETY: the closure only makes system calls, which is allowed between fork and exec.
+    unsafe { command.pre_exec(die_with_host) };
+    let name = command.get_program().to_string_lossy().into_owned();
+    command.spawn().map_err(|cause| RunError::Start { program: name, cause })
+}
+
 fn waiting(cause: std::io::Error) -> RunError {
     RunError::System { what: "waiting for the NIC process", cause }
 }
 
-fn native() -> Result<Command, RunError> {
-    let path = std::env::current_exe()
-        .map_err(|cause| RunError::System { what: "finding this program's file", cause })?;
-    let mut command = Command::new(path);
-    command.arg(NIC_COMMAND);
-    Ok(command)
+/// This program once more, under one of its hidden commands.
+pub(crate) fn own(name: &str) -> Command {
+    // The very file that this process runs, whatever stands under its name by now.
+    let mut command = Command::new(format!("/proc/{}/exe", std::process::id()));
+    command.arg(name).stdout(Stdio::null());
+    command
 }
 
 /// The emulator on the image, which lies in a file without a name.
@@ -138,6 +157,7 @@ fn emulated(program: &Program) -> Result<(Command, Option<OwnedFd>), RunError> {
     let file = OwnedFd::from(file);
     let mut command = Command::new(emulator);
     command.args(["-cpu", "cortex-a72"]).arg(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    command.stdout(Stdio::null());
     Ok((command, Some(file)))
 }
 

@@ -1,77 +1,82 @@
 //! A pair of NIC core and host worker, and the wire that they are plugged into.
 
-use std::process::ExitStatus;
-use std::time::Duration;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use cora_core::app::App;
-use cora_core::message::{MAX_MESSAGE, Message, Stamp};
 use cora_core::migration::HostHalf;
-use cora_core::region::{self, Bell, HashSeed, Identity, Idle, NicStatus, Region, RegionLayout};
-use cora_core::ring::{Consumer, Producer, PushError, SharedMemory};
-use rustix::io::Errno;
+use cora_core::region::{self, Bell, HashSeed, Identity, Idle, NicStatus, Region};
 
 use crate::account::Ended;
-use crate::apart::{self, Bytes};
+use crate::conductor::Conductor;
 use crate::futex::SharedFutex;
 use crate::nic_process::NicProcess;
 use crate::progress::Progress;
+use crate::revive::{self, Revival};
 use crate::run::Request;
-use crate::wire::{Cable, Next};
+use crate::wire::Cable;
+use crate::wire_end::WireEnd;
 use crate::worker::Worker;
-use crate::{Program, RunError, map};
+use crate::{Program, RunError};
 
 /// Bytes of the rings wire-in, wire-out, punt and back. The last two are no larger than the longest
 /// message asks for: what is on its way there delays every flow that moves.
 pub(crate) const RING_BYTES: [usize; 4] = [1 << 20, 1 << 20, 1 << 19, 1 << 19];
-/// Frames moved over a wire ring between two looks at the others.
-const BURST: usize = 64;
 /// Rounds without work between two looks at the NIC process.
 const WATCH_EVERY: u32 = 4096;
 
 /// A pair with a NIC.
 pub(crate) struct Pair<A: App, C> {
-    region: Region,
-    process: NicProcess,
-    worker: Worker<A>,
+    pub(crate) region: Region,
+    pub(crate) process: NicProcess,
+    pub(crate) worker: Worker<A>,
     /// Where its frames come from and go to.
-    pub(crate) cable: C,
-    wire_in: Producer<SharedMemory>,
-    wire_out: Consumer<SharedMemory>,
-    buffer: Bytes<MAX_MESSAGE>,
-    /// A frame came by the cable and was not fed in yet.
-    pending: Option<(Stamp, usize)>,
-    fed_all: bool,
+    pub(crate) wire: WireEnd<C>,
+    pub(crate) conducted: Option<Conducted<A::Group>>,
+    pub(crate) revival: Revival,
+}
+
+/// Who decides which flows move, and when next.
+pub(crate) struct Conducted<K> {
+    pub(crate) by: Box<dyn Conductor<K> + Send>,
+    start: Instant,
+    next: Duration,
+    log: Option<PathBuf>,
 }
 
 impl<A: App, C: Cable> Pair<A, C> {
-    /// Starts the NIC, on a processor of its own if one is given.
+    /// Starts the NIC of the pair with this number, on a processor of its own if one is given.
     pub(crate) fn start(
         program: &Program,
         request: &Request,
         seed: u64,
         half: HostHalf<A>,
         cable: C,
+        number: usize,
         core: Option<usize>,
     ) -> Result<Self, RunError> {
-        let Ok(layout) = RegionLayout::new(RING_BYTES) else {
-            unreachable!("powers of two are sizes of rings")
-        };
-        let system = |errno: Errno| RunError::System { what: "shared memory", cause: errno.into() };
-        let (file, words) = map::shared_memory(layout.bytes()).map_err(system)?;
+        // Before the NIC starts: its log may be a file that can't be written.
+        let conductor = request.moves.conductor::<A>(number)?;
+        let revival = Revival::new(program, request, core, A::DURABLE);
         let identity = Identity { plan: A::PLAN.hash, generation: 1, seed: HashSeed(seed) };
-        let region = Region::create(words, &layout, identity).map_err(RunError::Region)?;
-        let process = NicProcess::start(program, request, &file, layout.bytes(), core)?;
+        let (region, process) = revival.start_nic(identity)?;
         let rings = region.rings();
+        let mut worker = Worker::new(half, &rings);
+        if A::DURABLE {
+            worker.keep_copies();
+        }
         Ok(Self {
             process,
-            worker: Worker::new(half, &rings),
-            cable,
-            wire_in: Producer::new(rings.wire_in),
-            wire_out: Consumer::new(rings.wire_out),
+            worker,
+            revival,
+            wire: WireEnd::new(cable, &rings),
             region,
-            buffer: apart::bytes(),
-            pending: None,
-            fed_all: false,
+            conducted: conductor.map(|by| Conducted {
+                by,
+                start: Instant::now(),
+                next: Duration::ZERO,
+                log: request.moves.log(number),
+            }),
         })
     }
 
@@ -83,7 +88,9 @@ impl<A: App, C: Cable> Pair<A, C> {
     /// Waits until the NIC serves.
     pub(crate) fn wait_until_ready(&mut self) -> Result<(), RunError> {
         while self.region.nic_status() != Some(NicStatus::Ready) {
-            self.watch()?;
+            if let Some(error) = self.watch()? {
+                return Err(error);
+            }
             std::thread::sleep(Duration::from_micros(200));
         }
         Ok(())
@@ -95,18 +102,19 @@ impl<A: App, C: Cable> Pair<A, C> {
         configured: &[usize],
         mut progress: Progress,
     ) -> Result<(), RunError> {
-        self.worker.begin(configured);
+        self.begin(configured);
         let mut idle = Idle::default();
         let mut rounds = 0_u32;
         loop {
-            let mut busy = self.feed()?;
-            busy |= self.drain()?;
+            let mut busy = self.wire.feed()?;
+            busy |= self.wire.drain()?;
             busy |= self.worker.poll()?;
+            self.conduct();
             if self.worker.account.is_some() {
                 break;
             }
-            let (came, left) = self.cable.packets();
-            progress.tell(came, left);
+            let (came, left) = self.wire.cable.packets();
+            progress.tell_more(came, left, || self.conducted.as_ref()?.by.gauge());
             region::wake(&self.region.nic_bell(SharedFutex));
             rounds = if busy { 0 } else { rounds + 1 };
             let slept = if busy {
@@ -115,118 +123,83 @@ impl<A: App, C: Cable> Pair<A, C> {
             } else {
                 self.rest(&mut idle)?
             };
-            if slept || rounds % WATCH_EVERY == WATCH_EVERY - 1 {
-                self.watch()?;
+            if (slept || rounds % WATCH_EVERY == WATCH_EVERY - 1)
+                && let Some(error) = self.watch()?
+            {
+                self.revive(error, configured)?;
             }
         }
         // The NIC's account is the last thing it sends, so all frames are on the ring by now.
-        while self.drain()? {}
+        while self.wire.drain()? {}
         Ok(())
+    }
+
+    /// Tells the NIC what it needs to begin.
+    pub(crate) fn begin(&mut self, configured: &[usize]) {
+        self.worker.begin(configured);
+        if let Some(conducted) = &self.conducted {
+            self.worker.watch(conducted.by.period());
+        }
+    }
+
+    /// Has flows moved, when it is time for that.
+    fn conduct(&mut self) {
+        let Some(Conducted { by, start, next, .. }) = &mut self.conducted else { return };
+        let elapsed = start.elapsed();
+        if elapsed < *next {
+            return;
+        }
+        *next = elapsed + by.period();
+        let seen = self.worker.observe(elapsed.as_nanos() as u64);
+        self.worker.follow(&by.conduct(&seen));
     }
 
     /// Waits for the NIC to end; gives what the pair leaves behind, and its cable.
     pub(crate) fn end(mut self) -> Result<(Ended<A>, C), RunError> {
+        if let Some(Conducted { by, log, .. }) = &mut self.conducted {
+            let path = log.take().unwrap_or_default();
+            by.finish().map_err(|cause| RunError::File { path, cause })?;
+        }
         let now = self.worker.now();
         self.worker.half.report.ring_records = self.worker.ring_records();
         let Worker { half, account, contents, .. } = self.worker;
         let status = self.process.wait()?;
-        if !status.success() {
+        // Whatever ended one that had told all, nothing is lost.
+        if !(status.success() || self.revival.may() && account.is_some()) {
             return Err(RunError::NicDied { status: status.to_string(), packets: 0 });
         }
         let nic = account.unwrap_or_default();
-        Ok((Ended { half, nic, contents, now }, self.cable))
+        let recovered = self.revival.recovered(&half);
+        Ok((Ended { half, nic, contents, now, recovered }, self.wire.cable))
     }
 
     /// Waits a little, in the end asleep when only the NIC or the wire can give this side something to do;
     /// whether a sleep lasted to its end.
     fn rest(&mut self, idle: &mut Idle) -> Result<bool, RunError> {
-        let wire_waits = self.pending.is_some() || !(self.fed_all || self.cable.is_quiet());
-        if wire_waits || self.worker.waits_for_room() {
+        if !self.wire.is_quiet() || self.worker.waits_for_room() {
             idle.pause(std::thread::yield_now);
             return Ok(false);
         }
-        let (worker, wire_out, cable) = (&mut self.worker, &mut self.wire_out, &mut self.cable);
-        let fed_all = self.fed_all;
+        let (worker, wire) = (&mut self.worker, &mut self.wire);
         idle.wait(&self.region.host_bell(SharedFutex), std::thread::yield_now, || {
-            let quiet = fed_all || cable.is_quiet();
-            Ok(quiet && worker.has_nothing()? && wire_out.is_empty_indeed()?)
+            Ok(wire.is_quiet() && worker.has_nothing()? && wire.has_nothing()?)
         })
     }
 
-    /// An error when the NIC process is gone or stands still.
-    fn watch(&mut self) -> Result<(), RunError> {
-        let Some(status) = self.process.watch(&self.region)? else { return Ok(()) };
+    /// What to say when the NIC process is gone; an error when it stands still.
+    fn watch(&mut self) -> Result<Option<RunError>, RunError> {
+        let Some(status) = self.process.watch(&self.region)? else { return Ok(None) };
         // It may have ended in good order, its last messages still on the rings.
         if status.success() && self.region.nic_status() == Some(NicStatus::Done) {
-            return Ok(());
+            return Ok(None);
         }
-        Err(RunError::NicDied { status: describe(status), packets: self.on_their_way() })
+        let packets = self.on_their_way();
+        Ok(Some(RunError::NicDied { status: revive::describe(status), packets }))
     }
 
     fn on_their_way(&mut self) -> u64 {
         let done = self.worker.half.engine().outcomes.total();
-        let (came, left) = self.cable.packets();
+        let (came, left) = self.wire.cable.packets();
         came.saturating_sub(done + left)
-    }
-
-    /// Feeds frames in at the NIC's wire; whether there was room.
-    fn feed(&mut self) -> Result<bool, RunError> {
-        let mut fed = false;
-        for _ in 0..BURST {
-            if self.fed_all {
-                break;
-            }
-            let next = match self.pending {
-                Some((stamp, length)) => Next::Frame(stamp, length),
-                None => self.cable.next(&mut self.buffer.0)?,
-            };
-            let message = match next {
-                Next::Frame(stamp, length) => Message::Frame(stamp, &self.buffer.0[..length]),
-                Next::End(now) => Message::WireEnd(now),
-                Next::NotYet => break,
-            };
-            match message.encode(|kind, parts| self.wire_in.push(kind, parts)) {
-                Ok(()) => {
-                    self.fed_all = matches!(next, Next::End(_));
-                    self.pending = None;
-                    fed = true;
-                }
-                Err(PushError::Full) => {
-                    if let Next::Frame(stamp, length) = next {
-                        self.pending = Some((stamp, length));
-                    }
-                    break;
-                }
-                Err(PushError::TooLong | PushError::Failed(_)) => return Err(RunError::RingToNic),
-            }
-        }
-        self.wire_in.publish();
-        Ok(fed)
-    }
-
-    /// Writes what left at the NIC's wire; whether anything did.
-    fn drain(&mut self) -> Result<bool, RunError> {
-        let mut any = false;
-        // The feeding side keeps a frame in the other buffer.
-        #[expect(clippy::large_stack_arrays, reason = "the largest message, one at a time")]
-        let mut buffer = [0_u8; MAX_MESSAGE];
-        for _ in 0..BURST {
-            let Some(popped) = self.wire_out.pop(&mut buffer)? else { break };
-            let bytes = buffer.get_mut(..popped.len).unwrap_or_default();
-            let frame = Message::decode_frame(popped.kind, bytes);
-            let undecodable = cora_core::migration::ProtocolError::Undecodable(popped.kind);
-            let (stamp, frame) = frame.ok_or(undecodable)?;
-            self.cable.write(&stamp, frame)?;
-            any = true;
-        }
-        self.wire_out.release();
-        Ok(any)
-    }
-}
-
-fn describe(status: ExitStatus) -> String {
-    match status.code() {
-        Some(code) => format!("exit status {code}; its own words stand above"),
-        None => status.to_string(),
     }
 }

@@ -3,6 +3,8 @@
 use std::io::{IsTerminal as _, Write as _, stderr};
 use std::time::{Duration, Instant};
 
+use crate::conductor::adaptive::Gauge;
+
 /// How often the line changes.
 const EVERY: Duration = Duration::from_millis(200);
 
@@ -25,6 +27,16 @@ impl Progress {
 
     /// So many packets came in, and so many left.
     pub(crate) fn tell(&mut self, packets_in: u64, packets_out: u64) {
+        self.tell_more(packets_in, packets_out, || None);
+    }
+
+    /// The same, and how much both sides have to do.
+    pub(crate) fn tell_more(
+        &mut self,
+        packets_in: u64,
+        packets_out: u64,
+        gauge: impl FnOnce() -> Option<Gauge>,
+    ) {
         let now = Instant::now();
         if self.next.is_none_or(|next| now < next) {
             return;
@@ -32,14 +44,19 @@ impl Progress {
         self.next = Some(now + EVERY);
         self.shown = true;
         // A line that can't be shown is no reason to stop.
-        let _shown = write!(stderr(), "\r{packets_in} packets in, {packets_out} out ");
+        let _shown = match gauge() {
+            None => write!(stderr(), "\r{packets_in} packets in, {packets_out} out "),
+            Some(gauge) => {
+                write!(stderr(), "\r{packets_in} packets in, {packets_out} out; {gauge} ")
+            }
+        };
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
         if self.shown {
-            let _cleared = write!(stderr(), "\r{:60}\r", "");
+            let _cleared = write!(stderr(), "\r{:100}\r", "");
         }
     }
 }

@@ -7,69 +7,53 @@ use std::ops::AddAssign;
 use cora_core::message::Report;
 use serde::Serialize;
 
-/// What one side did.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct Side {
+/// Fields that a side reports, each with what it is: what one side did.
+macro_rules! side {
+    ($($(#[$doc:meta])* $field:ident,)*) => {
+        /// What one side did.
+        #[derive(Clone, Copy, Debug, Default, Serialize)]
+        pub struct Side {
+            $($(#[$doc])* pub $field: u64,)*
+        }
+
+        impl From<Report> for Side {
+            fn from(report: Report) -> Self {
+                let Report { $($field),* } = report;
+                Self { $($field),* }
+            }
+        }
+
+        impl AddAssign for Side {
+            fn add_assign(&mut self, other: Self) {
+                $(self.$field += other.$field;)*
+            }
+        }
+    };
+}
+
+side! {
     /// Packets whose handlers ran to their end here.
-    pub packets: u64,
+    packets,
     /// Packets taken back here after a handler began, and sent to the other side.
-    pub punts: u64,
+    punts,
     /// Packets passed on to the other side, which owns their flow.
-    pub passed_on: u64,
+    passed_on,
     /// Flows owned here at the end.
-    pub flows: u64,
+    flows,
     /// Flows handed to the NIC (at the host) or taken over from the host (at the NIC).
-    pub offloads: u64,
+    offloads,
     /// Offers that came to nothing.
-    pub declined: u64,
+    declined,
     /// Packets held while their flow moved.
-    pub held: u64,
+    held,
+    /// Flows that went back to the host.
+    released,
+    /// Bytes of entries sent to the other side.
+    moved_bytes,
     /// Nanoseconds spent with packets, not waiting.
-    pub busy_ns: u64,
+    busy_ns,
     /// Records on the rings between the sides, both ways.
-    pub ring_records: u64,
-}
-
-impl From<Report> for Side {
-    fn from(report: Report) -> Self {
-        let Report {
-            packets,
-            punts,
-            passed_on,
-            flows,
-            offloads,
-            declined,
-            held,
-            busy_ns,
-            ring_records,
-        } = report;
-        Self { packets, punts, passed_on, flows, offloads, declined, held, busy_ns, ring_records }
-    }
-}
-
-impl AddAssign for Side {
-    fn add_assign(&mut self, other: Self) {
-        let Self {
-            packets,
-            punts,
-            passed_on,
-            flows,
-            offloads,
-            declined,
-            held,
-            busy_ns,
-            ring_records,
-        } = self;
-        *packets += other.packets;
-        *punts += other.punts;
-        *passed_on += other.passed_on;
-        *flows += other.flows;
-        *offloads += other.offloads;
-        *declined += other.declined;
-        *held += other.held;
-        *busy_ns += other.busy_ns;
-        *ring_records += other.ring_records;
-    }
+    ring_records,
 }
 
 /// Both sides.
@@ -79,6 +63,48 @@ pub struct Sides {
     pub nic: Side,
     /// The host.
     pub host: Side,
+}
+
+/// Fields that tell what became of NICs that were killed.
+macro_rules! recovery {
+    ($($(#[$doc:meta])* $field:ident,)*) => {
+        /// What became of NICs that were killed, and of what they had.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+        pub struct Recovery {
+            $($(#[$doc])* pub $field: u64,)*
+        }
+
+        impl AddAssign for Recovery {
+            fn add_assign(&mut self, other: Self) {
+                $(self.$field += other.$field;)*
+            }
+        }
+    };
+}
+
+recovery! {
+    /// NIC processes started anew.
+    restarts,
+    /// Flows that went on at the host, by copies of their entries.
+    flows,
+    /// Entries of durable states that did.
+    entries,
+    /// Copies that there was no room for.
+    refused,
+    /// Flows that were on their way to the NIC and stayed at the host.
+    cancelled,
+    /// Flows of which only a part had come back.
+    half_received,
+    /// Entries that were lacking of those.
+    missing,
+    /// Changes of durable entries that no copy could be kept of.
+    uncopied,
+}
+
+impl Recovery {
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What a run tells.
@@ -111,6 +137,9 @@ pub struct RunReport {
     pub migrations: u64,
     /// Entries at the end in the fullest table, both sides together.
     pub entries: u64,
+    /// What became of NICs that were killed, if any was.
+    #[serde(skip_serializing_if = "Recovery::is_nothing")]
+    pub recovery: Recovery,
     /// From the first frame to the last, in nanoseconds of this machine.
     pub elapsed_ns: u64,
 }
@@ -180,6 +209,16 @@ impl fmt::Display for RunReport {
             grouped(total),
             grouped(self.packets_in)
         )?;
+        if self.recovery.restarts > 0 {
+            let Recovery { restarts, flows, entries, .. } = self.recovery;
+            writeln!(f)?;
+            writeln!(
+                f,
+                "the NIC was killed and started anew {restarts} times: {} flows with {} durable entries went on",
+                grouped(flows),
+                grouped(entries)
+            )?;
+        }
         writeln!(f)?;
         let seconds = std::time::Duration::from_nanos(self.elapsed_ns).as_secs_f64();
         write!(
@@ -245,6 +284,7 @@ mod tests {
             pairs: Vec::new(),
             migrations: 0,
             entries: 0,
+            recovery: Recovery::default(),
             elapsed_ns: 1,
         }
     }

@@ -11,6 +11,7 @@ use cora_core::packet::Port;
 use cora_core::state::{Kind, Place};
 
 use crate::account::{Ended, Finished, WireCounts, finish};
+use crate::conductor::Moves;
 use crate::inside::Inside;
 use crate::nic_process::NicMode;
 use crate::pages::Pages;
@@ -35,6 +36,9 @@ pub(crate) struct Request {
     pub(crate) configurations: Vec<(String, PathBuf)>,
     pub(crate) inside: Inside,
     pub(crate) pages: Pages,
+    pub(crate) moves: Moves,
+    /// How often in a row a NIC that was killed is started anew; what the program's states say unless stated.
+    pub(crate) restarts: Option<u16>,
 }
 
 /// Runs the program on a capture.
@@ -47,26 +51,28 @@ pub(crate) fn run<A: App + Send>(
     }
     let source = Source::open(&request.input, request.inside.clone())?;
     let seed = random_seed();
-    let (half, configured) = half::<A>(request, seed)?;
+    let supply = Supply { seed, pages: request.pages };
+    let nic = request.nic != NicMode::Off;
+    let (half, configured) = half::<A>(supply, &request.configurations, nic)?;
     let sink = Sink::create(request.output.as_deref(), &request.input)?;
     let files = Files { source, sink };
     if request.nic == NicMode::Off {
         without_nic(request, half, files)
     } else {
-        with_nic(request, Pair::start(program, request, seed, half, files, None)?, &configured)
+        with_nic(request, Pair::start(program, request, seed, half, files, 0, None)?, &configured)
     }
 }
 
 /// The host half of a pair, and the numbers of the read-mostly states that its NIC is told.
 pub(crate) fn half<A: App>(
-    request: &Request,
-    seed: u64,
+    supply: Supply,
+    configurations: &[(String, PathBuf)],
+    nic: bool,
 ) -> Result<(HostHalf<A>, Vec<usize>), RunError> {
-    let supply = Supply { seed, pages: request.pages };
     let mut app = supply.app::<A>(HostHalf::bytes)?;
-    let configured = configure(&mut app, &request.configurations)?;
+    let configured = configure(&mut app, configurations)?;
     let mut memory = supply.memory(HostHalf::bytes(&mut app))?;
-    let half = HostHalf::create(app, &mut memory, request.nic != NicMode::Off);
+    let half = HostHalf::create(app, &mut memory, nic);
     Ok((half.map_err(RunError::Memory)?, configured))
 }
 
@@ -133,7 +139,8 @@ fn without_nic<A: App>(
     let elapsed = start.elapsed();
     half.report.busy_ns = elapsed.as_nanos() as u64;
     let (nic, contents, now) = (NicAccount::default(), Contents::default(), half.now());
-    let ended = Ended { half, nic, contents, now };
+    let recovered = Default::default();
+    let ended = Ended { half, nic, contents, now, recovered };
     finish(ended, Vec::new(), counts(&source, &sink), request, elapsed)
 }
 
@@ -145,7 +152,7 @@ fn with_nic<A: App>(
     pair.wait_until_ready()?;
     let start = Instant::now();
     pair.run(configured, Progress::new())?;
-    pair.cable.sink.finish()?;
+    pair.wire.cable.sink.finish()?;
     let elapsed = start.elapsed();
     let (ended, Files { source, sink }) = pair.end()?;
     finish(ended, Vec::new(), counts(&source, &sink), request, elapsed)

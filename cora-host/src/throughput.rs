@@ -195,7 +195,7 @@ impl Pass {
 }
 
 /// How long a thread was ready and waited for a core, as the kernel counts (`proc_pid_schedstat(5)`).
-fn robbed(thread: &str) -> Option<u64> {
+pub(crate) fn robbed(thread: &str) -> Option<u64> {
     let told = std::fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?;
     told.split_whitespace().nth(1)?.parse().ok()
 }

@@ -1,32 +1,69 @@
 //! The host's half of the protocol, on its ends of the rings.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cora_core::app::App;
-use cora_core::message::{Message, Report, Stamp};
+use cora_core::message::{MAX_MESSAGE, Message, Report, Stamp};
 use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
 use cora_core::migration::nic::Wire;
-use cora_core::migration::{Burst, HostHalf, Outbox, ProtocolError};
+use cora_core::migration::{AT_ONCE, Burst, HostHalf, Order, Outbox, ProtocolError, Standby};
+use cora_core::monitor::{Load, TALKERS, Talker};
 use cora_core::packet::Port;
+use cora_core::plain::Plain as _;
 use cora_core::region::Rings;
 use cora_core::ring::{Consumer, Producer, PushError, SharedMemory};
 
 use crate::RunError;
 use crate::apart::{self, Bytes};
+use crate::conductor::{Ledger, Observation, Seen};
+use crate::copies::Copies;
 use crate::state_out::Contents;
+use crate::tally::{HANDLED, Ways};
 
-/// The way back to the NIC: what its ring has no room for now waits in memory, so that the host never
-/// waits for the NIC (which may be waiting for the host).
+/// The way to the NIC (or, where both sides take turns on one thread, from it): what its ring has no room for now
+/// waits in memory, so that the host never waits for the NIC (which may be waiting for the host).
 pub(crate) struct Back {
     ring: Producer<SharedMemory>,
     waiting: VecDeque<(u16, Vec<u8>)>,
     broken: bool,
+    /// Notes which flows change sides, when somebody wants to know.
+    ledger: Option<Ledger>,
+    /// Where copies of durable entries are kept.
+    standby: Option<Box<dyn Standby + Send>>,
+    /// Packets sent to the wire since the NIC began.
+    sent: Ways,
 }
 
 impl Back {
+    pub(crate) fn new(memory: SharedMemory) -> Self {
+        Self {
+            ring: Producer::new(memory),
+            waiting: VecDeque::new(),
+            broken: false,
+            ledger: None,
+            standby: None,
+            sent: Ways::default(),
+        }
+    }
+
+    /// Whether nothing waits for room.
+    pub(crate) fn is_clear(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Whether the ring is of no use any more.
+    pub(crate) const fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// Bytes on the ring.
+    pub(crate) fn occupancy(&self) -> usize {
+        self.ring.occupancy()
+    }
+
     /// Sends what waits, as far as there is room, and makes all visible.
-    fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         while let Some((kind, bytes)) = self.waiting.front() {
             match self.ring.push(*kind, &[bytes]) {
                 Ok(()) => drop(self.waiting.pop_front()),
@@ -43,6 +80,9 @@ impl Back {
 
 impl Outbox for Back {
     fn send(&mut self, message: &Message<'_>) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.sent(message);
+        }
         message.encode(|kind, parts| {
             if self.waiting.is_empty() {
                 match self.ring.push(kind, parts) {
@@ -53,6 +93,17 @@ impl Outbox for Back {
             }
             self.waiting.push_back((kind, parts.concat()));
         });
+    }
+
+    /// Marked, so that it can be told from what the NIC handled.
+    #[inline]
+    fn leave(&mut self, stamp: &Stamp, egress: Port, frame: &[u8]) {
+        self.sent.note(stamp.meta.port, egress);
+        self.send(&Message::Send(Stamp { egress, horizon: HANDLED, ..*stamp }, frame));
+    }
+
+    fn standby(&mut self) -> Option<&mut dyn Standby> {
+        self.standby.as_mut().map(|standby| standby.as_mut() as &mut dyn Standby)
     }
 }
 
@@ -75,6 +126,8 @@ pub(crate) struct Worker<A: App> {
     said_drained: bool,
     /// Entries that stayed at the NIC.
     pub(crate) contents: Contents,
+    /// What the NIC told of its load last.
+    pub(crate) nic_seen: Seen<A::Group>,
     /// Set when the NIC's last message came.
     pub(crate) account: Option<NicAccount>,
     outcomes: BTreeMap<String, u64>,
@@ -85,14 +138,69 @@ impl<A: App> Worker<A> {
         Self {
             half,
             punt: Consumer::new(rings.punt),
-            back: Back { ring: Producer::new(rings.back), waiting: VecDeque::new(), broken: false },
+            back: Back::new(rings.back),
             buffer: Some(apart::bytes()),
             nic_drained: None,
             said_drained: false,
             contents: Contents::default(),
+            nic_seen: Seen::default(),
             account: None,
             outcomes: BTreeMap::new(),
         }
+    }
+
+    /// Takes over what a host before this one owned, as its copies say; copies are kept there from now on.
+    pub(crate) fn take_over(&mut self, mut standby: Box<dyn Standby + Send>, now: u64) {
+        self.half.take_over(now, standby.as_mut());
+        self.back.standby = Some(standby);
+    }
+
+    /// The NIC ended, and all that it published was handled: goes on with the rings of another region, where
+    /// another one begins. Packets that are done and that the NIC did not take leave by that.
+    pub(crate) fn replug(&mut self, old: &Rings, rings: &Rings) -> Result<(), RunError> {
+        self.back.ring.publish();
+        let mut rest = Consumer::new(old.back);
+        let mut buffer = vec![0; MAX_MESSAGE];
+        let mut done = VecDeque::new();
+        while let Some(popped) = rest.pop(&mut buffer)? {
+            done.push_back((popped.kind, buffer[..popped.len].to_vec()));
+        }
+        done.append(&mut self.back.waiting);
+        done.retain(|(kind, _)| *kind == Message::SEND);
+        self.back.waiting = done;
+        self.back.ring = Producer::new(rings.back);
+        self.punt = Consumer::new(rings.punt);
+        (self.nic_drained, self.said_drained) = (None, false);
+        match &mut self.back.standby {
+            Some(standby) => self.half.nic_lost(standby.as_mut()),
+            None => self.half.nic_lost(&mut Copies::default()),
+        };
+        Ok(())
+    }
+
+    /// The NIC is gone, and the rings are another one's ([`Self::replug`]): what it had begun to tell is void, and
+    /// packets that left by it, which were so many, are not sent again. Gives those that were sent before.
+    pub(crate) fn renew(&mut self, left: Ways) -> Ways {
+        (self.contents, self.nic_seen) = (Contents::default(), Seen::default());
+        self.outcomes.clear();
+        let Back { waiting, sent, .. } = &mut self.back;
+        let doubled = (left.total() + waiting.len() as u64).saturating_sub(sent.total());
+        // They left in order, so the first ones are those.
+        waiting.drain(..waiting.len().min(doubled as usize));
+        let mut again = Ways::default();
+        for (kind, bytes) in waiting {
+            if let Some(Message::Send(stamp, _)) = Message::decode(*kind, bytes) {
+                again.note(stamp.meta.port, stamp.egress);
+            }
+        }
+        let before = *sent - again;
+        *sent = again;
+        before
+    }
+
+    /// Keeps copies of durable entries here.
+    pub(crate) fn keep_copies(&mut self) {
+        self.back.standby = Some(Box::new(Copies::default()));
     }
 
     /// Tells the NIC the versions of read-mostly states, and that it may begin.
@@ -112,14 +220,27 @@ impl<A: App> Worker<A> {
         if self.back.broken {
             return Err(RunError::RingToNic);
         }
+        let handed = self.hand_over()?;
         if self.punt.is_empty()? {
-            return Ok(self.finish());
+            return Ok(self.finish() || handed);
         }
         let start = Instant::now();
         let mut buffer = self.buffer.take().unwrap_or_else(apart::bytes);
         let handled = self.burst(&mut buffer.0);
         self.buffer = Some(buffer);
         handled?;
+        self.back.flush();
+        self.half.report.busy_ns += start.elapsed().as_nanos() as u64;
+        Ok(true)
+    }
+
+    /// Sends entries of a flow with many, as far as the ring has room and nothing waits; whether there were any.
+    fn hand_over(&mut self) -> Result<bool, RunError> {
+        if !self.half.is_handing_over() || !self.back.waiting.is_empty() {
+            return Ok(false);
+        }
+        let start = Instant::now();
+        self.half.hand_over(AT_ONCE, &mut self.back)?;
         self.back.flush();
         self.half.report.busy_ns += start.elapsed().as_nanos() as u64;
         Ok(true)
@@ -165,7 +286,26 @@ impl<A: App> Worker<A> {
                 let outcomes = std::mem::take(&mut self.outcomes);
                 self.account = Some(NicAccount { report, outcomes });
             }
-            _ => self.half.message(message, &mut self.back)?,
+            Message::Load(load) => {
+                self.nic_seen = Seen { load: Some(load), talkers: Vec::new() };
+                // Those that ended there are gone from the count.
+                self.half.count_at_nic(load.counts.flows as u32);
+            }
+            Message::Talker { count, error, group } => {
+                let key = A::Group::get(group).ok_or(ProtocolError::Undecodable(19))?;
+                // However many come, no more are kept than a side counts.
+                if self.nic_seen.talkers.len() < TALKERS {
+                    self.nic_seen.talkers.push(Talker { key, count, error });
+                }
+            }
+            // What it owns matters to a host with copies.
+            Message::Owned(_) | Message::AllOwned(_) if !A::DURABLE => {}
+            _ => {
+                if let Some(ledger) = &mut self.back.ledger {
+                    ledger.received(message);
+                }
+                self.half.message(message, &mut self.back)?;
+            }
         }
         Ok(())
     }
@@ -185,9 +325,38 @@ impl<A: App> Worker<A> {
         true
     }
 
+    /// Asks the NIC to tell its load so often.
+    pub(crate) fn watch(&mut self, every: Duration) {
+        self.back.ledger = Some(Ledger::new());
+        self.back.send(&Message::Watch(every.as_nanos() as u64));
+        self.back.flush();
+    }
+
+    /// What both sides have to do, as far as it is known here.
+    pub(crate) fn observe(&mut self, now_ns: u64) -> Observation<A::Group> {
+        let mut talkers = Vec::new();
+        let load = self.half.load(|talker| talkers.push(*talker));
+        let load = Load {
+            time: now_ns,
+            wire_ring: self.punt.occupancy() as u64,
+            peer_ring: self.back.occupancy() as u64,
+            ..load
+        };
+        let moved = self.back.ledger.as_mut().map(Ledger::take).unwrap_or_default();
+        Observation { host: Seen { load: Some(load), talkers }, nic: self.nic_seen.clone(), moved }
+    }
+
+    /// Has flows moved, as far as that is possible.
+    pub(crate) fn follow(&mut self, orders: &[Order<A::Group>]) {
+        for order in orders {
+            self.half.follow(order, &mut self.back);
+        }
+        self.back.flush();
+    }
+
     /// Whether something waits for room on the ring to the NIC.
     pub(crate) fn waits_for_room(&self) -> bool {
-        !self.back.waiting.is_empty()
+        !self.back.is_clear() || self.half.is_handing_over()
     }
 
     /// Whether the NIC has sent nothing, and its ring is sound.

@@ -8,7 +8,7 @@ use proc_macro::TokenStream;
 ///
 /// | form | meaning |
 /// | --- | --- |
-/// | `#[state(key = FiveTuple, capacity = 1_000_000, idle = "5m")]` | one entry per key; `reply` beside `key`: the reply direction's key finds it too |
+/// | `#[state(key = FiveTuple, capacity = 1_000_000, idle = "5m")]` | one entry per key; `reply` beside `key`: the reply direction's key finds it too; `durable`: copies of entries outlive the side that owns them |
 /// | `#[state(singleton)]` | one value; implement `Default` |
 /// | `#[state(commutative)]` | fields of `Sum`, `Max`, `CountMin`, `TopK`: a replica on each side, merged in reports |
 /// | `#[state(read_mostly)]` | rules, routes, backends: implement `Default` and `Configure` |

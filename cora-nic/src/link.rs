@@ -1,9 +1,11 @@
 //! This side's ends of the rings.
 
+use core::sync::atomic::AtomicU64;
+
 use cora_core::message::{Message, Stamp};
 use cora_core::migration::Outbox;
 use cora_core::migration::nic::Wire;
-use cora_core::region::{self, Idle, Region};
+use cora_core::region::{self, Idle, Region, succession};
 use cora_core::ring::{Consumer, Producer, PushError, RingError, SharedMemory};
 
 use crate::sys::{self, SharedFutex};
@@ -17,6 +19,10 @@ pub(crate) struct Outgoing {
     punt: Producer<SharedMemory>,
     wire_out: Producer<SharedMemory>,
     host: Bell,
+    file: &'static [AtomicU64],
+    region: Region,
+    /// Packets dropped because the host was away and the ring to it full.
+    pub(crate) host_away: u64,
     /// A ring broke: what the host wrote there is impossible. Nothing more is sent.
     pub(crate) broken: bool,
 }
@@ -28,8 +34,8 @@ pub(crate) struct Incoming {
     bell: Bell,
 }
 
-/// This side's ends of a region's rings.
-pub(crate) fn ends(region: &Region) -> (Incoming, Outgoing) {
+/// This side's ends of the rings of a region in this file.
+pub(crate) fn ends(region: &Region, file: &'static [AtomicU64]) -> (Incoming, Outgoing) {
     let rings = region.rings();
     let incoming = Incoming {
         wire_in: Consumer::new(rings.wire_in),
@@ -40,6 +46,9 @@ pub(crate) fn ends(region: &Region) -> (Incoming, Outgoing) {
         punt: Producer::new(rings.punt),
         wire_out: Producer::new(rings.wire_out),
         host: region.host_bell(SharedFutex),
+        file,
+        region: *region,
+        host_away: 0,
         broken: false,
     };
     (incoming, outgoing)
@@ -57,11 +66,29 @@ impl Incoming {
 }
 
 impl Outgoing {
-    /// Makes all that was sent visible, and wakes the host for it.
+    /// Makes all that was sent visible, and wakes the host for it: first what the host is told, for what leaves may
+    /// depend on that.
+    #[inline(never)]
     pub(crate) fn publish(&mut self) {
         self.punt.publish();
         self.wire_out.publish();
         region::wake(&self.host);
+    }
+
+    /// Whether the wire's ring has so many bytes free, or is empty. Asked before a burst that changes durable
+    /// entries: a full ring would be published amid it, before what changed is told.
+    pub(crate) fn wire_has(&mut self, bytes: usize) -> bool {
+        self.wire_out.free_bytes() >= bytes || self.wire_out.occupancy() == 0
+    }
+
+    /// Whether another region follows: who is at the other end of this one has ended, or was told to leave it.
+    pub(crate) fn is_followed(&self) -> bool {
+        succession::is_followed(self.file, self.region.identity().generation)
+    }
+
+    /// Bytes on the ring to the host's worker.
+    pub(crate) fn occupancy(&self) -> usize {
+        self.punt.occupancy()
     }
 
     /// Records sent to the host's worker.
@@ -73,36 +100,55 @@ impl Outgoing {
 impl Outbox for Outgoing {
     #[inline]
     fn send(&mut self, message: &Message<'_>) {
-        self.broken |= !push(&mut self.punt, self.host, message);
+        message.encode_from_nic(|kind, parts| self.push(kind, parts));
     }
 }
 
 impl Wire for Outgoing {
     #[inline]
     fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
-        self.broken |= !push(&mut self.wire_out, self.host, &Message::Frame(*stamp, frame));
+        Message::Frame(*stamp, frame).encode_from_nic(|kind, parts| self.push(kind, parts));
     }
 }
 
-/// Pushes a message; `false` when the ring is broken.
-fn push(ring: &mut Producer<SharedMemory>, host: Bell, message: &Message<'_>) -> bool {
-    message.encode(|kind, parts| push_parts(ring, host, kind, parts))
-}
-
-/// Pushes, waiting for room: the host drains its ends whatever else it does, when it is awake. One copy of
-/// it serves all kinds of messages, for the NIC's instruction cache is small.
-#[inline(never)]
-fn push_parts(ring: &mut Producer<SharedMemory>, host: Bell, kind: u16, parts: &[&[u8]]) -> bool {
-    let mut idle = Idle::default();
-    loop {
-        match ring.push(kind, parts) {
-            Ok(()) => return true,
-            Err(PushError::Full) => {
-                ring.publish();
-                region::wake(&host);
-                idle.pause(sys::yield_now);
+impl Outgoing {
+    /// Pushes, waiting for room if there is none. One copy of it serves all kinds of messages, for the NIC's
+    /// instruction cache is small: frames leave at the wire, all others are for the host.
+    #[inline(never)]
+    fn push(&mut self, kind: u16, parts: &[&[u8]]) {
+        let mut idle = Idle::default();
+        loop {
+            let wire = kind == Message::FRAME;
+            let ring = if wire { &mut self.wire_out } else { &mut self.punt };
+            match ring.push(kind, parts) {
+                Ok(()) => return,
+                Err(PushError::Full) if self.gives_up(kind) => return,
+                Err(PushError::Full) => idle.pause(sys::yield_now),
+                Err(_) => {
+                    self.broken = true;
+                    return;
+                }
             }
-            Err(_) => return false,
         }
+    }
+
+    /// Shows the host what fills the ring, and tells whether what there is no room for is not to wait: the host
+    /// drains its ends whatever else it does, when it is awake, but it may be gone. Then packets for it are dropped, so
+    /// that those which this side handles go on; what is said of flows waits for its successor, which reads what is
+    /// left here.
+    #[cold]
+    #[inline(never)]
+    fn gives_up(&mut self, kind: u16) -> bool {
+        // What leaves may depend on what the host is about to be told.
+        self.punt.publish();
+        if kind == Message::FRAME {
+            self.wire_out.publish();
+        }
+        region::wake(&self.host);
+        let watched = succession::current(self.file) != 0;
+        let away = self.is_followed() || self.region.host_heartbeat() == 0;
+        let dropped = kind == Message::PUNT && watched && away;
+        self.host_away += u64::from(dropped);
+        dropped
     }
 }

@@ -1,18 +1,18 @@
 //! The NIC half's life: attach, serve, report.
 
-use core::fmt::{self, Write as _};
-
 use cora_core::app::{App, Sides};
 use cora_core::message::Message;
 use cora_core::migration::burst::{BURST_BYTES, Frames};
 use cora_core::migration::nic::Event;
-use cora_core::migration::{Burst, NicHalf, Outbox, ProtocolError};
-use cora_core::region::{Idle, NicStatus, Region, refuse};
+use cora_core::migration::{AT_ONCE, Burst, NicHalf, Outbox, ProtocolError};
+use cora_core::monitor::Load;
+use cora_core::region::{Idle, NicStatus, Region, refuse, succession};
 use cora_core::ring::{Consumer, RingError, SharedMemory};
+use cora_core::sentence::Sentence;
 use cora_core::state::{Kind, Line, Memory, OutOfMemory, Place};
 
 use crate::link::{Incoming, Outgoing, ends};
-use crate::sys::{self, Stderr};
+use crate::sys;
 
 /// Exit status: the region is not one that this program can serve.
 pub const EXIT_REFUSED: i32 = 3;
@@ -34,45 +34,71 @@ const BACK_BURST: usize = 64;
 pub fn serve<A: App>(fd: i32, length: usize) -> i32 {
     let Some(words) = sys::map_shared(fd, length) else {
         let file = fd.cast_unsigned() as usize;
-        say(format_args!("can't map the shared region ({length} bytes of file {file})"));
+        say(
+            "",
+            &Sentence::new(
+                &["can't map the shared region (", " bytes of file ", ")"],
+                &[length as u64, file as u64],
+            ),
+        );
         return EXIT_REFUSED;
     };
-    let region = match Region::attach(words, A::PLAN.hash) {
-        Ok(region) => region,
-        Err(error) => {
-            say(format_args!("{error}"));
-            refuse(words, error.code());
-            return EXIT_REFUSED;
-        }
-    };
-    // Borrowed where it was made: the half is large, and moved about field by field.
-    let mut made = make_half::<A>(region.identity().seed.0);
-    let half = match &mut made {
-        Ok(half) => half,
-        Err(error) => {
-            say(format_args!("{error}"));
-            region.set_nic_status(NicStatus::Refused(CODE_MEMORY));
-            return EXIT_MEMORY;
-        }
-    };
-    region.set_nic_status(NicStatus::Ready);
-    let (incoming, outgoing) = ends(&region);
-    let mut server = Server { half, outgoing, begun: false, wire_ended: None, released: false };
-    match server.run(incoming, &region) {
-        Ok(()) => {
-            region.set_nic_status(NicStatus::Done);
-            0
-        }
-        Err(error) => {
-            say(format_args!("{error}"));
-            region.set_nic_status(NicStatus::Refused(CODE_LINK));
-            EXIT_LINK
+    let mut made = None;
+    // What a new region does not change.
+    let (mut begun, mut host_away) = (false, 0);
+    loop {
+        let generation = succession::current(words);
+        let place = succession::place(words, generation);
+        let region = match Region::attach(place, A::PLAN.hash) {
+            Ok(region) => region,
+            Err(error) => {
+                say("", &error.sentence());
+                refuse(place, error.code());
+                return EXIT_REFUSED;
+            }
+        };
+        // Borrowed where it was made: the half is large, and moved about field by field.
+        let half = match made.get_or_insert_with(|| make_half::<A>(region.identity().seed.0)) {
+            Ok(half) => half,
+            Err(error) => {
+                say("", &error.sentence());
+                region.set_nic_status(NicStatus::Refused(CODE_MEMORY));
+                return EXIT_MEMORY;
+            }
+        };
+        region.set_nic_status(NicStatus::Ready);
+        let (incoming, mut outgoing) = ends(&region, words);
+        outgoing.host_away = host_away;
+        let mut server = Server {
+            half,
+            outgoing,
+            begun,
+            wire_ended: None,
+            released: false,
+            watch: Watch { every: u64::MAX, next: u64::MAX },
+        };
+        match server.run(incoming, &region) {
+            Ok(End::Done) => {
+                region.set_nic_status(NicStatus::Done);
+                return 0;
+            }
+            Ok(End::Followed) => (begun, host_away) = (server.begun, server.outgoing.host_away),
+            Err(error) => {
+                error.say();
+                region.set_nic_status(NicStatus::Refused(CODE_LINK));
+                return EXIT_LINK;
+            }
         }
     }
 }
 
-fn say(what: fmt::Arguments<'_>) {
-    let _ = writeln!(Stderr, "cora nic: {what}");
+#[cold]
+#[inline(never)]
+fn say(at: &str, what: &Sentence) {
+    sys::write_error("cora nic: ");
+    sys::write_error(at);
+    what.write(&mut sys::write_error);
+    sys::write_error("\n");
 }
 
 #[cold]
@@ -86,6 +112,15 @@ fn make_half<A: App>(seed: u64) -> Result<NicHalf<A>, OutOfMemory> {
     // Each piece may waste up to a line.
     let mut memory = supply(NicHalf::<A>::bytes(&mut app) + 16 * Line::BYTES)?;
     NicHalf::create(app, &mut memory)
+}
+
+/// How serving a region ends.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    /// The run is over.
+    Done,
+    /// Another region follows.
+    Followed,
 }
 
 /// Why serving ends early.
@@ -108,12 +143,12 @@ impl From<ProtocolError> for LinkError {
     }
 }
 
-impl fmt::Display for LinkError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl LinkError {
+    fn say(&self) {
         match self {
-            Self::Ring(error) => write!(f, "a ring from the host is broken: {error}"),
-            Self::Protocol(error) => write!(f, "the host broke the protocol: {error}"),
-            Self::Broken => f.write_str("a ring to the host is broken"),
+            Self::Ring(error) => say("a ring from the host is broken: ", &error.sentence()),
+            Self::Protocol(error) => say("the host broke the protocol: ", &error.sentence()),
+            Self::Broken => say("", &Sentence::new(&["a ring to the host is broken"], &[])),
         }
     }
 }
@@ -127,25 +162,42 @@ struct Server<'a, A: App> {
     wire_ended: Option<u64>,
     /// The host has nothing on its way any more.
     released: bool,
+    watch: Watch,
+}
+
+/// How often the load is told, and when next (ns).
+struct Watch {
+    every: u64,
+    next: u64,
 }
 
 impl<A: App> Server<'_, A> {
-    fn run(&mut self, mut incoming: Incoming, region: &Region) -> Result<(), LinkError> {
+    fn run(&mut self, mut incoming: Incoming, region: &Region) -> Result<End, LinkError> {
         #[expect(clippy::large_stack_arrays, reason = "the frames of a burst, once per run")]
         let mut buffer = [0; BURST_BYTES];
         let mut idle = Idle::default();
         let mut beat = 0_u64;
         let mut said_drained = false;
+        if region.identity().generation > 1 {
+            self.greet();
+        }
         while !(said_drained && self.released) {
             beat = beat.wrapping_add(1);
             region.nic_beats(beat);
             if self.step(&mut incoming, &mut buffer)? {
                 idle.reset();
             } else {
-                incoming.wait(&mut idle, self.wire_open())?;
+                let wire_open = self.wire_open() && self.wire_has_room();
+                incoming.wait(&mut idle, wire_open)?;
             }
             if self.outgoing.broken {
                 return Err(LinkError::Broken);
+            }
+            if self.outgoing.is_followed() {
+                // What the host published before it ended is the last that comes by this region.
+                while self.read_back(&mut incoming.back, &mut buffer)? {}
+                self.outgoing.publish();
+                return Ok(End::Followed);
             }
             if self.wire_ended.is_some() && !said_drained && self.half.is_drained() {
                 said_drained = true;
@@ -156,24 +208,49 @@ impl<A: App> Server<'_, A> {
         }
         self.half.report.ring_records = self.outgoing.records() + incoming.back.records();
         self.tell_all();
-        Ok(())
+        Ok(End::Done)
+    }
+
+    /// To a host that is new, or new to this side.
+    #[cold]
+    #[inline(never)]
+    fn greet(&mut self) {
+        self.half.host_lost(&mut self.outgoing);
+        self.outgoing.publish();
     }
 
     /// One round over the rings; whether there was anything.
     fn step(&mut self, incoming: &mut Incoming, buffer: &mut [u8]) -> Result<bool, LinkError> {
-        let wire_open = self.wire_open();
-        let anything = !incoming.back.is_empty()? || (wire_open && !incoming.wire_in.is_empty()?);
+        let wire_open = self.wire_open() && self.wire_has_room();
+        let anything = self.half.is_handing_over()
+            || !incoming.back.is_empty()?
+            || (wire_open && !incoming.wire_in.is_empty()?);
         if !anything {
             return Ok(false);
         }
         let start = sys::now_ns();
         self.read_back(&mut incoming.back, buffer)?;
+        self.half.hand_over(AT_ONCE, &mut self.outgoing);
         if wire_open {
             self.read_wire(&mut incoming.wire_in, buffer)?;
         }
         self.outgoing.publish();
-        self.half.report.busy_ns += sys::now_ns().saturating_sub(start);
+        let end = sys::now_ns();
+        self.half.report.busy_ns += end.saturating_sub(start);
+        if end >= self.watch.next {
+            self.tell_load(incoming, end);
+        }
         Ok(true)
+    }
+
+    #[inline(never)]
+    fn tell_load(&mut self, incoming: &Incoming, time: u64) {
+        self.watch.next = time.saturating_add(self.watch.every);
+        let wire_ring = incoming.wire_in.occupancy() as u64;
+        let peer_ring = self.outgoing.occupancy() as u64;
+        let load = Load { time, wire_ring, peer_ring, ..Load::default() };
+        self.half.tell(&load, &mut self.outgoing);
+        self.outgoing.publish();
     }
 
     /// Whether packets may be taken from the wire.
@@ -181,31 +258,49 @@ impl<A: App> Server<'_, A> {
         self.begun && self.wire_ended.is_none() && self.half.takes_packets()
     }
 
+    /// Whether what a burst sends has room, if that must not be seen before what the burst changed.
+    fn wire_has_room(&mut self) -> bool {
+        // Frames take no more than twice their bytes, with what stands before them and where the ring begins anew.
+        !A::DURABLE || self.outgoing.wire_has(2 * BURST_BYTES)
+    }
+
     /// The end of the run's time, when that is known; until then, the time of the latest packet here.
     fn now(&self) -> u64 {
         self.half.now().max(self.wire_ended.unwrap_or(0))
     }
 
-    /// Apart from the way of packets, which it would crowd.
+    /// Whether anything came. Apart from the way of packets, which it would crowd.
     #[inline(never)]
     fn read_back(
         &mut self,
         back: &mut Consumer<SharedMemory>,
         buffer: &mut [u8],
-    ) -> Result<(), LinkError> {
+    ) -> Result<bool, LinkError> {
+        let before = back.records();
+        let host_ended = self.outgoing.is_followed();
         for _ in 0..BACK_BURST {
             let Some(popped) = back.pop(buffer)? else { break };
+            // What flows were to do is void then; packets that are done still leave.
+            if host_ended && popped.kind != Message::SEND {
+                continue;
+            }
+            // Where the wire's ring may be published amid this, nothing of it is to be read a second time.
+            if A::DURABLE && (popped.kind != Message::SEND || !self.wire_has_room()) {
+                back.release();
+            }
             let bytes = buffer.get(..popped.len).unwrap_or_default();
             let undecodable = ProtocolError::Undecodable(popped.kind);
-            let message = Message::decode(popped.kind, bytes).ok_or(undecodable)?;
+            let message = Message::decode_from_host(popped.kind, bytes).ok_or(undecodable)?;
             match self.half.message(&message, &mut self.outgoing)? {
                 Event::None => {}
                 Event::Begin => self.begun = true,
                 Event::Drained => self.released = true,
+                // The first time at once.
+                Event::Watch(every) => self.watch = Watch { every, next: 0 },
             }
         }
         back.release();
-        Ok(())
+        Ok(back.records() != before)
     }
 
     fn read_wire(
@@ -224,7 +319,7 @@ impl<A: App> Server<'_, A> {
             let Some(popped) = wire.pop(room)? else { break };
             let bytes = frames.keep(popped.len);
             if popped.kind == Message::WIRE_END {
-                let message = Message::decode(popped.kind, bytes);
+                let message = Message::decode_from_host(popped.kind, bytes);
                 let Some(Message::WireEnd(now)) = message else {
                     return Err(ProtocolError::Undecodable(popped.kind).into());
                 };
@@ -236,8 +331,9 @@ impl<A: App> Server<'_, A> {
             // There is room: the loop's condition.
             burst.push(stamp, frame);
         }
-        self.half.burst(&mut burst, &mut self.outgoing);
+        // They are copies: whoever looks for what a killed NIC left unread finds none that it had begun.
         wire.release();
+        self.half.burst(&mut burst, &mut self.outgoing);
         Ok(())
     }
 
@@ -262,6 +358,10 @@ impl<A: App> Server<'_, A> {
             outgoing.send(&Message::Outcome(count, name.as_bytes()));
         });
         self.half.report.flows = flows.max(u64::from(self.half.flows()));
+        let away = outgoing.host_away;
+        if away > 0 {
+            outgoing.send(&Message::Outcome(away, b"host-away"));
+        }
         outgoing.send(&Message::Report(self.half.report));
         outgoing.publish();
     }

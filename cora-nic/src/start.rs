@@ -1,10 +1,11 @@
 //! Bare metal only: where the process begins, and where a panic ends it.
 #![expect(unsafe_code, reason = "the process's first instruction, and the arguments on its stack")]
 
-use core::fmt::Write as _;
 use core::panic::PanicInfo;
 
-use crate::sys::{Stderr, exit};
+use cora_core::sentence::Sentence;
+
+use crate::sys::{exit, write_error};
 
 unsafe extern "Rust" {
     /// The program, which `cora::app!` makes: [`serve`](crate::serve) of its states and handlers.
@@ -47,7 +48,7 @@ unsafe extern "C" fn enter(stack: *const usize) -> ! {
     let number = |place: usize| argument(place).and_then(decimal);
     let fd = number(1).and_then(|fd| i32::try_from(fd).ok());
     let (Some(fd), Some(length)) = (fd, number(2)) else {
-        let _ = Stderr.write_str(
+        write_error(
             "cora nic: started by hand? `cargo cora run` starts it, with the shared region\n",
         );
         exit(2)
@@ -64,15 +65,19 @@ fn decimal(digits: &[u8]) -> Option<usize> {
     number.filter(|_| !digits.is_empty())
 }
 
-/// Says where and why, and ends the process. The file's name is written as it is: to format it as a text
-/// would link all that core does with widths and fillings.
+/// Says where, and why if that is a text as it stands, and ends the process. What core has to format other texts
+/// would be a twentieth of the program; the place tells which it was.
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
-    let _ = Stderr.write_str("cora nic: panicked at ");
+    write_error("cora nic: panicked at ");
     if let Some(place) = info.location() {
-        let _ = Stderr.write_str(place.file());
-        let _ = write!(Stderr, ":{}: ", u64::from(place.line()));
+        write_error(place.file());
+        Sentence::new(&[":", ""], &[place.line().into()]).write(&mut write_error);
     }
-    let _ = writeln!(Stderr, "{}", info.message());
+    if let Some(why) = info.message().as_str() {
+        write_error(": ");
+        write_error(why);
+    }
+    write_error("\n");
     exit(101)
 }

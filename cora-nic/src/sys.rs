@@ -4,7 +4,6 @@
 //! `arch/x86/entry/syscalls/syscall_64.tbl` (number in `rax`), Linux.
 #![expect(unsafe_code, reason = "system calls, and memory that the kernel hands over")]
 
-use core::fmt;
 use core::sync::atomic::AtomicU64;
 use core::time::Duration;
 
@@ -80,16 +79,11 @@ const fn word(int: i32) -> usize {
     (int as isize).cast_unsigned()
 }
 
-/// Standard error, as something to format to. Errors are ignored: there is nowhere to tell them.
-pub(crate) struct Stderr;
-
-impl fmt::Write for Stderr {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let args = [2, text.as_ptr() as usize, text.len(), 0, 0, 0];
-        // SAFETY: the kernel reads `text.len()` bytes at `text`.
-        let _written = unsafe { call(number::WRITE, args) };
-        Ok(())
-    }
+/// Writes to standard error. Errors are ignored: there is nowhere to tell them.
+pub(crate) fn write_error(text: &str) {
+    let args = [2, text.as_ptr() as usize, text.len(), 0, 0, 0];
+    // SAFETY: the kernel reads `text.len()` bytes at `text`.
+    let _written = unsafe { call(number::WRITE, args) };
 }
 
 /// Ends the process.

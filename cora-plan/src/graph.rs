@@ -168,6 +168,9 @@ pub struct Keyed {
     /// Some handler names the reply key of an entry itself, as NAT does: the addresses of reply
     /// packets need not be those of the packets that they answer.
     pub translates: bool,
+    /// Copies of its entries outlive the side that owns them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub durable: bool,
 }
 
 /// A field of a state.
@@ -286,8 +289,9 @@ impl Keyed {
     /// What it says in one line: `by FiveTuple, reply, 65536 entries, 5m`.
     pub fn summary(&self) -> String {
         let reply = if self.reply { " + reply" } else { "" };
+        let durable = if self.durable { ", durable" } else { "" };
         format!(
-            "by {}{reply}, {} entries, idle {}",
+            "by {}{reply}, {} entries, idle {}{durable}",
             self.key,
             grouped(self.capacity),
             duration(self.idle_ns)

@@ -1,10 +1,15 @@
-//! The commands of the README: `cargo xtask demo`, `cargo xtask test`, `cargo xtask bench`; and `cargo xtask model`.
+//! The commands of the README: `cargo xtask demo`, `cargo xtask test`, `cargo xtask bench`; and others, which
+//! `cargo xtask` names.
 #![forbid(unsafe_code)]
 
+mod adapt;
 mod bench;
+mod chaos;
 mod demo;
 mod model;
+mod moves;
 mod need;
+mod oracle;
 mod test;
 
 use std::path::{Path, PathBuf};
@@ -14,8 +19,12 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let (command, rest) = words.split_first().map_or(("", &[][..]), |(c, rest)| (c.as_str(), rest));
     let outcome = match command {
+        "adapt" => adapt::run(rest),
         "bench" => bench::run(rest),
+        "chaos" => chaos::run(rest),
         "model" => model::run(rest),
+        "oracle" => oracle::run(rest),
+        "migrate-bench" => moves::run(rest),
         _ if !rest.is_empty() => return usage(),
         "demo" => demo::run(),
         // The table says what failed, and ends the output.
@@ -32,7 +41,12 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: cargo xtask demo|test|bench|model [--quick] [--json] [--only NAME]");
+    eprintln!("usage: cargo xtask demo | test");
+    eprintln!("       cargo xtask bench|model [--quick] [--json] [--only NAME]");
+    eprintln!("       cargo xtask chaos [--seconds N] [--seed S] [--json] | --replay SEED");
+    eprintln!("       cargo xtask oracle [--full]");
+    eprintln!("       cargo xtask migrate-bench [--quick] [--json]");
+    eprintln!("       cargo xtask adapt [--quick] [--json] [--seed S]");
     ExitCode::from(2)
 }
 

@@ -34,7 +34,7 @@ const STEPS: [Step; 10] = [
     ("documentation", documentation),
     ("tests, with the oracle", tests),
     ("loom: ring and bell", loom),
-    ("Miri: cora-core", miri),
+    ("Miri: core and migration", miri),
     ("fuzz targets", fuzz),
     ("licences, bans", licences),
 ];
@@ -111,8 +111,8 @@ fn miri() -> Verdict {
         return Verdict::Skipped("no nightly toolchain with Miri");
     }
     // Of the packet's tests none: that code has no unsafe block, and takes Miri minutes.
-    let words = "run nightly cargo miri test --package cora-core --lib --test migration_sim \
-                 --test table_model --test ring_threads";
+    let words = "run nightly cargo miri test --package cora-core --package cora-sim --lib \
+                 --test migration --test table_model --test ring_threads";
     let mut miri = command("rustup", &words.split(' ').collect::<Vec<_>>());
     // The proptest cases that a native run makes would take Miri hours. State memory is never given
     // back, which is no leak here.

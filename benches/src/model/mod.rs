@@ -41,6 +41,12 @@ const QUICK_DRAWS: usize = 1 << 18;
 /// Flows of the program that does nothing.
 const IDLE_FLOWS: u64 = 1_000;
 
+/// Writes a capture with a frame of each of so many flows, all from inside.
+pub(crate) fn flow_frames(path: &Path, flows: usize) -> Result<()> {
+    let feed = cases::Feed::FromInside;
+    Capture::save(path, feed, flows as u64, Popularity::Uniform, 0).map(drop)
+}
+
 /// What is asked for.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Request {

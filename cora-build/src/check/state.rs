@@ -81,8 +81,37 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
                 )
                 .help(format!("take `{name}` away, or give the state a `key`"));
         }
+        if argument.name == Name::Durable {
+            not_durable(argument, &plain, diagnostics);
+        }
     }
     plain
+}
+
+/// Why a state of this kind can't be durable, and what to do instead.
+fn not_durable(argument: &Argument, kind: &StateKind, diagnostics: &mut Diagnostics) {
+    let (why, instead) = match kind {
+        StateKind::Commutative => (
+            "each side updates its own replica of a `commutative` state, and which updates a copy has can't be \
+             told: some would be lost, or counted twice",
+            "take `durable` away; to keep counts of flows over a crash, count in a state with a `key`",
+        ),
+        StateKind::ReadMostly => (
+            "a `read_mostly` state is made from its configuration, and every process that is started gets that",
+            "take `durable` away: nothing is lost",
+        ),
+        _ => (
+            "copies are kept entry by entry, and a `singleton` has none",
+            "take `durable` away, or give the state a `key`",
+        ),
+    };
+    diagnostics
+        .error(
+            codes::DURABLE_KIND,
+            argument.ident.span(),
+            format!("`durable` has no sense here: {why}"),
+        )
+        .help(instead);
 }
 
 /// Whether an argument says what kind of state it is.
@@ -144,6 +173,7 @@ fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
         key: ty,
         key_name,
         reply: reply.is_some(),
+        durable: find(Name::Durable).is_some(),
         capacity: capacity.and_then(|given| entries(given, diagnostics)).unwrap_or(1),
         idle_ns: idle.and_then(|given| lifetime(given, diagnostics)).unwrap_or(1),
     }

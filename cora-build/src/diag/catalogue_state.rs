@@ -59,7 +59,7 @@ catalogue! {
     }
     ARGUMENT_UNKNOWN = 39 {
         title: "`#[state]` takes no argument of this name",
-        cause: "It takes `key`, `reply`, `capacity`, `idle`, `singleton`, `commutative` and `read_mostly`.",
+        cause: "It takes `key`, `reply`, `capacity`, `idle`, `durable`, `singleton`, `commutative` and `read_mostly`.",
         cure: "Use the one that is meant.",
         example: "#[state(key = FiveTuple, capcity = 10, idle = \"5m\")]\nstruct Session { packets: u64 }",
     }
@@ -254,6 +254,12 @@ catalogue! {
         cause: "`#[state]` implies it.",
         cure: "Take `Plain` out of the `derive`.",
         example: "#[state(singleton)]\n#[derive(Plain)]\nstruct Pool { next: u16 }",
+    }
+    DURABLE_KIND = 72 {
+        title: "`durable` on a state without a key",
+        cause: "Copies are kept of entries, each by its key, when a packet has changed them. A commutative state's replicas change without being told, a read-mostly state is made anew from its configuration, and a singleton has no entries.",
+        cure: "Take `durable` away, or give the state a `key`.",
+        example: "#[state(commutative, durable)]\nstruct Counts { packets: Sum }",
     }
     PLAIN_ITEM = 80 {
         title: "`#[derive(Plain)]` on a union, or on an enum whose variants hold fields",

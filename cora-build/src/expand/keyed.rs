@@ -9,9 +9,16 @@ use crate::syntax::{KeyedArgs, StateDecl};
 pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
     let core = core();
     let (ident, name) = (&decl.ident, &decl.name);
-    let KeyedArgs { key, reply, capacity, idle_ns, .. } = args;
+    let KeyedArgs { key, reply, durable, capacity, idle_ns, .. } = args;
     let item = plain::item(&decl.item);
-    let plain = plain::implementation(ident, &decl.item.fields);
+    let durable = durable
+        .then(|| {
+            quote!(
+                const DURABLE: bool = true;
+            )
+        })
+        .unwrap_or_default();
+    let plain = plain::implementation_with(ident, &decl.item.fields, &durable);
     quote! {
         #item
         #plain

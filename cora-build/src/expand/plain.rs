@@ -36,6 +36,15 @@ fn without_plain(attribute: &mut syn::Attribute) {
 
 /// `impl Plain` for a struct of these fields.
 pub(super) fn implementation(name: &Ident, fields: &Fields) -> TokenStream {
+    implementation_with(name, fields, &TokenStream::new())
+}
+
+/// The same, with further constants.
+pub(super) fn implementation_with(
+    name: &Ident,
+    fields: &Fields,
+    constants: &TokenStream,
+) -> TokenStream {
     let core = core();
     let plain = quote!(#core::plain::Plain);
     let types: Vec<&Type> = fields.iter().map(|field| &field.ty).collect();
@@ -46,12 +55,15 @@ pub(super) fn implementation(name: &Ident, fields: &Fields) -> TokenStream {
         #[automatically_derived]
         impl #plain for #name {
             const SIZE: usize = 0 #(+ <#types as #plain>::SIZE)*;
+            const FIELDS: &'static [(&'static str, usize)] =
+                &[#((#labels, <#types as #plain>::SIZE)),*];
+            #constants
 
             #[inline]
             fn put(&self, out: &mut [u8]) {
                 let #mutable at = 0usize;
                 #(
-                    <#types as #plain>::put(&self.#members, &mut out[at..]);
+                    <#types as #plain>::put(&self.#members, out.get_mut(at..).unwrap_or_default());
                     at += <#types as #plain>::SIZE;
                 )*
                 let _ = (at, out);

@@ -57,9 +57,11 @@ fn implementation(name: &Ident, data: &DataEnum, numbers: &[u8]) -> TokenStream 
 
             #[inline]
             fn put(&self, out: &mut [u8]) {
-                out[0] = match self {
-                    #(Self::#variants => #numbers,)*
-                };
+                if let ::core::option::Option::Some(place) = out.first_mut() {
+                    *place = match self {
+                        #(Self::#variants => #numbers,)*
+                    };
+                }
             }
 
             #[inline]

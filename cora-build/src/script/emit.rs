@@ -5,6 +5,7 @@
 
 use std::fmt::{self, Write as _};
 
+use cora_plan::graph::StateNode;
 use cora_plan::words::{Kind, Place, Sides};
 use cora_plan::{Graph, Plan};
 
@@ -137,7 +138,15 @@ fn app(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
         }
         None => "::cora::__private::core::key::FiveTuple".to_owned(),
     };
-    out.line(format_args!("type Group = {group};\n"))?;
+    out.line(format_args!("type Group = {group};"))?;
+    let durable = |state: &StateNode| {
+        let travels = plan.places.get(&state.name) == Some(&Place::Travels);
+        travels && state.keyed.as_ref().is_some_and(|keyed| keyed.durable)
+    };
+    if graph.states.iter().any(durable) {
+        out.line("const DURABLE: bool = true;")?;
+    }
+    out.text.push('\n');
     new(out, graph)?;
     chain(out, graph)?;
     state(out, graph, "state", "Home")?;

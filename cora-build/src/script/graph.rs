@@ -163,6 +163,7 @@ fn keyed(program: &Program, state: &State, args: &KeyedArgs) -> Keyed {
         capacity: args.capacity.into(),
         idle_ns: args.idle_ns,
         translates: args.reply && (by_user || *helpers),
+        durable: args.durable,
     }
 }
 

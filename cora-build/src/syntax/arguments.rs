@@ -39,6 +39,8 @@ pub(crate) enum Name {
     Capacity,
     /// `idle = "duration"`
     Idle,
+    /// `durable`
+    Durable,
     /// `singleton`
     Singleton,
     /// `commutative`
@@ -48,11 +50,12 @@ pub(crate) enum Name {
 }
 
 /// Every argument with its spelling, and what else people call it.
-const NAMES: [(Name, &str, &[&str]); 7] = [
+const NAMES: [(Name, &str, &[&str]); 8] = [
     (Name::Key, "key", &["keyed", "by", "flow"]),
     (Name::Reply, "reply", &["reverse", "bidirectional", "both"]),
     (Name::Capacity, "capacity", &["size", "max", "limit", "entries", "max_entries", "cap"]),
     (Name::Idle, "idle", &["timeout", "idle_timeout", "ttl", "expiry", "expires", "lifetime"]),
+    (Name::Durable, "durable", &["persistent", "persist", "backup", "replicate", "survives"]),
     (Name::Singleton, "singleton", &["single", "global", "one"]),
     (Name::Commutative, "commutative", &["replicated", "mergeable", "sum", "counter", "sketch"]),
     (Name::ReadMostly, "read_mostly", &["read_only", "readonly", "config", "rules"]),
@@ -182,7 +185,7 @@ fn known(
     match Name::meant(&text) {
         Some(meant) => found.label("not an argument").help(format!("did you mean `{meant}`?")),
         None => found.help(
-            "it takes `key`, `reply`, `capacity`, `idle`, `singleton`, `commutative` and \
+            "it takes `key`, `reply`, `capacity`, `idle`, `durable`, `singleton`, `commutative` and \
              `read_mostly`",
         ),
     };

@@ -63,6 +63,8 @@ pub struct KeyedArgs {
     pub key_name: String,
     /// Whether entries are also found by the key of the reply direction.
     pub reply: bool,
+    /// Whether copies of its entries outlive the side that owns them.
+    pub durable: bool,
     /// Most entries at a time.
     pub capacity: u32,
     /// How long an entry lives unused, in nanoseconds.

@@ -12,3 +12,9 @@ pub struct Connection {
 #[state(key = cora::keys::SourceAddress, capacity = 1_000, idle = "1h30m")]
 #[derive(Clone, Copy)]
 struct Seen {}
+
+/// A copy outlives the side that owns it.
+#[state(key = FiveTuple, capacity = 10, idle = "5m", durable)]
+struct Session {
+    packets: u64,
+}

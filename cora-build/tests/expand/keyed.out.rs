@@ -14,22 +14,27 @@ impl ::cora::__private::core::plain::Plain for Connection {
     const SIZE: usize = 0 + <TcpState as ::cora::__private::core::plain::Plain>::SIZE
         + <u64 as ::cora::__private::core::plain::Plain>::SIZE
         + <[u8; 4] as ::cora::__private::core::plain::Plain>::SIZE;
+    const FIELDS: &'static [(&'static str, usize)] = &[
+        ("tcp", <TcpState as ::cora::__private::core::plain::Plain>::SIZE),
+        ("packets", <u64 as ::cora::__private::core::plain::Plain>::SIZE),
+        ("type", <[u8; 4] as ::cora::__private::core::plain::Plain>::SIZE),
+    ];
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let mut at = 0usize;
         <TcpState as ::cora::__private::core::plain::Plain>::put(
             &self.tcp,
-            &mut out[at..],
+            out.get_mut(at..).unwrap_or_default(),
         );
         at += <TcpState as ::cora::__private::core::plain::Plain>::SIZE;
         <u64 as ::cora::__private::core::plain::Plain>::put(
             &self.packets,
-            &mut out[at..],
+            out.get_mut(at..).unwrap_or_default(),
         );
         at += <u64 as ::cora::__private::core::plain::Plain>::SIZE;
         <[u8; 4] as ::cora::__private::core::plain::Plain>::put(
             &self.r#type,
-            &mut out[at..],
+            out.get_mut(at..).unwrap_or_default(),
         );
         at += <[u8; 4] as ::cora::__private::core::plain::Plain>::SIZE;
         let _ = (at, out);
@@ -89,6 +94,7 @@ struct Seen {}
 #[automatically_derived]
 impl ::cora::__private::core::plain::Plain for Seen {
     const SIZE: usize = 0;
+    const FIELDS: &'static [(&'static str, usize)] = &[];
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let at = 0usize;
@@ -112,5 +118,59 @@ impl ::cora::__private::core::state::Keyed for Seen {
     const NAME: &'static str = "Seen";
     const CAPACITY: u32 = 1000u32;
     const IDLE: u64 = 5400000000000u64;
+    const REPLY: bool = false;
+}
+#[derive(::core::clone::Clone)]
+#[derive(::core::marker::Copy)]
+#[repr(C)]
+/// A copy outlives the side that owns it.
+struct Session {
+    packets: u64,
+}
+#[automatically_derived]
+impl ::cora::__private::core::plain::Plain for Session {
+    const SIZE: usize = 0 + <u64 as ::cora::__private::core::plain::Plain>::SIZE;
+    const FIELDS: &'static [(&'static str, usize)] = &[
+        ("packets", <u64 as ::cora::__private::core::plain::Plain>::SIZE),
+    ];
+    const DURABLE: bool = true;
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        let mut at = 0usize;
+        <u64 as ::cora::__private::core::plain::Plain>::put(
+            &self.packets,
+            out.get_mut(at..).unwrap_or_default(),
+        );
+        at += <u64 as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (at, out);
+    }
+    #[inline]
+    fn get(bytes: &[u8]) -> ::core::option::Option<Self> {
+        let mut at = 0usize;
+        let value = Self {
+            packets: {
+                let field = <u64 as ::cora::__private::core::plain::Plain>::get(
+                    bytes.get(at..)?,
+                )?;
+                at += <u64 as ::cora::__private::core::plain::Plain>::SIZE;
+                field
+            },
+        };
+        let _ = (at, bytes);
+        ::core::option::Option::Some(value)
+    }
+    fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
+        to.open();
+        to.field("packets");
+        <u64 as ::cora::__private::core::plain::Plain>::describe(&self.packets, to);
+        to.close();
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::state::Keyed for Session {
+    type Key = FiveTuple;
+    const NAME: &'static str = "Session";
+    const CAPACITY: u32 = 10u32;
+    const IDLE: u64 = 300000000000u64;
     const REPLY: bool = false;
 }

@@ -7,12 +7,22 @@ struct Range {
 impl ::cora::__private::core::plain::Plain for Range {
     const SIZE: usize = 0 + <u16 as ::cora::__private::core::plain::Plain>::SIZE
         + <u16 as ::cora::__private::core::plain::Plain>::SIZE;
+    const FIELDS: &'static [(&'static str, usize)] = &[
+        ("first", <u16 as ::cora::__private::core::plain::Plain>::SIZE),
+        ("last", <u16 as ::cora::__private::core::plain::Plain>::SIZE),
+    ];
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let mut at = 0usize;
-        <u16 as ::cora::__private::core::plain::Plain>::put(&self.first, &mut out[at..]);
+        <u16 as ::cora::__private::core::plain::Plain>::put(
+            &self.first,
+            out.get_mut(at..).unwrap_or_default(),
+        );
         at += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
-        <u16 as ::cora::__private::core::plain::Plain>::put(&self.last, &mut out[at..]);
+        <u16 as ::cora::__private::core::plain::Plain>::put(
+            &self.last,
+            out.get_mut(at..).unwrap_or_default(),
+        );
         at += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
         let _ = (at, out);
     }
@@ -53,12 +63,22 @@ struct Mark(u32, bool);
 impl ::cora::__private::core::plain::Plain for Mark {
     const SIZE: usize = 0 + <u32 as ::cora::__private::core::plain::Plain>::SIZE
         + <bool as ::cora::__private::core::plain::Plain>::SIZE;
+    const FIELDS: &'static [(&'static str, usize)] = &[
+        ("0", <u32 as ::cora::__private::core::plain::Plain>::SIZE),
+        ("1", <bool as ::cora::__private::core::plain::Plain>::SIZE),
+    ];
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let mut at = 0usize;
-        <u32 as ::cora::__private::core::plain::Plain>::put(&self.0, &mut out[at..]);
+        <u32 as ::cora::__private::core::plain::Plain>::put(
+            &self.0,
+            out.get_mut(at..).unwrap_or_default(),
+        );
         at += <u32 as ::cora::__private::core::plain::Plain>::SIZE;
-        <bool as ::cora::__private::core::plain::Plain>::put(&self.1, &mut out[at..]);
+        <bool as ::cora::__private::core::plain::Plain>::put(
+            &self.1,
+            out.get_mut(at..).unwrap_or_default(),
+        );
         at += <bool as ::cora::__private::core::plain::Plain>::SIZE;
         let _ = (at, out);
     }
@@ -104,11 +124,13 @@ impl ::cora::__private::core::plain::Plain for Mode {
     const SIZE: usize = 1;
     #[inline]
     fn put(&self, out: &mut [u8]) {
-        out[0] = match self {
-            Self::Off => 0u8,
-            Self::Slow => 16u8,
-            Self::Fast => 17u8,
-        };
+        if let ::core::option::Option::Some(place) = out.first_mut() {
+            *place = match self {
+                Self::Off => 0u8,
+                Self::Slow => 16u8,
+                Self::Fast => 17u8,
+            };
+        }
     }
     #[inline]
     fn get(bytes: &[u8]) -> ::core::option::Option<Self> {

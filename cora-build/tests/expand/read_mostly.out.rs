@@ -9,14 +9,21 @@ pub(crate) struct Backends {
 impl ::cora::__private::core::plain::Plain for Backends {
     const SIZE: usize = 0 + <u8 as ::cora::__private::core::plain::Plain>::SIZE
         + <[Address; 16] as ::cora::__private::core::plain::Plain>::SIZE;
+    const FIELDS: &'static [(&'static str, usize)] = &[
+        ("count", <u8 as ::cora::__private::core::plain::Plain>::SIZE),
+        ("addresses", <[Address; 16] as ::cora::__private::core::plain::Plain>::SIZE),
+    ];
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let mut at = 0usize;
-        <u8 as ::cora::__private::core::plain::Plain>::put(&self.count, &mut out[at..]);
+        <u8 as ::cora::__private::core::plain::Plain>::put(
+            &self.count,
+            out.get_mut(at..).unwrap_or_default(),
+        );
         at += <u8 as ::cora::__private::core::plain::Plain>::SIZE;
         <[Address; 16] as ::cora::__private::core::plain::Plain>::put(
             &self.addresses,
-            &mut out[at..],
+            out.get_mut(at..).unwrap_or_default(),
         );
         at += <[Address; 16] as ::cora::__private::core::plain::Plain>::SIZE;
         let _ = (at, out);

@@ -10,14 +10,21 @@ struct PortPool {
 impl ::cora::__private::core::plain::Plain for PortPool {
     const SIZE: usize = 0 + <u16 as ::cora::__private::core::plain::Plain>::SIZE
         + <[u16; 64] as ::cora::__private::core::plain::Plain>::SIZE;
+    const FIELDS: &'static [(&'static str, usize)] = &[
+        ("next", <u16 as ::cora::__private::core::plain::Plain>::SIZE),
+        ("free", <[u16; 64] as ::cora::__private::core::plain::Plain>::SIZE),
+    ];
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let mut at = 0usize;
-        <u16 as ::cora::__private::core::plain::Plain>::put(&self.next, &mut out[at..]);
+        <u16 as ::cora::__private::core::plain::Plain>::put(
+            &self.next,
+            out.get_mut(at..).unwrap_or_default(),
+        );
         at += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
         <[u16; 64] as ::cora::__private::core::plain::Plain>::put(
             &self.free,
-            &mut out[at..],
+            out.get_mut(at..).unwrap_or_default(),
         );
         at += <[u16; 64] as ::cora::__private::core::plain::Plain>::SIZE;
         let _ = (at, out);

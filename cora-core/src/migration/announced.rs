@@ -2,11 +2,28 @@
 
 use super::nic::ANNOUNCED;
 
+/// Words of the filter.
+const FILTER: usize = 16;
+/// The filter is made anew after so many flows have come.
+const STALE: u32 = 64;
+
 /// The keys, by their words. They are few and come and go with each offer, so they are searched one by
-/// one, and only while there are any.
+/// one. Most packets' keys are not among them: a filter says so.
 #[derive(Debug)]
 pub(super) struct Announced {
     keys: heapless::Vec<Announcement, ANNOUNCED>,
+    /// A bit for each key that is there, and for some that were.
+    filter: [u64; FILTER],
+    /// Flows that came since it was made.
+    stale: u32,
+}
+
+/// Where a key's bit is in the filter: number of the word, and mask.
+#[inline]
+fn bit(words: &[u64; 5]) -> (usize, u64) {
+    let mixed = words.iter().fold(0_u64, |mixed, word| mixed.rotate_left(23) ^ word);
+    let hash = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54;
+    ((hash >> 6) as usize % FILTER, 1 << (hash & 63))
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +44,7 @@ impl Announcement {
 impl Announced {
     /// None.
     pub(super) const fn new() -> Self {
-        Self { keys: heapless::Vec::new() }
+        Self { keys: heapless::Vec::new(), filter: [0; FILTER], stale: 0 }
     }
 
     /// Whether there is none.
@@ -44,22 +61,48 @@ impl Announced {
     /// The flow that the key finds.
     #[inline(never)]
     pub(super) fn find(&self, words: &[u64; 5]) -> Option<u32> {
+        let (word, mask) = bit(words);
+        if self.filter[word] & mask == 0 {
+            return None;
+        }
         self.keys.iter().find(|key| key.is_of(words)).map(|key| key.flow)
     }
 
     /// From now on the key finds the flow. Whoever offers looks for room first; without it nothing is kept.
     #[inline(never)]
     pub(super) fn add(&mut self, words: [u64; 5], flow: u32) {
+        let (word, mask) = bit(&words);
+        self.filter[word] |= mask;
         match self.keys.iter_mut().find(|key| key.is_of(&words)) {
             Some(key) => key.flow = flow,
             None => drop(self.keys.push(Announcement { words, flow })),
         }
     }
 
+    /// All keys, each with its flow.
+    pub(super) fn all(&self) -> impl Iterator<Item = ([u64; 5], u32)> + '_ {
+        self.keys.iter().map(|key| (key.words, key.flow))
+    }
+
     /// No key finds the flow any more.
     #[inline(never)]
     pub(super) fn forget(&mut self, flow: u32) {
-        self.keys.retain(|key| key.flow != flow);
+        let mut at = 0;
+        while let Some(key) = self.keys.get(at) {
+            if key.flow == flow {
+                self.keys.swap_remove(at);
+            } else {
+                at += 1;
+            }
+        }
+        self.stale += 1;
+        if self.stale >= STALE || self.keys.is_empty() {
+            (self.filter, self.stale) = ([0; FILTER], 0);
+            for key in &self.keys {
+                let (word, mask) = bit(&key.words);
+                self.filter[word] |= mask;
+            }
+        }
     }
 }
 

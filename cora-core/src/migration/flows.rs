@@ -13,8 +13,8 @@ use crate::message::MAX_KEYS;
 use crate::plain::{Describe, Plain};
 use crate::state::table::raw::{RawTable, Shape};
 use crate::state::table::travelling::ImportError;
-use crate::state::table::{Entry, Travelling};
-use crate::state::{MAX_PIECE, Memory, NO_FLOW, OutOfMemory, Place, Visit};
+use crate::state::table::{Change, Durable, Entry, Moved, Travelling};
+use crate::state::{MAX_PIECE, Malformed, Memory, NO_FLOW, OutOfMemory, Place, Visit};
 
 /// Flows without entries that a side can know, when no state travels.
 const STATELESS_FLOWS: u32 = 65_536;
@@ -28,6 +28,8 @@ pub enum Stage {
     Owned,
     /// It is offered: at the host it is still owned, at the NIC its packets are held.
     Offered,
+    /// Its entries are on their way to the other side, some still here: no packet of it runs.
+    Leaving,
 }
 
 /// What a side knows of a flow.
@@ -43,6 +45,9 @@ pub struct Record {
     pub punts: u32,
     /// At the host: its packets since it came. At the NIC: not counted.
     pub packets: u32,
+    /// At the host: when it came back from the NIC (ns of packet time); 0 if it never did. At the NIC: the latest
+    /// use of the entries that came.
+    pub came: u64,
     /// At the NIC: the number behind the last packet in the queue that is the flow's, or may be.
     pub queued_until: u64,
     /// At the NIC: where the queue ended when a packet of it ran past the queue. What waited there was
@@ -58,6 +63,7 @@ impl Record {
         scattered: false,
         punts: 0,
         packets: 0,
+        came: 0,
         queued_until: 0,
         passed: 0,
     };
@@ -81,6 +87,9 @@ pub struct Flows<A: App> {
     idle: u64,
 }
 
+/// Called with a state's number, the group key of the flow that an entry belongs to, and what changed of it.
+pub type Tell<'a, K> = dyn FnMut(u16, Option<K>, Change<'_>) + 'a;
+
 /// The tables whose entries travel, with their state numbers.
 fn each_travelling<A: App>(app: &mut A, visit: &mut dyn FnMut(u16, &mut dyn Travelling)) {
     for number in 0..A::STATES {
@@ -88,6 +97,17 @@ fn each_travelling<A: App>(app: &mut A, visit: &mut dyn FnMut(u16, &mut dyn Trav
         if let Some(table) = app.state(number).as_travelling().filter(|_| travels) {
             visit(number as u16, table);
         }
+    }
+}
+
+/// Those of them whose states are durable.
+pub(super) fn each_durable<A: App>(app: &mut A, visit: &mut dyn FnMut(u16, &mut dyn Durable)) {
+    if const { A::DURABLE } {
+        each_travelling(app, &mut |state, table| {
+            if let Some(durable) = table.as_durable() {
+                visit(state, durable);
+            }
+        });
     }
 }
 
@@ -135,6 +155,11 @@ impl<A: App> Flows<A> {
     /// Flows known.
     pub const fn len(&self) -> u32 {
         self.records.len()
+    }
+
+    /// Flows that could be known beside those.
+    pub fn room(&self) -> u32 {
+        Travelling::capacity(&self.records).saturating_sub(self.records.len())
     }
 
     /// Whether none is known.
@@ -265,22 +290,125 @@ impl<A: App> Flows<A> {
         self.records.release_number(number);
     }
 
-    /// Hands out the flow's entries that are alive at `now`, each with its state's number.
-    pub fn export(app: &mut A, number: u32, now: u64, piece: &mut dyn FnMut(u16, &[u8])) {
+    /// Takes out `most` of the flow's entries, and hands out those that are alive at `now`, each with its state's
+    /// number. Gives how many that were; fewer, when none is left.
+    #[inline(never)]
+    pub fn take_out(
+        app: &mut A,
+        number: u32,
+        now: u64,
+        most: u32,
+        piece: &mut dyn FnMut(u16, &[u8]),
+    ) -> u32 {
+        let mut left = most;
         each_travelling(app, &mut |state, table| {
-            table.export_flow(number, now, &mut |bytes| piece(state, bytes));
+            left -= table.take_out(number, now, left, &mut |bytes| piece(state, bytes));
+        });
+        most - left
+    }
+
+    /// As [`Self::take_out`] all, to the side that has copies: entries that are as they were told are not sent again.
+    /// All of them are told by that side from now on; those that have copies are left for [`Self::remove`].
+    pub fn hand_back(app: &mut A, number: u32, now: u64, moved: &mut dyn FnMut(u16, Moved<'_>)) {
+        each_travelling(app, &mut |state, table| {
+            if const { A::DURABLE }
+                && let Some(durable) = table.as_durable()
+            {
+                durable.export_moved(number, now, &mut |what| moved(state, what));
+                durable.disown(number, now);
+            } else {
+                let mut whole = |bytes: &[u8]| moved(state, Moved::Whole(bytes));
+                table.take_out(number, now, u32::MAX, &mut whole);
+            }
         });
     }
 
-    /// How many entries [`Self::export`] hands out.
+    /// The flow's durable entries are the other side's to tell of.
+    pub fn disown(app: &mut A, number: u32, now: u64) {
+        each_durable(app, &mut |_, durable| durable.disown(number, now));
+    }
+
+    /// All durable entries are to be told.
+    pub fn retell(app: &mut A) {
+        each_durable(app, &mut |_, durable| durable.retell());
+    }
+
+    /// The sizes of an encoded key and entry of a durable state.
+    pub fn durable_bytes(app: &mut A, state: u16) -> Option<(usize, usize)> {
+        let mut found = None;
+        each_durable(app, &mut |number, durable| {
+            if number == state {
+                found = Some((durable.key_bytes(), durable.piece_bytes()));
+            }
+        });
+        found
+    }
+
+    /// Installs a durable entry from its copy. `Ok(false)`: there is no room for it here, or it expired.
+    pub fn restore(
+        &mut self,
+        app: &mut A,
+        state: u16,
+        piece: &[u8],
+        number: u32,
+        used: u64,
+    ) -> Result<bool, ProtocolError> {
+        let mut restored = Err(ImportError::Malformed(Malformed));
+        each_durable(app, &mut |of, durable| {
+            if of == state {
+                restored = durable.restore(piece, number, used);
+            }
+        });
+        match restored {
+            Ok(()) => {
+                if let Some(record) = self.records.entry(number) {
+                    record.used.set(used.max(record.used.get()));
+                }
+                Ok(true)
+            }
+            Err(ImportError::Refused(_)) => Ok(false),
+            Err(ImportError::Malformed(_)) => Err(ProtocolError::BadPiece(state)),
+        }
+    }
+
+    /// What changed of durable entries since this was last called, each with its flow's group key.
+    pub fn tell(&self, app: &mut A, tell: &mut Tell<'_, A::Group>) {
+        each_durable(app, &mut |state, durable| {
+            durable.tell(&mut |change| {
+                let group = match change {
+                    Change::Is { flow, .. } => self.group(flow),
+                    Change::Gone(_) => None,
+                };
+                tell(state, group, change);
+            });
+        });
+    }
+
+    /// The numbers and group keys of all flows.
+    pub fn each(&self, visit: &mut dyn FnMut(u32, A::Group)) {
+        for number in 0..self.records.made() {
+            if let Some(group) = self.group(number) {
+                visit(number, group);
+            }
+        }
+    }
+
+    /// Visits the words of each key that finds an entry of the flow, whatever its table.
+    pub fn each_key(app: &mut A, number: u32, visit: &mut dyn FnMut(&[u64; 5])) {
+        each_travelling(app, &mut |_, table| table.each_key(number, visit));
+    }
+
+    /// How many entries of the flow are alive at `now`.
+    #[inline(never)]
     pub fn entries(app: &mut A, number: u32, now: u64) -> u32 {
         let mut count = 0;
-        Self::export(app, number, now, &mut |_, _| count += 1);
+        each_travelling(app, &mut |_, table| count += table.count_flow(number, now));
         count
     }
 
-    /// Installs an entry of the flow; one that comes back finds room beyond the table's capacity.
-    /// `Ok(false)`: there is no room for it here.
+    /// Installs an entry of the flow; one that comes back finds room beyond the table's capacity. One without
+    /// bytes expired before it was sent.
+    /// Gives when it was last used; `None`: there is no room for it here.
     #[inline(never)]
     pub fn import(
         &mut self,
@@ -289,7 +417,10 @@ impl<A: App> Flows<A> {
         bytes: &[u8],
         number: u32,
         comes_back: bool,
-    ) -> Result<bool, ProtocolError> {
+    ) -> Result<Option<u64>, ProtocolError> {
+        if bytes.is_empty() {
+            return Ok(Some(0));
+        }
         let bad = ProtocolError::BadPiece(state);
         if usize::from(state) >= A::STATES || bytes.len() > MAX_PIECE {
             return Err(bad);
@@ -298,14 +429,38 @@ impl<A: App> Flows<A> {
         let most = if comes_back { u32::MAX } else { table.capacity() };
         match table.import_entry(bytes, number, most) {
             Ok(used) => {
-                if let Some(record) = self.records.entry(number) {
+                if let Some(record) = self.records.entry_mut(number) {
                     record.used.set(used.max(record.used.get()));
+                    if !comes_back {
+                        record.value.came = used.max(record.value.came);
+                    }
                 }
-                Ok(true)
+                if const { A::DURABLE }
+                    && comes_back
+                    && let Some(durable) = table.as_durable()
+                {
+                    durable.changed(bytes);
+                }
+                Ok(Some(used))
             }
-            Err(ImportError::Refused(_)) => Ok(false),
+            Err(ImportError::Refused(_)) => Ok(None),
             Err(ImportError::Malformed(_)) => Err(bad),
         }
+    }
+
+    /// The number that the next record gets, if there is room for one.
+    pub(super) fn next_number(&mut self) -> Option<u32> {
+        self.records.next_number()
+    }
+
+    /// Numbers of records there may be.
+    pub(super) fn numbers(&self) -> u32 {
+        Travelling::capacity(&self.records)
+    }
+
+    /// When the flow had its last packet (ns of packet time).
+    pub(super) fn used(&self, number: u32) -> Option<u64> {
+        self.records.entry(number).map(|entry| entry.used.get())
     }
 
     /// The keys by which packets of the flow are known, the group key aside; `None` when there are

@@ -8,7 +8,7 @@ use crate::message::Stamp;
 use crate::packet::{Meta, Port};
 use crate::state::{Memory, OutOfMemory};
 
-/// Bytes of the queue. When it is full the wire is held back.
+/// Bytes of the queue, unless its owner wants others. When it is full the wire is held back.
 const BYTES: usize = 4 << 20;
 /// Bytes in front of a frame: length, stamp.
 const HEAD: usize = 32;
@@ -26,8 +26,23 @@ pub(super) struct HoldQueue {
 impl HoldQueue {
     pub(super) const BYTES: usize = BYTES;
 
-    pub(super) fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-        Ok(Self { bytes: memory.take_u64(BYTES / 8)?, read: 0, used: 0, joined: 0, left: 0 })
+    /// Fewest bytes that let any burst in.
+    pub(super) const LEAST: usize = held_bytes(HEAD).next_multiple_of(8);
+
+    /// A queue of so many bytes: whole words, [`Self::LEAST`] at least.
+    pub(super) fn create(memory: &mut Memory, bytes: usize) -> Result<Self, OutOfMemory> {
+        let words = bytes.max(Self::LEAST) / 8;
+        Ok(Self { bytes: memory.take_u64(words)?, read: 0, used: 0, joined: 0, left: 0 })
+    }
+
+    /// Bytes there are.
+    const fn bytes(&self) -> usize {
+        self.bytes.len() * 8
+    }
+
+    /// A place in the queue that may be beyond its end, taken around.
+    const fn around(&self, at: usize) -> usize {
+        if at >= self.bytes() { at - self.bytes() } else { at }
     }
 
     /// Packets that ever joined: the number behind the last one's.
@@ -44,9 +59,14 @@ impl HoldQueue {
         self.joined == self.left
     }
 
+    /// Bytes in it.
+    pub(super) const fn waiting(&self) -> u64 {
+        self.used as u64
+    }
+
     /// Whether any burst fits.
     pub(super) const fn has_room(&self) -> bool {
-        self.used + held_bytes(HEAD) <= BYTES
+        self.used + held_bytes(HEAD) <= self.bytes()
     }
 
     /// Lets a packet join; the caller saw to it that there is room.
@@ -67,11 +87,15 @@ impl HoldQueue {
         if self.is_empty() {
             return None;
         }
+        self.packet_at(self.read, buffer)
+    }
+
+    fn packet_at<'a>(&self, at: usize, buffer: &'a mut [u8]) -> Option<(Stamp, &'a mut [u8])> {
         let mut head = [0; HEAD];
-        self.copy_out(0, &mut head);
+        self.copy_out(at, &mut head);
         let [length, port, time, now, number] = unpack(&head);
         let frame = buffer.get_mut(..length as usize)?;
-        self.copy_out(HEAD, frame);
+        self.copy_out(self.around(at + HEAD), frame);
         let port = Port(port as u8);
         Some((Stamp { meta: Meta { time, now, port }, number, horizon: now, egress: port }, frame))
     }
@@ -82,38 +106,58 @@ impl HoldQueue {
             return None;
         }
         let mut head = [0; HEAD];
-        self.copy_out(0, &mut head);
+        self.copy_out(self.read, &mut head);
         let [_, _, _, now, _] = unpack(&head);
         Some(now)
+    }
+
+    /// Hands out all that wait, in order, by way of `buffer`.
+    pub(super) fn each(&self, buffer: &mut [u8], packet: &mut dyn FnMut(&Stamp, &[u8])) {
+        let (mut read, mut used) = (self.read, self.used);
+        while used > 0 {
+            let Some((stamp, frame)) = self.packet_at(read, buffer) else { return };
+            packet(&stamp, frame);
+            let bytes = HEAD + frame.len();
+            read = self.around(read + bytes);
+            used -= bytes.min(used);
+        }
     }
 
     /// The first packet leaves.
     pub(super) fn pop(&mut self) {
         let mut head = [0; HEAD];
-        self.copy_out(0, &mut head);
+        self.copy_out(self.read, &mut head);
         let [length, ..] = unpack(&head);
         let bytes = HEAD + length as usize;
-        self.read = (self.read + bytes) % BYTES;
+        self.read = self.around(self.read + bytes);
         self.used -= bytes.min(self.used);
         self.left += 1;
     }
 
     fn write(&mut self, from: &[u8]) {
-        let at = (self.read + self.used) % BYTES;
-        let (first, second) = from.split_at(from.len().min(BYTES - at));
+        let at = self.around(self.read + self.used);
+        let (first, second) = from.split_at(from.len().min(self.bytes() - at));
         let bytes = self.bytes.as_mut_bytes();
-        bytes[at..at + first.len()].copy_from_slice(first);
-        bytes[..second.len()].copy_from_slice(second);
+        // Both places are there: `at` lies within, and so does as much as fits behind it.
+        if let Some(place) = bytes.get_mut(at..at + first.len()) {
+            place.copy_from_slice(first);
+        }
+        if let Some(place) = bytes.get_mut(..second.len()) {
+            place.copy_from_slice(second);
+        }
         self.used += from.len();
     }
 
-    fn copy_out(&self, offset: usize, to: &mut [u8]) {
-        let at = (self.read + offset) % BYTES;
+    fn copy_out(&self, at: usize, to: &mut [u8]) {
         let length = to.len();
-        let (first, second) = to.split_at_mut(length.min(BYTES - at));
+        let (first, second) = to.split_at_mut(length.min(self.bytes() - at));
         let bytes = self.bytes.as_bytes();
-        first.copy_from_slice(&bytes[at..at + first.len()]);
-        second.copy_from_slice(&bytes[..second.len()]);
+        if let Some(from) = bytes.get(at..at + first.len()) {
+            first.copy_from_slice(from);
+        }
+        if let Some(from) = bytes.get(..second.len()) {
+            second.copy_from_slice(from);
+        }
     }
 }
 
@@ -136,7 +180,7 @@ mod tests {
 
     #[test]
     fn first_in_first_out_across_the_end() {
-        let mut queue = HoldQueue::create(&mut leak(HoldQueue::BYTES)).unwrap();
+        let mut queue = HoldQueue::create(&mut leak(HoldQueue::BYTES), HoldQueue::BYTES).unwrap();
         let mut buffer = vec![0; MAX_FRAME];
         let stamp = |number| Stamp {
             meta: Meta { time: number * 10, now: number * 11, port: Port(1) },

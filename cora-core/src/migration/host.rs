@@ -1,13 +1,18 @@
 //! The host's half of the protocol: it handles what the NIC passes on, and offers flows back.
 
+use super::admission::{Admission, Order};
 use super::burst::{Burst, announce};
+use super::copied::with_bytes;
 use super::engine::{Engine, Ran};
 use super::flows::{Flows, Record, Stage};
+use super::leaving::{Leaving, SMALL};
+use super::standby::{Holder, Reclaimed};
 use super::{Outbox, ProtocolError, TICKETS};
 use crate::app::{App, Sides};
 use crate::hash::FlowHasher;
 use crate::key::Key;
 use crate::message::{Message, Report, Stamp};
+use crate::monitor::{Load, Talker, Watch};
 use crate::packet::Packet;
 use crate::plain::Plain;
 use crate::state::{EveryState, Memory, NO_FLOW, OutOfMemory, Visit};
@@ -28,33 +33,50 @@ const MAX_BACK_OFF: u32 = 16;
 
 /// An offer under way.
 #[derive(Clone, Copy, Debug)]
-struct Offer {
-    flow: u32,
+pub(super) struct Offer {
+    pub(super) flow: u32,
     /// Of the keys it announced.
-    digest: u64,
+    pub(super) digest: u64,
 }
 
 /// A released flow whose entries are coming in.
 #[derive(Clone, Copy, Debug)]
-struct Incoming {
-    flow: u32,
-    left: u32,
+pub(super) struct Incoming<K> {
+    pub(super) flow: u32,
+    pub(super) left: u32,
+    pub(super) group: K,
+    /// The latest use of an entry that came in.
+    pub(super) used: u64,
 }
 
 /// The host's half.
 #[derive(Debug)]
 pub struct HostHalf<A: App> {
-    engine: Engine<A>,
-    flows: Flows<A>,
-    tickets: [Option<Offer>; TICKETS],
-    incoming: Option<Incoming>,
+    pub(super) engine: Engine<A>,
+    pub(super) flows: Flows<A>,
+    pub(super) tickets: [Option<Offer>; TICKETS],
+    /// Tickets that no offer has, a bit each.
+    free: u64,
+    pub(super) incoming: Option<Incoming<A::Group>>,
+    /// The flow whose entries go to the NIC bit by bit.
+    pub(super) leaving: Option<Leaving>,
+    /// Tickets that the NIC answered meanwhile: their flows' turn comes behind it.
+    pub(super) fenced: u64,
     /// Flows may move: the plan splits, and there is a NIC.
     moving: bool,
-    now: u64,
+    pub(super) now: u64,
     /// No packet still to come is older.
-    horizon: u64,
+    pub(super) horizon: u64,
+    admission: Admission,
+    /// Flows handed to the NIC that did not come back. Those that ended there are among them.
+    at_nic: u32,
+    watch: Watch<A::Group>,
     /// What happened here.
     pub report: Report,
+    /// What lived on here after another process ended.
+    pub reclaimed: Reclaimed,
+    /// Changes of durable entries that there was no room to copy.
+    pub uncopied: u64,
 }
 
 impl<A: App> HostHalf<A> {
@@ -69,11 +91,22 @@ impl<A: App> HostHalf<A> {
             flows: Flows::create(memory, &mut app)?,
             engine: Engine::new(app),
             tickets: [None; TICKETS],
+            free: const {
+                assert!(TICKETS == u64::BITS as usize);
+                u64::MAX
+            },
             incoming: None,
+            leaving: None,
+            fenced: 0,
             moving: nic && A::PLAN.sides == Sides::Split,
             now: 0,
             horizon: 0,
+            admission: Admission::of_plan(&A::PLAN),
+            at_nic: 0,
+            watch: Watch::new(),
             report: Report::default(),
+            reclaimed: Reclaimed::default(),
+            uncopied: 0,
         })
     }
 
@@ -93,8 +126,14 @@ impl<A: App> HostHalf<A> {
     }
 
     /// Whether no offer is under way.
-    pub fn is_drained(&self) -> bool {
-        self.tickets.iter().all(Option::is_none) && self.incoming.is_none()
+    pub const fn is_drained(&self) -> bool {
+        self.free == u64::MAX && self.incoming.is_none() && self.leaving.is_none()
+    }
+
+    /// Whether [`Self::hand_over`] has something to do.
+    #[inline]
+    pub const fn is_handing_over(&self) -> bool {
+        self.leaving.is_some()
     }
 
     /// No flow is offered any more.
@@ -108,12 +147,20 @@ impl<A: App> HostHalf<A> {
         message: &Message<'_>,
         out: &mut impl Outbox,
     ) -> Result<(), ProtocolError> {
-        if self.incoming.is_some() && !matches!(message, Message::Entry(..)) {
-            return Err(ProtocolError::Unexpected(message.kind()));
-        }
         match *message {
-            Message::Release { punts, entries, group } => self.release(punts, entries, group)?,
-            Message::Entry(state, piece) => self.entry(state, piece)?,
+            Message::Release { punts, entries, group } => {
+                self.release(punts, entries, group, out)?;
+            }
+            Message::Entry(state, piece) => self.entry(state, piece, out)?,
+            Message::Copy { .. }
+            | Message::Erase(..)
+            | Message::Same { .. }
+            | Message::Owned(_)
+            | Message::AllOwned(_)
+                if const { A::DURABLE } =>
+            {
+                self.durable_message(message, out)?;
+            }
             Message::Fence(ticket) => self.fence(ticket, out)?,
             Message::Decline(ticket) => {
                 let offer = self.take_ticket(ticket)?;
@@ -135,8 +182,7 @@ impl<A: App> HostHalf<A> {
         self.moving || !self.flows.is_empty()
     }
 
-    /// Handles packets, one after the other. An error when the NIC let them arrive amid the
-    /// entries of a flow.
+    /// Handles packets, one after the other. Those of a flow whose entries are coming in are behind the last of them.
     // A function by itself, and so is the loop that fills the burst: each has the registers it needs.
     #[inline(never)]
     pub fn burst(
@@ -144,9 +190,7 @@ impl<A: App> HostHalf<A> {
         burst: &mut Burst<'_>,
         out: &mut impl Outbox,
     ) -> Result<(), ProtocolError> {
-        if self.incoming.is_some() && !burst.is_empty() {
-            return Err(ProtocolError::Unexpected(Message::PUNT));
-        }
+        self.watch.burst(burst.len(), |at| A::Group::of(&burst.arrivals().get(at)?.packet).ok());
         if self.knows_flows() {
             announce(burst, &mut self.engine, Some(&mut self.flows));
             self.run_all::<true>(burst, out);
@@ -154,6 +198,7 @@ impl<A: App> HostHalf<A> {
             announce(burst, &mut self.engine, None);
             self.run_all::<false>(burst, out);
         }
+        self.tell_changes(out);
         Ok(())
     }
 
@@ -207,22 +252,94 @@ impl<A: App> HostHalf<A> {
         }
     }
 
-    /// Offers the flow to the NIC, if the plan lets it go there and it did not just come back.
-    fn consider_offer(&mut self, flow: u32, out: &mut impl Outbox) {
-        let Some(group) = self.flows.group(flow).filter(|_| self.moving) else { return };
-        let share = share_of(&group);
+    /// What the host has seen and done, and the flows with most packets of late.
+    pub fn load(&mut self, mut talker: impl FnMut(&Talker<A::Group>)) -> Load {
+        let talkers = &mut self.watch.talkers;
+        let told = talkers.all().len() as u64;
+        talkers.all().iter().for_each(&mut talker);
+        talkers.age();
+        Load {
+            counts: Report { flows: u64::from(self.flows.len()), ..self.report },
+            room: u64::from(self.flows.room()),
+            talkers: told,
+            ..Load::default()
+        }
+    }
+
+    /// Flows handed to the NIC that did not come back; those that ended there are among them.
+    pub const fn at_nic(&self) -> u32 {
+        self.at_nic
+    }
+
+    /// Offers that could be made now.
+    pub const fn offers_left(&self) -> usize {
+        if self.leaving.is_some() { 0 } else { self.free.count_ones() as usize }
+    }
+
+    /// The NIC owns so many flows, it says.
+    pub const fn count_at_nic(&mut self, flows: u32) {
+        self.at_nic = flows;
+    }
+
+    /// Follows an order, as far as that is possible now.
+    pub fn follow(&mut self, order: &Order<A::Group>, out: &mut impl Outbox) {
+        match order {
+            Order::Admit(admission) => self.admission = *admission,
+            Order::Offer(group) => {
+                let app = self.engine.app();
+                // As of the last packet: time goes on by packets only.
+                let found = self.flows.find(app, group, self.now, 0);
+                if let Some(flow) = found.filter(|_| self.moving)
+                    && self.may_move(flow)
+                {
+                    self.offer(flow, out);
+                }
+            }
+            // Nothing that the NIC may answer by a release stands between the entries of a flow.
+            Order::Recall(group) if self.moving && self.leaving.is_none() => {
+                let mut bytes = [0; 64];
+                group.put(&mut bytes);
+                out.send(&Message::Recall(&bytes[..<A::Group as Plain>::SIZE]));
+            }
+            Order::Recall(_) => {}
+        }
+    }
+
+    /// Whether the flow is here, whole, and not on its way already.
+    fn may_move(&mut self, flow: u32) -> bool {
         let strays = Flows::strays(self.engine.app());
-        let Some(record) = self.flows.record(flow) else { return };
+        let comes = self.incoming.is_some_and(|incoming| incoming.flow == flow);
+        let Some(record) = self.flows.record(flow) else { return false };
         // When there is no stray any more, none is this flow's.
         record.scattered &= strays > 0;
+        record.stage == Stage::Owned && !record.scattered && !comes
+    }
+
+    /// Offers the flow to the NIC, if it is admitted there and did not just come back.
+    fn consider_offer(&mut self, flow: u32, out: &mut impl Outbox) {
+        let Some(group) = self.flows.group(flow).filter(|_| self.moving) else { return };
+        let Admission { share, after, rest, most } = self.admission;
+        let now = self.now;
+        let Some(record) = self.flows.record(flow) else { return };
         record.packets = record.packets.saturating_add(1);
-        let patience = A::PLAN.offer_after.max(1 << record.punts.min(MAX_BACK_OFF));
-        let stays = record.stage == Stage::Offered || record.scattered || record.packets < patience;
-        if stays || share >= A::PLAN.nic_share {
+        let patience = after.max(1 << record.punts.min(MAX_BACK_OFF));
+        let rests = record.came != 0 && now.saturating_sub(record.came) < rest;
+        if record.packets < patience || rests {
             return;
         }
-        let punts = record.punts;
-        let Some(ticket) = self.tickets.iter().position(Option::is_none) else { return };
+        if share_of(&group) < share && self.at_nic < most && self.may_move(flow) {
+            self.offer(flow, out);
+        }
+    }
+
+    /// Offers the flow, if an offer is free.
+    fn offer(&mut self, flow: u32, out: &mut impl Outbox) {
+        let Some(group) = self.flows.group(flow) else { return };
+        let punts = self.flows.record(flow).map_or(0, |record| record.punts);
+        if self.offers_left() == 0 {
+            return;
+        }
+        let ticket = self.free.trailing_zeros() as usize;
         let Some(keys) = self.flows.keys(self.engine.app(), flow) else { return };
         let mut bytes = [0; 64];
         group.put(&mut bytes);
@@ -234,6 +351,7 @@ impl<A: App> HostHalf<A> {
         };
         out.send(&message);
         self.tickets[ticket] = Some(Offer { flow, digest: digest(&group.words(), &keys) });
+        self.free &= !(1 << ticket);
         if let Some(record) = self.flows.record(flow) {
             record.stage = Stage::Offered;
             record.ticket = ticket as u32;
@@ -241,7 +359,19 @@ impl<A: App> HostHalf<A> {
     }
 
     /// Everything of the flow that came before the fence is handled: hand it over, unless it changed.
-    fn fence(&mut self, ticket: u32, out: &mut impl Outbox) -> Result<(), ProtocolError> {
+    pub(super) fn fence(
+        &mut self,
+        ticket: u32,
+        out: &mut impl Outbox,
+    ) -> Result<(), ProtocolError> {
+        if self.leaving.is_some() {
+            let bit = 1_u64.checked_shl(ticket).unwrap_or(0);
+            if bit & !self.free & !self.fenced == 0 {
+                return Err(ProtocolError::UnknownTicket(ticket));
+            }
+            self.fenced |= bit;
+            return Ok(());
+        }
         let offer = self.take_ticket(ticket)?;
         if !self.is_as_offered(ticket, offer) {
             if let Some(record) = self.offered_record(ticket, offer) {
@@ -250,18 +380,27 @@ impl<A: App> HostHalf<A> {
             out.send(&Message::Withdraw(ticket));
             return Ok(());
         }
-        let (app, now) = (self.engine.app(), self.horizon);
-        out.send(&Message::Transfer { ticket, entries: Flows::entries(app, offer.flow, now) });
-        Flows::export(app, offer.flow, now, &mut |state, piece| {
-            out.send(&Message::Entry(state, piece));
-        });
-        self.flows.remove(app, offer.flow);
+        let (app, flow, now) = (self.engine.app(), offer.flow, self.horizon);
+        let left = Flows::entries(app, flow, now);
+        if const { A::DURABLE } {
+            self.copies_go_along(flow, now, out);
+        }
+        out.send(&Message::Transfer { ticket, entries: left });
         self.report.offloads += 1;
+        self.at_nic = self.at_nic.saturating_add(1);
+        self.flows.pin(flow);
+        if let Some(record) = self.flows.record(flow) {
+            record.stage = Stage::Leaving;
+        }
+        self.leaving = Some(Leaving { flow, left, now });
+        if left <= SMALL {
+            self.send_entries(SMALL, out);
+        }
         Ok(())
     }
 
     /// The record of an offered flow, if its number is still this flow's.
-    fn offered_record(&mut self, ticket: u32, offer: Offer) -> Option<&mut Record> {
+    pub(super) fn offered_record(&mut self, ticket: u32, offer: Offer) -> Option<&mut Record> {
         let record = self.flows.record(offer.flow)?;
         (record.stage == Stage::Offered && record.ticket == ticket).then_some(record)
     }
@@ -278,33 +417,71 @@ impl<A: App> HostHalf<A> {
         }
     }
 
-    fn take_ticket(&mut self, ticket: u32) -> Result<Offer, ProtocolError> {
+    pub(super) fn take_ticket(&mut self, ticket: u32) -> Result<Offer, ProtocolError> {
         let place = self.tickets.get_mut(ticket as usize).and_then(Option::take);
-        place.ok_or(ProtocolError::UnknownTicket(ticket))
+        let offer = place.ok_or(ProtocolError::UnknownTicket(ticket))?;
+        self.free |= 1 << ticket;
+        Ok(offer)
     }
 
-    fn release(&mut self, punts: u32, entries: u32, group: &[u8]) -> Result<(), ProtocolError> {
+    fn release(
+        &mut self,
+        punts: u32,
+        entries: u32,
+        group: &[u8],
+        out: &mut impl Outbox,
+    ) -> Result<(), ProtocolError> {
+        if self.incoming.is_some() {
+            return Err(ProtocolError::Unexpected(4));
+        }
         let group = A::Group::get(group).ok_or(ProtocolError::Undecodable(4))?;
-        let record = Record { punts, ..Record::OWNED };
+        // The NIC may refuse a flow before all of it went there: the rest goes, and comes back behind what was there.
+        if self.leaving.is_some_and(|leaving| self.flows.group(leaving.flow) == Some(group)) {
+            self.hand_over(u32::MAX, out)?;
+        }
+        let record = Record { punts, came: self.now.max(1), ..Record::OWNED };
+        self.at_nic = self.at_nic.saturating_sub(1);
+        self.report.released += 1;
         self.flows.reserve(self.engine.app(), &group);
         let flow = self.flows.add(self.engine.app(), group, record);
-        if entries == 0 {
-            return Ok(());
+        if let Some(flow) = flow {
+            self.flows.pin(flow);
         }
         // Without a record the entries are kept all the same; the flow then stays here for good.
-        self.incoming = Some(Incoming { flow: flow.unwrap_or(NO_FLOW), left: entries });
+        let flow = flow.unwrap_or(NO_FLOW);
+        self.incoming = Some(Incoming { flow, left: entries, group, used: self.now });
+        self.end_of_release(out);
         Ok(())
     }
 
-    fn entry(&mut self, state: u16, piece: &[u8]) -> Result<(), ProtocolError> {
-        let Some(Incoming { flow, left }) = self.incoming else {
-            return Err(ProtocolError::Unexpected(5));
-        };
-        if !self.flows.import(self.engine.app(), state, piece, flow, true)? {
-            return Err(ProtocolError::NoRoom(state));
-        }
-        self.incoming = (left > 1).then_some(Incoming { flow, left: left - 1 });
+    fn entry(
+        &mut self,
+        state: u16,
+        piece: &[u8],
+        out: &mut impl Outbox,
+    ) -> Result<(), ProtocolError> {
+        let Some(incoming) = &mut self.incoming else { return Err(ProtocolError::Unexpected(5)) };
+        let came = self.flows.import(self.engine.app(), state, piece, incoming.flow, true)?;
+        incoming.used = incoming.used.max(came.ok_or(ProtocolError::NoRoom(state))?);
+        incoming.left -= 1;
+        // The ring does not have it any more when this side ends amid the flow.
+        self.tell_changes(out);
+        self.end_of_release(out);
         Ok(())
+    }
+
+    /// When the last entry is in, copies of others are stale: those had expired.
+    pub(super) fn end_of_release(&mut self, out: &mut impl Outbox) {
+        let Some(Incoming { left: 0, group, flow, used }) = self.incoming else { return };
+        self.incoming = None;
+        // The NIC is ahead of the host, and a record is known for as long as its entries.
+        self.flows.unpin(flow, used.max(self.now));
+        if const { A::DURABLE } {
+            self.tell_changes(out);
+            if let Some(standby) = out.standby() {
+                with_bytes(&group, |group| standby.forget_all(Holder::Nic, Some(group)));
+            }
+        }
     }
 }
 

@@ -10,11 +10,17 @@
 //!           NIC   holds the flow's packets,                 Fence      →
 //!           host  has handled all before the fence: Transfer Entry…    →
 //!           NIC   installs, runs what it held                            NIC owns
+//! recall    host  Recall(flow)                                         →
+//!           NIC   Release(flow) Entry…                                 → host owns
 //! ```
 //!
 //! Either side may say no: the NIC answers `Decline` to an offer that it has no room for; the host
 //! sends `Withdraw` instead of `Transfer` when the flow gained or lost a key meanwhile (packets with
 //! the new key were not held); a NIC that can't install after all sends everything back as `Release`.
+//!
+//! A flow with many entries goes bit by bit ([`AT_ONCE`]): packets of others run between its entries, and those of its
+//! own wait at the NIC until the last one has gone. No other flow leaves the same side meanwhile. (From the NIC, flows of
+//! programs with durable states go in one piece.)
 //!
 //! # Order
 //!
@@ -36,30 +42,46 @@
 //! | [`engine`] | one packet through all handlers, atomically |
 //! | [`nic`] | the NIC's half |
 //! | `offered` | flows on their way to the NIC |
+//! | `leaving` | flows with many entries that go bit by bit |
+//! | [`Admission`] | which flows the host offers |
 //! | [`host`] | the host's half |
+//! | `digest` | what tells two states of a half apart, for whoever explores them |
+//! | `copied` | copies of durable entries at the host |
+//! | [`standby`] | copies of durable entries, and how far they are behind |
+//! | `lost` | the other side's process ended, and another will be started |
 //!
 //! [`PlanFacts::host_ordered`]: crate::app::PlanFacts::host_ordered
 
+mod admission;
 mod announced;
 pub mod burst;
+mod copied;
+mod digest;
 pub mod engine;
 pub mod flows;
 mod hold;
 pub mod host;
+mod leaving;
+mod lost;
 pub mod nic;
 mod offered;
+pub mod standby;
 
+pub use admission::{Admission, Order};
 pub use burst::{Arrival, Burst};
 pub use engine::Engine;
 pub use flows::Flows;
 pub use host::{HostHalf, share_of};
+pub use leaving::AT_ONCE;
 pub use nic::NicHalf;
+pub use standby::{Copied, Holder, Reclaimed, Standby};
 
 use crate::message::{Message, Stamp};
 use crate::packet::Port;
+use crate::sentence::Sentence;
 
 /// Offers that may be under way at a time.
-pub const TICKETS: usize = 32;
+pub const TICKETS: usize = 64;
 
 /// Takes messages to the other side, in order. What it takes arrives: a ring that is full makes the
 /// caller wait.
@@ -71,6 +93,12 @@ pub trait Outbox {
     #[inline]
     fn leave(&mut self, stamp: &Stamp, egress: Port, frame: &[u8]) {
         self.send(&Message::Send(Stamp { egress, ..*stamp }, frame));
+    }
+
+    /// At the host: where copies of durable entries are kept, if they are. Whatever is sent after one was kept is
+    /// published after that.
+    fn standby(&mut self) -> Option<&mut dyn Standby> {
+        None
     }
 }
 
@@ -87,26 +115,36 @@ pub enum ProtocolError {
     BadPiece(u16),
     /// A released flow could not be taken back: no room, or its keys are taken.
     NoRoom(u16),
+    /// An entry is said to be as its copy says, and there is no copy of it.
+    NoCopy(u16),
+}
+
+impl ProtocolError {
+    /// What is wrong, in words.
+    pub const fn sentence(&self) -> Sentence {
+        let (texts, number): (&[&str], u64) = match *self {
+            Self::Unexpected(kind) => (&["a message of kind ", " has no place here"], kind as u64),
+            Self::Undecodable(kind) => {
+                (&["the bytes of a message of kind ", " are none"], kind as u64)
+            }
+            Self::UnknownTicket(ticket) => {
+                (&["nothing was offered under ticket ", ""], ticket as u64)
+            }
+            Self::BadPiece(state) => {
+                (&["bytes for state ", " are no contents of it"], state as u64)
+            }
+            Self::NoRoom(state) => {
+                (&["state ", " has no room for a flow that comes back"], state as u64)
+            }
+            Self::NoCopy(state) => (&["of an entry of state ", " there is no copy"], state as u64),
+        };
+        Sentence::new(texts, &[number])
+    }
 }
 
 impl core::fmt::Display for ProtocolError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        // Numbers of one width, and the text around them apart: one way to format for all.
-        let (before, number, after) = match *self {
-            Self::Unexpected(kind) => ("a message of kind ", kind.into(), " has no place here"),
-            Self::Undecodable(kind) => {
-                ("the bytes of a message of kind ", kind.into(), " are none")
-            }
-            Self::UnknownTicket(ticket) => ("nothing was offered under ticket ", ticket.into(), ""),
-            Self::BadPiece(state) => ("bytes for state ", state.into(), " are no contents of it"),
-            Self::NoRoom(state) => {
-                ("state ", state.into(), " has no room for a flow that comes back")
-            }
-        };
-        let number: u64 = number;
-        f.write_str(before)?;
-        write!(f, "{number}")?;
-        f.write_str(after)
+        self.sentence().fmt(f)
     }
 }
 

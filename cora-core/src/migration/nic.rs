@@ -7,12 +7,15 @@ use super::burst::{ALONE, Burst, announce};
 use super::engine::{Engine, Ran, copy_words, keep_words};
 use super::flows::{Flows, Stage};
 use super::hold::HoldQueue;
+use super::leaving::Leaving;
 use super::{Outbox, ProtocolError, TICKETS};
 use crate::app::{App, Sides};
 use crate::key::Key;
 use crate::message::{MAX_FRAME, Message, Report, Stamp};
+use crate::monitor::{Load, Watch};
 use crate::packet::Packet;
 use crate::plain::Plain;
+use crate::state::table::Change;
 use crate::state::{Memory, NO_FLOW, OutOfMemory, Place, Reach, Visit};
 use crate::verdict::Forward;
 
@@ -45,6 +48,8 @@ pub enum Event {
     Begin,
     /// The host has nothing on its way any more.
     Drained,
+    /// The load should be told every so many nanoseconds.
+    Watch(u64),
 }
 
 /// A transfer whose entries are coming in.
@@ -64,12 +69,14 @@ pub struct NicHalf<A: App> {
     pub(super) hold: HoldQueue,
     /// The number behind the last packet in the queue that may go to the host: whatever else goes
     /// there stays behind it.
-    host_waits_until: u64,
+    pub(super) host_waits_until: u64,
     /// The flow offered under each ticket.
     pub(super) tickets: [Option<u32>; TICKETS],
     /// Keys that find offered flows, whose entries are not here yet.
     pub(super) announced: Announced,
     pub(super) incoming: Option<Incoming>,
+    /// The flow whose entries go to the host bit by bit.
+    pub(super) leaving: Option<Leaving>,
     /// No further offer is taken.
     pub(super) closed: bool,
     /// Time of the latest packet.
@@ -77,6 +84,7 @@ pub struct NicHalf<A: App> {
     /// A copy of the packet under way, or of the one taken from the queue.
     original: &'static mut [u64],
     waiting: &'static mut [u64],
+    watch: Watch<A::Group>,
     /// What happened here.
     pub report: Report,
 }
@@ -84,14 +92,30 @@ pub struct NicHalf<A: App> {
 impl<A: App> NicHalf<A> {
     /// Bytes of [`Memory`] beside those of the program's states.
     pub fn bytes(app: &mut A) -> usize {
-        Flows::bytes(app) + HoldQueue::BYTES + 2 * (MAX_FRAME + 128)
+        Self::bytes_to_hold(app, HoldQueue::BYTES)
+    }
+
+    /// The same, for a queue of so many bytes in which packets wait.
+    pub fn bytes_to_hold(app: &mut A, bytes: usize) -> usize {
+        Flows::bytes(app) + bytes.max(HoldQueue::LEAST) + 2 * (MAX_FRAME + 128)
     }
 
     /// The half, owning no flow.
-    pub fn create(mut app: A, memory: &mut Memory) -> Result<Self, OutOfMemory> {
+    pub fn create(app: A, memory: &mut Memory) -> Result<Self, OutOfMemory> {
+        Self::create_to_hold(app, memory, HoldQueue::BYTES)
+    }
+
+    /// The half, owning no flow, with a queue of so many bytes in which packets wait; one burst has room in
+    /// any.
+    #[inline]
+    pub fn create_to_hold(
+        mut app: A,
+        memory: &mut Memory,
+        bytes: usize,
+    ) -> Result<Self, OutOfMemory> {
         Ok(Self {
             flows: Flows::create(memory, &mut app)?,
-            hold: HoldQueue::create(memory)?,
+            hold: HoldQueue::create(memory, bytes)?,
             host_waits_until: 0,
             original: memory.take_u64(MAX_FRAME.div_ceil(8))?,
             waiting: memory.take_u64(MAX_FRAME.div_ceil(8))?,
@@ -99,22 +123,33 @@ impl<A: App> NicHalf<A> {
             tickets: [None; TICKETS],
             announced: Announced::new(),
             incoming: None,
+            leaving: None,
             closed: false,
             now: 0,
+            watch: Watch::new(),
             report: Report::default(),
         })
     }
 
-    /// Whether another packet may come in; otherwise the wire must wait. Between the entries of a flow
-    /// none may: what goes back must not be cut in two.
+    /// Whether another packet may come in; otherwise the wire must wait. Between the entries of a flow that goes
+    /// straight back none may: another flow could not leave before the last of them.
     #[inline]
     pub const fn takes_packets(&self) -> bool {
-        self.hold.has_room() && self.incoming.is_none()
+        self.hold.has_room() && !matches!(self.incoming, Some(Incoming { returned: true, .. }))
     }
 
     /// Whether no packet waits here and no flow is between the sides.
     pub fn is_drained(&self) -> bool {
-        self.hold.is_empty() && self.incoming.is_none() && self.tickets.iter().all(Option::is_none)
+        self.hold.is_empty()
+            && self.incoming.is_none()
+            && self.leaving.is_none()
+            && self.tickets.iter().all(Option::is_none)
+    }
+
+    /// Whether [`Self::hand_over`] has something to do.
+    #[inline]
+    pub const fn is_handing_over(&self) -> bool {
+        self.leaving.is_some()
     }
 
     /// From now on, offers are declined: there will be no packet for them.
@@ -145,8 +180,29 @@ impl<A: App> NicHalf<A> {
             Sides::NicOnly => announce(burst, &mut self.engine, None),
             Sides::Split => announce(burst, &mut self.engine, Some(&mut self.flows)),
         }
+        self.watch.burst(burst.len(), |at| A::Group::of(&burst.arrivals().get(at)?.packet).ok());
         for (number, arrival) in (0..).zip(burst.arrivals_mut()) {
             self.one(&arrival.stamp(), &mut arrival.packet, number, io);
+        }
+        self.tell_changes(io);
+    }
+
+    /// Tells the host what changed of durable entries, so that it has copies of them.
+    #[inline]
+    pub(super) fn tell_changes(&mut self, io: &mut impl Outbox) {
+        if const { A::DURABLE && matches!(A::PLAN.sides, Sides::Split) } {
+            let flows = &self.flows;
+            flows.tell(self.engine.app(), &mut |state, group, change| match change {
+                Change::Gone(key) => io.send(&Message::Erase(state, key)),
+                Change::Is { piece, .. } => {
+                    let mut bytes = [0; 64];
+                    let group = group.map_or(&[][..], |group| {
+                        group.put(&mut bytes);
+                        &bytes[..<A::Group as Plain>::SIZE]
+                    });
+                    io.send(&Message::Copy { state, group, piece });
+                }
+            });
         }
     }
 
@@ -184,6 +240,7 @@ impl<A: App> NicHalf<A> {
             }
             Message::Transfer { ticket, entries } => self.transfer(ticket, entries, io)?,
             Message::Entry(state, piece) => self.entry(state, piece, io)?,
+            Message::Recall(group) => self.recall(group, io)?,
             Message::Withdraw(ticket) => {
                 let flow = self.take_ticket(ticket)?;
                 self.arrived(flow);
@@ -200,9 +257,11 @@ impl<A: App> NicHalf<A> {
                 home.merge(piece).map_err(|_| bad)?;
             }
             Message::Begin => return Ok(Event::Begin),
+            Message::Watch(every) => return Ok(Event::Watch(every)),
             Message::Drained(_) => return Ok(Event::Drained),
             _ => return Err(ProtocolError::Unexpected(message.kind())),
         }
+        self.tell_changes(io);
         Ok(Event::None)
     }
 
@@ -252,7 +311,7 @@ impl<A: App> NicHalf<A> {
         let found = self.flows.find(self.engine.app(), &group, stamp.meta.now, left);
         if let Some(flow) = found {
             return match self.flows.record(flow).map(|record| record.stage) {
-                Some(Stage::Offered) => Dispatch::Wait(flow),
+                Some(Stage::Offered | Stage::Leaving) => Dispatch::Wait(flow),
                 Some(Stage::Owned) | None => Dispatch::Run(flow),
             };
         }
@@ -263,7 +322,7 @@ impl<A: App> NicHalf<A> {
     }
 
     /// Packets of this flow that came earlier are still waiting.
-    fn must_queue(&mut self, flow: u32) -> bool {
+    pub(super) fn must_queue(&mut self, flow: u32) -> bool {
         let left = self.hold.left();
         self.flows.record(flow).is_some_and(|record| record.queued_until > left)
     }
@@ -310,6 +369,8 @@ impl<A: App> NicHalf<A> {
                         // It may have made a key that finds others which wait.
                         record.queued_until = record.queued_until.max(self.host_waits_until);
                     }
+                    // Many may wait: the wire's ring may be published amid them.
+                    self.tell_changes(io);
                 }
                 Dispatch::Run(_) | Dispatch::Host => {
                     self.hold.pop();
@@ -323,7 +384,7 @@ impl<A: App> NicHalf<A> {
     /// From now on the flow's packets go to the host. If some wait here, whatever goes there stays
     /// behind them: without a record of the flow, nobody can tell its packets from others.
     #[inline(never)]
-    fn forget(&mut self, flow: u32) {
+    pub(super) fn forget(&mut self, flow: u32) {
         if self.must_queue(flow) {
             self.host_waits_until = self.hold.joined();
         }
@@ -374,31 +435,35 @@ impl<A: App> NicHalf<A> {
 
     /// The flow goes to the host: its entries, then the packet.
     #[inline(never)]
-    fn release(&mut self, flow: u32, stamp: &Stamp, frame: &[u8], io: &mut impl Outbox) {
+    fn release(&mut self, flow: u32, stamp: &Stamp, frame: &[u8], io: &mut (impl Outbox + Wire)) {
         let punts = self.flows.record(flow).map_or(0, |record| record.punts).saturating_add(1);
         self.give_back(flow, punts, stamp.meta.now, 0, io);
         io.send(&Message::Punt(*stamp, frame));
     }
 
-    /// Sends a flow's entries to the host, those that are alive at `now`, and forgets it; `more`
-    /// further entries will follow.
-    pub(super) fn give_back(
-        &mut self,
-        flow: u32,
-        punts: u32,
-        now: u64,
-        more: u32,
-        io: &mut impl Outbox,
-    ) {
-        let Some(group) = self.flows.group(flow) else { return };
+    /// Tells the host what this side has to do; `load` says what only the run loop knows. Nothing is told amid the
+    /// entries of a flow.
+    #[inline(never)]
+    pub fn tell(&mut self, load: &Load, io: &mut impl Outbox) {
+        if self.incoming.is_some() {
+            return;
+        }
+        let talkers = self.watch.talkers.all();
+        let counts = Report { flows: u64::from(self.flows.len()), ..self.report };
+        io.send(&Message::Load(Load {
+            counts,
+            room: u64::from(self.flows.room()),
+            waiting: self.hold.waiting(),
+            talkers: talkers.len() as u64,
+            ..*load
+        }));
         let mut bytes = [0; 64];
-        group.put(&mut bytes);
-        let app = self.engine.app();
-        let entries = Flows::entries(app, flow, now) + more;
-        let group = &bytes[..<A::Group as Plain>::SIZE];
-        io.send(&Message::Release { punts, entries, group });
-        Flows::export(app, flow, now, &mut |state, piece| io.send(&Message::Entry(state, piece)));
-        self.forget(flow);
+        for talker in talkers {
+            talker.key.put(&mut bytes);
+            let group = &bytes[..<A::Group as Plain>::SIZE];
+            io.send(&Message::Talker { count: talker.count, error: talker.error, group });
+        }
+        self.watch.talkers.age();
     }
 }
 

@@ -61,7 +61,7 @@ impl<A: App> NicHalf<A> {
         place.ok_or(ProtocolError::UnknownTicket(ticket))
     }
 
-    /// The flow is no longer on its way: its keys need no announcement.
+    /// The flow is no longer on its way, here or from here: its keys need no announcement.
     pub(super) fn arrived(&mut self, flow: u32) {
         self.announced.forget(flow);
     }
@@ -89,7 +89,7 @@ impl<A: App> NicHalf<A> {
     ) -> Result<(), ProtocolError> {
         let Some(mut incoming) = self.incoming else { return Err(ProtocolError::Unexpected(5)) };
         let (app, flow) = (self.engine.app(), incoming.flow);
-        if !incoming.returned && !self.flows.import(app, state, piece, flow, false)? {
+        if !incoming.returned && self.flows.import(app, state, piece, flow, false)?.is_none() {
             incoming.returned = true;
             self.report.declined += 1;
             let punts = self.flows.record(flow).map_or(0, |record| record.punts).saturating_add(1);
@@ -112,7 +112,9 @@ impl<A: App> NicHalf<A> {
         self.arrived(flow);
         if !returned && let Some(record) = self.flows.record(flow) {
             record.stage = Stage::Owned;
-            self.flows.unpin(flow, self.now);
+            // A NIC that was started anew may have had no packet yet, and not know how late it is.
+            let now = self.now.max(record.came);
+            self.flows.unpin(flow, now);
             self.report.offloads += 1;
         }
         self.drain(io);

@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-use super::layout::{LAYOUT_VERSION, ring_name};
+use super::layout::LAYOUT_VERSION;
+use crate::sentence::Sentence;
 
 /// Why shared memory is not a region for this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +32,13 @@ pub enum AttachError {
         /// The program's.
         program: u64,
     },
+    /// It was left behind by a process that ended.
+    Stale {
+        /// The region's generation.
+        region: u64,
+        /// The latest that this side has seen.
+        seen: u64,
+    },
     /// A ring does not lie within the region, lies on another, or has an impossible size.
     BadRing {
         /// Which one, in the order of [`RING_NAMES`](super::RING_NAMES).
@@ -53,39 +61,64 @@ impl AttachError {
             Self::OtherLayout { .. } => 3,
             Self::OtherPlan { .. } => 4,
             Self::BadRing { .. } => 5,
+            Self::Stale { .. } => 6,
+        }
+    }
+}
+
+impl AttachError {
+    /// What is wrong, in words.
+    pub fn sentence(&self) -> Sentence {
+        match *self {
+            Self::TooShort { has, needs } => Sentence::new(
+                &["the shared region has ", " bytes where it needs ", ""],
+                &[has as u64, needs as u64],
+            ),
+            Self::NotARegion { magic } => Sentence::new(
+                &["the shared memory is no Cora region: it begins with 0x", ""],
+                &[magic],
+            ),
+            Self::OtherLayout { region } => Sentence::new(
+                &[
+                    "the shared region has layout version ",
+                    ", but this program was built with version ",
+                    ": build both halves with one version of Cora",
+                ],
+                &[region, LAYOUT_VERSION],
+            ),
+            Self::OtherPlan { region, program } => Sentence::new(
+                &[
+                    "the shared region carries plan 0x",
+                    ", but this program was built for plan 0x",
+                    ": build both halves from one source (cargo build --features nic)",
+                ],
+                &[region, program],
+            ),
+            Self::BadRing { ring, offset, bytes, region } => Sentence::new(
+                &[
+                    "ring ",
+                    " of wire-in, wire-out, punt and back (offset ",
+                    ", ",
+                    " bytes) does not fit the shared region of ",
+                    " bytes",
+                ],
+                &[ring as u64 + 1, offset, bytes, region as u64],
+            ),
+            Self::Stale { region, seen } => Sentence::new(
+                &[
+                    "the shared region is of generation ",
+                    ", and generation ",
+                    " was seen before: attach to what the living side made last",
+                ],
+                &[region, seen],
+            ),
         }
     }
 }
 
 impl fmt::Display for AttachError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::TooShort { has, needs } => {
-                write!(f, "the shared region has {has} bytes where it needs {needs}")
-            }
-            Self::NotARegion { magic } => {
-                write!(f, "the shared memory is no Cora region: it begins with {magic:#018x}")
-            }
-            Self::OtherLayout { region } => write!(
-                f,
-                "the shared region has layout version {region}, but this program was built with version \
-                 {LAYOUT_VERSION}: build both halves with one version of Cora"
-            ),
-            Self::OtherPlan { region, program } => write!(
-                f,
-                "the shared region carries plan {region:#018x}, but this program was built for plan \
-                 {program:#018x}: build both halves from one source (cargo build --features nic)"
-            ),
-            Self::BadRing { ring, offset, bytes, region } => {
-                f.write_str("the ring ")?;
-                // Written as it is: text with a format would be the only one in the NIC half.
-                f.write_str(ring_name(ring))?;
-                write!(
-                    f,
-                    " (offset {offset}, {bytes} bytes) does not fit the shared region of {region} bytes"
-                )
-            }
-        }
+        self.sentence().fmt(f)
     }
 }
 

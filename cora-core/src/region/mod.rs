@@ -19,6 +19,7 @@ mod error;
 mod idle;
 mod layout;
 mod status;
+pub mod succession;
 
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -53,7 +54,7 @@ impl fmt::Debug for HashSeed {
 pub struct Identity {
     /// Hash of the plan that both programs were built for.
     pub plan: u64,
-    /// Counts the starts of the host: what belongs to another generation is stale.
+    /// Counts the starts of either side: what belongs to an older generation is stale.
     pub generation: u64,
     /// Where keys are placed.
     pub seed: HashSeed,
@@ -119,6 +120,18 @@ impl Region {
         let identity =
             Identity { plan, generation: read(at::GENERATION), seed: HashSeed(read(at::SEED)) };
         Ok(Self { header, identity, rings: find_rings(header, words, needs)? })
+    }
+
+    /// As [`Self::attach`], by a side that was attached to a region of generation `seen` before: one that is no
+    /// newer is what a process that ended left behind, and is refused.
+    pub fn attach_newer(
+        words: &'static [AtomicU64],
+        plan: u64,
+        seen: u64,
+    ) -> Result<Self, AttachError> {
+        let attached = Self::attach(words, plan)?;
+        let region = attached.identity.generation;
+        if region <= seen { Err(AttachError::Stale { region, seen }) } else { Ok(attached) }
     }
 
     /// What the region was made for.

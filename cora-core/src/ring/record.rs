@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::sentence::Sentence;
+
 /// Longest payload of a record, in bytes: a frame of 64 KiB and more with what Cora says about it.
 /// A ring carries less when a quarter of it is shorter.
 pub const MAX_RECORD: usize = 128 * 1024;
@@ -168,32 +170,41 @@ pub enum RingError {
     },
 }
 
+impl RingError {
+    /// What is wrong, in words.
+    pub fn sentence(&self) -> Sentence {
+        match *self {
+            Self::IndexOutOfRange { index, lowest, highest } => Sentence::new(
+                &["the peer's ring index is ", ", but only ", " to ", " is possible"],
+                &[index, lowest, highest],
+            ),
+            Self::IndexUnaligned { index } => Sentence::new(
+                &["the peer's ring index ", " is not at the beginning of a record line"],
+                &[index],
+            ),
+            Self::BadCheck { position, word } => Sentence::new(
+                &["the word 0x", " at ring position ", " is no record header"],
+                &[word, position],
+            ),
+            Self::BadLength { position, len, room } => Sentence::new(
+                &["the record at ring position ", " claims ", " bytes where at most ", " can be"],
+                &[position, len.into(), room],
+            ),
+            Self::BadPadding { position } => Sentence::new(
+                &["the padding at ring position ", " has no place there"],
+                &[position],
+            ),
+            Self::BufferTooShort { len, buffer } => Sentence::new(
+                &["a record of ", " bytes does not fit the buffer of ", " bytes"],
+                &[len.into(), buffer as u64],
+            ),
+        }
+    }
+}
+
 impl fmt::Display for RingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::IndexOutOfRange { index, lowest, highest } => write!(
-                f,
-                "the peer's ring index is {index}, but only {lowest} to {highest} is possible"
-            ),
-            Self::IndexUnaligned { index } => {
-                write!(f, "the peer's ring index {index} is not at the beginning of a record line")
-            }
-            Self::BadCheck { position, word } => {
-                write!(f, "the word {word:#018x} at ring position {position} is no record header")
-            }
-            Self::BadLength { position, len, room } => write!(
-                f,
-                "the record at ring position {position} claims {} bytes where at most {room} can be",
-                u64::from(len)
-            ),
-            Self::BadPadding { position } => {
-                write!(f, "the padding at ring position {position} has no place there")
-            }
-            Self::BufferTooShort { len, buffer } => {
-                let len = u64::from(len);
-                write!(f, "a record of {len} bytes does not fit the buffer of {buffer} bytes")
-            }
-        }
+        self.sentence().fmt(f)
     }
 }
 

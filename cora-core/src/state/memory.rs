@@ -9,6 +9,7 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
 use crate::prefetch::{prefetch, prefetch_both};
+use crate::sentence::Sentence;
 
 /// A cache line: the unit in which memory is supplied, so that every piece starts on its own line.
 #[derive(Clone, Copy, Debug)]
@@ -50,9 +51,19 @@ pub struct OutOfMemory {
     pub left: usize,
 }
 
+impl OutOfMemory {
+    /// What is wrong, in words.
+    pub const fn sentence(&self) -> Sentence {
+        Sentence::new(
+            &["the states need ", " more bytes of memory, ", " are left"],
+            &[self.asked as u64, self.left as u64],
+        )
+    }
+}
+
 impl core::fmt::Display for OutOfMemory {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "the states need {} more bytes of memory, {} are left", self.asked, self.left)
+        self.sentence().fmt(f)
     }
 }
 

@@ -192,6 +192,11 @@ pub trait Described: Home {
     /// by and a closure that describes the entry; one call with an empty key for the other kinds.
     fn describe(&self, now: u64, item: &mut DescribeItem<'_>);
 
+    /// How entries are encoded, if the state is keyed.
+    fn layout(&self) -> Option<EntryLayout> {
+        None
+    }
+
     /// Takes in a piece that the same state exported at the other side, as [`Home::merge`] does; an
     /// entry is described to `item`, not kept.
     fn import(
@@ -203,6 +208,20 @@ pub trait Described: Home {
         let _ = (now, item);
         self.merge(piece)
     }
+}
+
+/// How a keyed state's entries are encoded: so many bytes that any build of the program has alike, and then the
+/// value's fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntryLayout {
+    /// Bytes of the key.
+    pub key: usize,
+    /// Bytes of the whole entry.
+    pub entry: usize,
+    /// Bytes of the value, which ends the entry.
+    pub value: usize,
+    /// The value's [`Plain::FIELDS`].
+    pub fields: &'static [(&'static str, usize)],
 }
 
 /// What [`Described::describe`] calls per entry: its encoded key, and a closure that describes it.

@@ -36,10 +36,14 @@ impl<S: Plain> Whole<S> {
         let encoded = zerocopy::IntoBytes::as_mut_bytes(self.encoded);
         self.value.put(encoded);
         let mut chunk = [0; 4 + CHUNK];
-        for (number, bytes) in encoded[..S::SIZE].chunks(CHUNK).enumerate() {
-            chunk[..4].copy_from_slice(&((number * CHUNK) as u32).to_le_bytes());
-            chunk[4..4 + bytes.len()].copy_from_slice(bytes);
-            piece(&chunk[..4 + bytes.len()]);
+        let encoded = encoded.get(..S::SIZE).unwrap_or_default();
+        for (number, bytes) in encoded.chunks(CHUNK).enumerate() {
+            let (offset, room) = chunk.split_at_mut(4);
+            offset.copy_from_slice(&((number * CHUNK) as u32).to_le_bytes());
+            if let Some(place) = room.get_mut(..bytes.len()) {
+                place.copy_from_slice(bytes);
+            }
+            piece(chunk.get(..4 + bytes.len()).unwrap_or_default());
         }
     }
 

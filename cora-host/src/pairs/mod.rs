@@ -37,6 +37,7 @@ use crate::pair::Pair;
 use crate::progress::Progress;
 use crate::run::{Request, half, random_seed};
 use crate::state_out::Contents;
+use crate::supply::Supply;
 use crate::wire::{Cable as _, Sink, Source};
 use crate::worker::{Direct, NicAccount};
 use crate::{Program, RunError};
@@ -55,7 +56,10 @@ pub(crate) fn run<A: App + Send>(
     let source = Source::open(&request.input, request.inside.clone())?;
     let seed = random_seed();
     let pairs = usize::from(request.pairs);
-    let halves: Result<Vec<_>, RunError> = (0..pairs).map(|_| half::<A>(request, seed)).collect();
+    let supply = Supply { seed, pages: request.pages };
+    let nic = request.nic != NicMode::Off;
+    let half = |_| half::<A>(supply, &request.configurations, nic);
+    let halves: Result<Vec<_>, RunError> = (0..pairs).map(half).collect();
     let halves = halves?;
     let sink = Sink::create(request.output.as_deref(), &request.input)?;
     let steering = Steering::new(seed, request.pairs.into());
@@ -68,7 +72,7 @@ pub(crate) fn run<A: App + Send>(
             Ends::Host(Box::new(Apart::new(Alone { half, lane })))
         } else {
             let core = cores.map(|cores| cores.nic);
-            let pair = Pair::start(program, request, seed, half, lane, core)?;
+            let pair = Pair::start(program, request, seed, half, lane, shards.len(), core)?;
             splitter.set_bell(shards.len(), pair.bell());
             Ends::Both(Box::new(Apart::new(pair)), configured)
         };
@@ -144,7 +148,7 @@ impl<A: App> Shard<A> {
             Ends::Host(alone) => alone.0.run(),
             Ends::Both(mut pair, configured) => {
                 pair.0.run(&configured, Progress::silent())?;
-                pair.0.cable.finish()?;
+                pair.0.wire.cable.finish()?;
                 let (ended, _lane) = pair.0.end()?;
                 Ok(ended)
             }
@@ -181,7 +185,8 @@ impl<A: App> Alone<A> {
         };
         self.lane.finish()?;
         let (nic, contents) = (NicAccount::default(), Contents::default());
-        Ok(Ended { half: self.half, nic, contents, now })
+        let recovered = Default::default();
+        Ok(Ended { half: self.half, nic, contents, now, recovered })
     }
 }
 

@@ -4,7 +4,14 @@ use super::*;
 use crate::graph::{Edge, HandlerNode, Keyed, Parameter, SourcePlace, StateNode};
 
 fn keyed(name: &str, key: &str, reply: bool) -> StateNode {
-    let keyed = Keyed { key: key.to_owned(), reply, capacity: 16, idle_ns: 1, translates: false };
+    let keyed = Keyed {
+        key: key.to_owned(),
+        reply,
+        capacity: 16,
+        idle_ns: 1,
+        translates: false,
+        durable: false,
+    };
     StateNode { keyed: Some(keyed), ..plain(name, Kind::Keyed) }
 }
 

@@ -96,7 +96,7 @@ impl Backends {
     }
 
     fn all(&self) -> &[Address] {
-        &self.addresses[..usize::from(self.count)]
+        self.addresses.get(..usize::from(self.count)).unwrap_or_default()
     }
 
     /// Maglev's population (section 3.4 of the paper): the backends take turns, each claiming the next
@@ -106,19 +106,19 @@ impl Backends {
         let mut turn = [0_usize; MOST_BACKENDS];
         let mut filled = 0;
         while filled < SLOTS && self.count > 0 {
-            for (number, address) in self.addresses[..usize::from(self.count)].iter().enumerate() {
-                let hash = mix(&SourceAddress(*address).words());
+            for (number, address) in (0..self.count).zip(self.addresses) {
+                let hash = mix(&SourceAddress(address).words());
                 let (offset, skip) =
                     (hash as usize % SLOTS, (hash >> 32) as usize % (SLOTS - 1) + 1);
                 let slot = loop {
-                    let slot = (offset + turn[number] * skip) % SLOTS;
-                    turn[number] += 1;
+                    let slot = (offset + turn[usize::from(number)] * skip) % SLOTS;
+                    turn[usize::from(number)] += 1;
                     if !taken[slot] {
                         break slot;
                     }
                 };
                 taken[slot] = true;
-                self.slots[slot] = number as u8;
+                self.slots[slot] = number;
                 filled += 1;
                 if filled == SLOTS {
                     break;

@@ -66,7 +66,7 @@ fn limit(
     if !packet.from_inside() {
         return Drop(NotAllowed);
     }
-    let (key, now) = (InsideAddress(flow.source), packet.now());
+    let (key, now) = (InsideAddress(packet.inside_address()?), packet.now());
     asked.connections.add(&SourceAddress(flow.source), 1);
     match clients.get_mut(&key) {
         Some(client) => {

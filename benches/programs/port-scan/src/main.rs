@@ -46,7 +46,8 @@ fn watch(packet: &mut Packet, sources: &mut Table<Source>, alarms: &mut Alarms) 
     }
     let flow = packet.five_tuple()?;
     let (word, mask) = bit(&flow);
-    let key = SourceAddress(flow.source);
+    // Not the flow's: an error of ICMP comes from a router, and belongs to a flow of somebody else's.
+    let key = SourceAddress(packet.source()?);
     if let Some(source) = sources.get_mut(&key) {
         if packet.now().saturating_sub(source.since) > WINDOW {
             *source = Source { since: packet.now(), tried: [0; 2], packets: 0, blocked: 0 };

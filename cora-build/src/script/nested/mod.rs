@@ -84,6 +84,7 @@ fn cargo(directory: &Path, layout: &environment::Layout) -> Result<String, Strin
         .arg("--target-dir")
         .arg(layout.target.join("nic"))
         .args(["--features", &environment::features(env::vars())])
+        .args(flags::smaller(&layout.profile, env::var("OPT_LEVEL").ok().as_deref()))
         .env_clear()
         .envs(environment::cleaned(env::vars_os()))
         .envs(flags::variables(TARGET))

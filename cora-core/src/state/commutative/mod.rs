@@ -109,12 +109,16 @@ impl<S: Commutative> Home for Replicated<S> {
         let mut used = 4;
         let mut first = 0_u32;
         for unit in 0..S::UNITS {
-            let length = self.replica.put_unit(unit, &mut bytes[used + 1..]);
-            bytes[used] = length as u8;
+            // There is room: a piece is handed out as soon as there is none for another unit.
+            let Some((head, room)) = bytes.get_mut(used..).and_then(<[u8]>::split_first_mut) else {
+                return;
+            };
+            let length = self.replica.put_unit(unit, room);
+            *head = length as u8;
             used += 1 + length;
             if used >= 4 + PIECE || unit + 1 == S::UNITS {
                 bytes[..4].copy_from_slice(&first.to_le_bytes());
-                piece(&bytes[..used]);
+                piece(bytes.get(..used).unwrap_or_default());
                 used = 4;
                 first = unit + 1;
             }

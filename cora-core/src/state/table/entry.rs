@@ -34,6 +34,10 @@ impl Facts {
     pub(super) const REVERSED: Self = Self(4);
     /// A second key of its own, kept beside the entries, finds it too.
     pub(super) const OWN_REPLY: Self = Self(8);
+    /// Of a durable state: it changed since it was last told.
+    pub(super) const CHANGED: Self = Self(16);
+    /// Of a durable state: there is a copy of it.
+    pub(super) const KNOWN: Self = Self(32);
     pub(super) const NONE: Self = Self(0);
 
     #[inline]

@@ -16,29 +16,35 @@
 //! | `index` | keys to entry numbers |
 //! | `lanes` | ten comparisons at once |
 //! | `entry` | one entry, and how it hangs together with others |
+//! | `numbered` | entries by their numbers |
 //! | [`ahead`] | look-ups announced for a burst of packets |
 //! | `whole` | entries outside of the table: encoded, decoded, installed |
 //! | `wheel` | expiry |
 //! | `journal` | undo |
+//! | [`changes`] | what of a durable state is to be told |
 //! | `run` | a packet's run: begin, commit, roll back |
 //! | [`travelling`] | moving a flow's entries to the other side |
 
 pub mod ahead;
+pub mod changes;
 mod entry;
 mod index;
 mod journal;
 mod lanes;
+mod numbered;
 pub mod raw;
 mod run;
 pub mod travelling;
 mod wheel;
 mod whole;
 
+pub use changes::{Change, Durable, Moved};
 pub use entry::{Entry, Whole};
 pub use travelling::Travelling;
 
 use super::{
-    DescribeItem, Described, Home, Keyed, Kind, Malformed, Memory, OutOfMemory, Stored, Visit,
+    DescribeItem, Described, EntryLayout, Home, Keyed, Kind, Malformed, Memory, OutOfMemory,
+    Stored, Visit,
 };
 use crate::key::Key;
 use crate::packet::Packet;
@@ -251,6 +257,11 @@ impl<S: Keyed> Home for Table<S> {
 impl<S: Keyed> Described for Table<S> {
     fn describe(&self, now: u64, item: &mut DescribeItem<'_>) {
         self.raw.each_alive(now, &mut |entry| describe_entry(entry, item));
+    }
+
+    fn layout(&self) -> Option<EntryLayout> {
+        let (key, value) = (<S::Key as Plain>::SIZE, S::SIZE);
+        Some(EntryLayout { key, entry: 2 * key + 8 + value, value, fields: S::FIELDS })
     }
 
     fn import(

@@ -5,6 +5,7 @@ use core::cell::Cell;
 use super::super::memory::{Arena, bytes_for};
 use super::super::{Line, Memory, NO_FLOW, OutOfMemory, Visit};
 use super::ahead::{ALONE, Ahead};
+use super::changes::Changes;
 use super::entry::{Entry, Facts, InFlow, Links, NONE, Whole};
 use super::index::Index;
 use super::journal::{Journal, Write};
@@ -44,6 +45,7 @@ pub struct RawTable<K: Key, V: 'static> {
     alive: u32,
     pub(super) wheel: Wheel,
     pub(super) journal: Journal<V>,
+    pub(super) changes: Changes<K>,
     pub(super) visit: Visit,
     /// Per flow, the first of its entries, as number + 1; empty until flows are attached.
     pub(super) flow_heads: &'static mut [u32],
@@ -65,6 +67,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             + Arena::<K>::bytes(replies)
             + bytes_for::<u32>(SLOTS)
             + Journal::<V>::BYTES
+            + Changes::<K>::bytes::<V>(shape)
     }
 
     /// An empty table.
@@ -83,6 +86,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             alive: 0,
             wheel: Wheel::create(memory, shape.idle)?,
             journal: Journal::create(memory)?,
+            changes: Changes::create::<V>(memory, shape)?,
             visit: Visit { now: 0, horizon: 0, undo: false, flow: NO_FLOW, ahead: ALONE },
             flow_heads: &mut [],
             in_flows: Arena::empty(),
@@ -123,6 +127,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         if self.visit.undo && !self.note_change(number) {
             return None;
         }
+        if const { V::DURABLE } && !self.visit.undo {
+            self.note(number);
+        }
         let entry = self.entries.get_mut(number)?;
         entry.used.set(self.visit.now.max(entry.used.get()));
         Some((direction, &mut entry.value))
@@ -157,6 +164,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             self.release(number);
             return Err(InsertError::Full);
         }
+        if const { V::DURABLE } && !self.visit.undo {
+            self.note(number);
+        }
         Ok(())
     }
 
@@ -184,39 +194,6 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             return None;
         }
         Some(if self.free == NONE { self.entries.len() as u32 } else { self.free })
-    }
-
-    /// The entry with this number, if it is in the table.
-    #[inline]
-    pub fn entry(&self, number: u32) -> Option<&Entry<K, V>> {
-        self.entries.get(number).filter(|entry| entry.is_alive())
-    }
-
-    /// The value of the entry with this number; no record is kept of what becomes of it.
-    #[inline]
-    pub fn entry_mut(&mut self, number: u32) -> Option<&mut Entry<K, V>> {
-        self.entries.get_mut(number).filter(|entry| entry.is_alive())
-    }
-
-    /// The number of the entry that the key finds, expired or not.
-    #[inline]
-    pub fn number_of(&self, key: &K) -> Option<u32> {
-        self.find(key).map(|(number, _)| number)
-    }
-
-    /// Takes the entry with this number out, without a record of it.
-    pub fn release_number(&mut self, number: u32) {
-        if self.entry(number).is_some() {
-            self.release(number);
-        }
-    }
-
-    /// Says when the entry with this number was last used; [`u64::MAX`] keeps it from expiring.
-    pub fn set_used(&mut self, number: u32, used: u64) {
-        if let Some(entry) = self.entry(number) {
-            entry.used.set(used);
-            self.hang(number, used);
-        }
     }
 
     /// Takes an entry out and frees it, without a record.
@@ -260,7 +237,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     /// The entry that the key finds, expired or not, and which of its keys this is.
     #[inline]
-    fn find(&self, key: &K) -> Option<(u32, Direction)> {
+    pub(super) fn find(&self, key: &K) -> Option<(u32, Direction)> {
         match self.guessed(key) {
             Some(direction) => Some((self.ahead.entry, direction)),
             None if self.ahead.is_absent(key, self.index.taken()) => None,
@@ -366,6 +343,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             entry.value = value;
             entry.used.set(self.visit.now.max(entry.used.get()));
         }
+        if const { V::DURABLE } && !self.visit.undo {
+            self.note(number);
+        }
         Ok(())
     }
 
@@ -403,6 +383,10 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             if free.facts.has(Facts::HUNG) {
                 entry.facts = facts.with(Facts::HUNG);
                 entry.wheel_slot = free.wheel_slot;
+            }
+            if const { V::DURABLE } && free.facts.has(Facts::CHANGED) {
+                // The place is on the list of what changed, and stays there.
+                entry.facts = entry.facts.with(Facts::CHANGED);
             }
             *free = entry;
             return;
@@ -476,6 +460,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     /// Lets the place of a hidden entry be used again. It stays in the wheel until that comes by.
     pub(super) fn free(&mut self, number: u32) {
+        if const { V::DURABLE } {
+            self.note_gone(number);
+        }
         self.leave_flow(number);
         if let Some(entry) = self.entries.get(number) {
             entry.used.set(u64::from(self.free));

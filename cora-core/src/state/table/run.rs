@@ -21,8 +21,16 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline]
     pub fn commit(&mut self) {
         for number in 0..self.journal.len() {
-            if let Some(Write::Remove(entry)) = self.journal.get(number) {
+            let write = self.journal.get(number);
+            if let Some(Write::Remove(entry)) = write {
                 self.free(entry);
+            }
+            if const { V::DURABLE } {
+                match write {
+                    Some(Write::Insert(entry)) => self.note(entry),
+                    Some(Write::Change(entry, before)) => self.note_unless_same(entry, &before),
+                    Some(Write::Remove(_)) | None => {}
+                }
             }
         }
         self.journal.clear();

@@ -6,6 +6,7 @@ use core::any::{Any, TypeId};
 use super::super::memory::{Arena, bytes_for};
 use super::super::{Malformed, Memory, NO_FLOW, OutOfMemory};
 use super::InsertError;
+use super::changes::Durable;
 use super::entry::{InFlow, Links, NONE};
 use super::raw::RawTable;
 use crate::key::Key;
@@ -50,8 +51,12 @@ pub trait Travelling {
     /// Entries that belong to no flow, because there was no room to know it.
     fn strays(&self) -> u32;
 
-    /// Hands out the flow's entries that are alive at `now`.
-    fn export_flow(&self, flow: u32, now: u64, piece: &mut dyn FnMut(&[u8]));
+    /// How many entries of the flow are alive at `now`.
+    fn count_flow(&self, flow: u32, now: u64) -> u32;
+
+    /// Takes entries of the flow out, and hands out those that are alive at `now`: `most` of them at most. Gives how
+    /// many that were; fewer, when none is left.
+    fn take_out(&mut self, flow: u32, now: u64, most: u32, piece: &mut dyn FnMut(&[u8])) -> u32;
 
     /// Installs an entry of the flow that the other side exported, unless there are `most` here or it
     /// has expired on its way. Gives the time of its last use.
@@ -59,6 +64,11 @@ pub trait Travelling {
 
     /// Takes the flow's entries out.
     fn remove_flow(&mut self, flow: u32);
+
+    /// The same table, if its state is durable.
+    fn as_durable(&mut self) -> Option<&mut dyn Durable> {
+        None
+    }
 }
 
 impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
@@ -117,12 +127,28 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
         self.strays
     }
 
-    fn export_flow(&self, flow: u32, now: u64, piece: &mut dyn FnMut(&[u8])) {
+    fn count_flow(&self, flow: u32, now: u64) -> u32 {
+        let mut alive = 0;
         self.each_of(flow, &mut |number| {
-            if let Some(entry) = self.entry(number).filter(|entry| !self.expired_at(entry, now)) {
-                Self::encode(&self.whole(number, entry), piece);
-            }
+            alive +=
+                u32::from(self.entry(number).is_some_and(|entry| !self.expired_at(entry, now)));
         });
+        alive
+    }
+
+    fn take_out(&mut self, flow: u32, now: u64, most: u32, piece: &mut dyn FnMut(&[u8])) -> u32 {
+        let mut given = 0;
+        while given < most
+            && let Some(entry) = self.entry(self.first_of(flow))
+        {
+            let number = self.first_of(flow);
+            if !self.expired_at(entry, now) {
+                Self::encode(&self.whole(number, entry), piece);
+                given += 1;
+            }
+            self.release(number);
+        }
+        given
     }
 
     fn import_entry(&mut self, piece: &[u8], flow: u32, most: u32) -> Result<u64, ImportError> {
@@ -141,10 +167,14 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
             self.release(self.first_of(flow));
         }
     }
+
+    fn as_durable(&mut self) -> Option<&mut dyn Durable> {
+        if const { V::DURABLE } { Some(self) } else { None }
+    }
 }
 
 impl<K: Key, V: Plain> RawTable<K, V> {
-    fn first_of(&self, flow: u32) -> u32 {
+    pub(super) fn first_of(&self, flow: u32) -> u32 {
         self.flow_heads.get(flow as usize).map_or(NONE, |head| head.wrapping_sub(1))
     }
 
@@ -154,7 +184,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    fn each_of(&self, flow: u32, visit: &mut dyn FnMut(u32)) {
+    pub(super) fn each_of(&self, flow: u32, visit: &mut dyn FnMut(u32)) {
         let mut number = self.first_of(flow);
         while let Some(in_flow) = self.in_flows.get(number) {
             visit(number);

@@ -93,7 +93,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// Looks at a few entries whose tick has come; at all of them when it lags behind, or when
     /// `everything` is asked for.
     pub(super) fn expire(&mut self, now: u64, everything: bool) {
-        let today = now / self.wheel.tick;
+        let today = now.checked_div(self.wheel.tick).unwrap_or(0);
         if today < self.wheel.due {
             return;
         }

@@ -71,16 +71,23 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         flow: u32,
         most: u32,
     ) -> Result<(), InsertError> {
-        for key in [whole.key, whole.reply] {
-            if self.find_alive(&key).is_some() {
-                return Err(InsertError::KeyTaken);
-            }
+        // Most entries have one key: it is looked up once.
+        if self.find_alive(&whole.key).is_some()
+            || (whole.reply != whole.key && self.find_alive(&whole.reply).is_some())
+        {
+            return Err(InsertError::KeyTaken);
         }
         let number = self.next_below(most).ok_or(InsertError::Full)?;
         self.place(number, whole);
         if !self.settle(number, self.hash_apart(&whole.key), flow) {
             self.release(number);
             return Err(InsertError::Full);
+        }
+        if const { V::DURABLE }
+            && let Some(entry) = self.entries.get_mut(number)
+        {
+            // Where it comes from it was told.
+            entry.facts = entry.facts.with(super::entry::Facts::KNOWN);
         }
         Ok(())
     }

@@ -1,0 +1,273 @@
+//! What it costs that flows move: `cargo xtask migrate-bench`. Both halves of a program on a core each measure themselves
+//! (`bench --half moves`, `bench --half group`); here their turns come to figures, beside what was aimed at.
+//!
+//! A turn during which a core was taken away from a half says nothing about the program, and is left out; how many that
+//! were is told.
+
+mod told;
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::by_hand::Side;
+use crate::figure::{Figure, machine};
+use crate::keys::Skew;
+use crate::program::before_others;
+use crate::traffic::{Traffic, segment};
+use crate::turns::Turns;
+use told::{Flows, Group, Move, Moved, Paced};
+
+/// Flows that move, each with an entry of 64 bytes.
+const FLOWS: u64 = 16_384;
+/// Frames of theirs, over and over.
+const DRAWS: usize = 1 << 16;
+/// Entries of the large flow, of 2 KiB each with their keys: 32 MiB.
+const ENTRIES: u16 = 16_432;
+/// Flows beside it.
+const OTHERS: u16 = 4_096;
+/// One frame of so many is of the large flow.
+const ONE_OF: u64 = 20;
+
+/// Moves a second, at least.
+const RATE: f64 = 0.5;
+/// A flow's pause, at most, in ns.
+const PAUSE: f64 = 50_000.0;
+/// What iPipe took for a group of that size (appendix B.3: an LSM tree's table, at nine tenths of the load of a LiquidIO
+/// CN2350), in ms, and of that for copying, for packets that waited, and for the rest, in percent.
+const IPIPE: f64 = 35.8;
+const IPIPE_PARTS: [f64; 3] = [67.8, 27.2, 5.0];
+
+/// Everything in one object.
+#[derive(Debug, Serialize)]
+struct All {
+    machine: String,
+    input: String,
+    compared: &'static str,
+    figures: Vec<Figure>,
+    flows: Load,
+    group: Vec<Large>,
+}
+
+/// Counts of the turns at nine tenths of the load that both halves bear.
+#[derive(Debug, Default, Serialize)]
+struct Load {
+    packets_per_second: f64,
+    /// Of the host's time.
+    host_busy: f64,
+    moves_per_second: f64,
+    packets: u64,
+    packets_held: u64,
+    packets_lost: u64,
+    bytes_moved: u64,
+    turns: usize,
+    turns_disturbed: usize,
+}
+
+/// The large flow's moves at one load.
+#[derive(Debug, Serialize)]
+struct Large {
+    /// Of the load that both halves bear.
+    part: f64,
+    to: &'static str,
+    ms: f64,
+    bytes: u64,
+    /// Percent of that time: copying, packets that waited, the rest. Only the NIC can tell them apart.
+    parts: Option<[f64; 3]>,
+    ipipe_parts: [f64; 3],
+    packets_held: f64,
+    packets_lost: f64,
+    turns: usize,
+    turns_disturbed: usize,
+}
+
+/// Measures with the programs in `programs`.
+pub(crate) fn run(programs: &Path, quick: bool, json: bool) -> std::io::Result<()> {
+    let runs = if quick { 1 } else { 3 };
+    let traffic = Traffic::from_inside(FLOWS, Skew::Uniform, DRAWS);
+    let capture = traffic.save(&programs.join("moves.pcap"))?;
+    let flows: Vec<Flows> = (0..runs)
+        .map(|_| {
+            told::by(before_others(&programs.join("flow-record")), "moves", &capture, traffic.warm)
+        })
+        .collect::<Result<_, _>>()?;
+    let traffic = tenants();
+    let capture = traffic.save(&programs.join("group.pcap"))?;
+    let groups: Vec<Group> = (0..runs)
+        .map(|_| told::by(before_others(&programs.join("tenant")), "group", &capture, traffic.warm))
+        .collect::<Result<_, _>>()?;
+    let (load, mut figures) = of_flows(&flows);
+    let group = of_groups(&groups, &mut figures);
+    let all = All {
+        machine: machine(),
+        input: format!(
+            "{FLOWS} flows with an entry of 64 bytes each, TCP segments of 64 bytes drawn evenly; then a flow with \
+             {ENTRIES} entries of 2042 bytes beside {OTHERS} others, one packet of {ONE_OF} its own"
+        ),
+        compared: "with what is aimed at, and with iPipe's published figures; `watching` with the same run unwatched",
+        figures,
+        flows: load,
+        group,
+    };
+    if json {
+        println!("{}", serde_json::to_string(&all)?);
+    } else {
+        tell(&all);
+    }
+    Ok(())
+}
+
+fn tell(all: &All) {
+    println!("{}\n{}", all.input, all.compared);
+    for figure in &all.figures {
+        println!("{}", figure.line(false));
+    }
+    let Load { packets_per_second, packets_held, packets_lost, moves_per_second, .. } = all.flows;
+    println!(
+        "at {:.2} M packets/s and {moves_per_second:.0} moves/s: {packets_held} packets held, {packets_lost} lost, {} bytes \
+         moved; host busy {:.0} %; {} of {} turns disturbed",
+        packets_per_second / 1e6,
+        all.flows.bytes_moved,
+        all.flows.host_busy * 100.0,
+        all.flows.turns_disturbed,
+        all.flows.turns,
+    );
+    for Large { part, to, ms, bytes, parts, packets_held, packets_lost, .. } in &all.group {
+        print!(
+            "{bytes} bytes to the {to} at {part} of the load: {ms:.1} ms (iPipe {IPIPE}), {packets_held:.0} packets held, \
+             {packets_lost:.0} lost"
+        );
+        match parts {
+            Some([copy, waiting, rest]) => println!(
+                "; copying {copy:.1} %, packets that waited {waiting:.1} %, the rest {rest:.1} % (iPipe {IPIPE_PARTS:?})"
+            ),
+            None => println!(),
+        }
+    }
+}
+
+/// Frames of the large flow's entries and of the others, then draws of both.
+fn tenants() -> Traffic {
+    let large = |entry: u16| segment(([10, 0, 0, 1], 1_024 + entry), ([198, 18, 0, 1], 443), 0x10);
+    let other = |flow: u16| {
+        segment(([10, 1, (flow >> 8) as u8, flow as u8], 5_000), ([198, 18, 0, 1], 443), 0x10)
+    };
+    let mut bytes = Vec::new();
+    (0..ENTRIES).for_each(|entry| bytes.extend_from_slice(&large(entry)));
+    (0..OTHERS).for_each(|flow| bytes.extend_from_slice(&other(flow)));
+    let warm = usize::from(ENTRIES) + usize::from(OTHERS);
+    let of_which = Skew::Uniform.draws(ONE_OF, DRAWS, 7);
+    let of_large = Skew::Uniform.draws(u64::from(ENTRIES), DRAWS, 8);
+    let of_others = Skew::Uniform.draws(u64::from(OTHERS), DRAWS, 9);
+    for ((which, entry), flow) in of_which.into_iter().zip(of_large).zip(of_others) {
+        let frame = if which == 0 { large(entry as u16) } else { other(flow as u16) };
+        bytes.extend_from_slice(&frame);
+    }
+    Traffic { bytes, warm, side: Side::Inside }
+}
+
+fn of_flows(runs: &[Flows]) -> (Load, Vec<Figure>) {
+    let all = |turns: fn(&Flows) -> &Vec<Moved>| runs.iter().flat_map(turns).collect::<Vec<_>>();
+    let mut figures = Vec::new();
+    for (name, turns) in [("offload", all(|run| &run.offload)), ("recall", all(|run| &run.recall))]
+    {
+        let times = Turns::new(turns.iter().map(|turn| turn.ns / turn.flows).collect());
+        let limit = Turns::new(vec![1e3 / RATE]);
+        let name = format!("moves/{name}, 64 bytes");
+        figures.push(Figure::of_times(name, &times, &limit, "at least", 1.0).into_rates());
+    }
+    let all = |turns: fn(&Flows) -> &Vec<Paced>| runs.iter().flat_map(turns).collect::<Vec<_>>();
+    let (still, moving) = (all(|run| &run.still), all(|run| &run.moving));
+    let (calm, calm_still) = (undisturbed(&moving), undisturbed(&still));
+    let median = |of: &dyn Fn(&Paced) -> f64, turns: &[&Paced]| {
+        Turns::new(turns.iter().map(|turn| of(turn)).collect())
+    };
+    for (part, pause) in [
+        ("p50", (&|turn: &Paced| turn.pause.p50_ns) as &dyn Fn(&Paced) -> f64),
+        ("p99", &|turn| turn.pause.p99_ns),
+    ] {
+        let times = median(pause, &calm);
+        let name = format!("moves/pause of a flow, {part}");
+        let figure = Figure::of_limit(name, times.median(), PAUSE, "ns");
+        figures.push(Figure { spread: times.spread(), ..figure });
+    }
+    for (part, latency) in [
+        ("p50", (&|turn: &Paced| turn.others.p50_ns) as &dyn Fn(&Paced) -> f64),
+        ("p99", &|turn| turn.others.p99_ns),
+    ] {
+        let name = format!("moves/packets of other flows, {part}");
+        let (moving, still) = (median(latency, &calm), median(latency, &calm_still));
+        figures.push(Figure::of_times(name, &moving, &still, "no moves", 0.0));
+    }
+    let load = runs.iter().flat_map(|run| &run.load);
+    let (plain, watched): (Vec<_>, Vec<_>) =
+        load.map(|turn| (1e9 / turn.per_second, 1e9 / turn.per_second_watched)).unzip();
+    let name = "moves/watching, told each ms".to_owned();
+    let (plain, watched) = (Turns::new(plain), Turns::new(watched));
+    figures.push(Figure::of_times(name, &watched, &plain, "not told", 0.99));
+    (sums(&moving, &calm), figures)
+}
+
+fn sums(moving: &[&Paced], calm: &[&Paced]) -> Load {
+    let sum = |of: &dyn Fn(&Paced) -> u64| calm.iter().map(|turn| of(turn)).sum::<u64>();
+    let ns = sum(&|turn| turn.ns) as f64;
+    let moves = sum(&|turn| turn.offloads + turn.released) as f64;
+    Load {
+        packets_per_second: calm.first().map_or(0.0, |turn| turn.per_second),
+        host_busy: sum(&|turn| turn.host_busy_ns) as f64 / ns,
+        moves_per_second: moves / ns * 1e9,
+        packets: sum(&|turn| turn.packets),
+        packets_held: sum(&|turn| turn.held),
+        packets_lost: sum(&|turn| turn.lost),
+        bytes_moved: sum(&|turn| turn.bytes),
+        turns: moving.len(),
+        turns_disturbed: moving.len() - calm.len(),
+    }
+}
+
+/// Those during which both halves had their cores; all, if too few had.
+fn undisturbed<'a, T: told::Robbed>(turns: &[&'a T]) -> Vec<&'a T> {
+    let calm: Vec<&T> = turns.iter().copied().filter(|turn| !turn.is_robbed()).collect();
+    if calm.len() < 3 { turns.to_vec() } else { calm }
+}
+
+fn of_groups(runs: &[Group], figures: &mut Vec<Figure>) -> Vec<Large> {
+    let mut large = Vec::new();
+    let parts = runs.first().map_or(0, |run| run.turns.len());
+    for at in 0..parts {
+        let turns = || runs.iter().filter_map(|run| run.turns.get(at));
+        let Some(part) = turns().next().map(|turns| turns.part) else { continue };
+        let there: Vec<&Move> = turns().flat_map(|turns| &turns.offload).collect();
+        let back: Vec<&Move> = turns().flat_map(|turns| &turns.recall).collect();
+        for (to, moves, timed) in [("NIC", there, true), ("host", back, false)] {
+            let calm = undisturbed(&moves);
+            let median = |of: &dyn Fn(&Move) -> f64| {
+                Turns::new(calm.iter().map(|one| of(one)).collect()).median()
+            };
+            let times = Turns::new(calm.iter().map(|one| one.ns / 1e6).collect());
+            let name = format!("moves/32 MiB to the {to}, load {part}");
+            let figure = Figure::of_limit(name, times.median(), IPIPE, "ms");
+            figures.push(Figure { spread: times.spread(), baseline_name: "iPipe", ..figure });
+            let percent = |of: &dyn Fn(&Move) -> f64| median(&|one| of(one) / one.ns * 100.0);
+            large.push(Large {
+                part,
+                to,
+                ms: times.median(),
+                bytes: calm.first().map_or(0, |one| one.bytes),
+                parts: timed.then(|| {
+                    [
+                        percent(&|one| one.copy_ns),
+                        percent(&|one| one.waiting_ns),
+                        percent(&|one| one.books_ns),
+                    ]
+                }),
+                ipipe_parts: IPIPE_PARTS,
+                packets_held: median(&|one| one.held),
+                packets_lost: median(&|one| one.lost),
+                turns: moves.len(),
+                turns_disturbed: moves.len() - calm.len(),
+            });
+        }
+    }
+    large
+}

@@ -1,0 +1,125 @@
+//! `replay`: what a controller decided in a run, from its log: decided anew, and told in plain words.
+
+use std::fmt::{self, Display};
+use std::fs::File;
+use std::io::BufReader;
+use std::process::ExitCode;
+
+use cora_host::conductor::adaptive::{Decision, Wish};
+use cora_host::conductor::{Decided, Replayed, replay};
+
+use crate::arguments::Replay;
+use crate::failure::{Failure, Outcome};
+
+/// Flows of one decision that are named.
+const NAMED: usize = 3;
+
+pub(crate) fn run(arguments: &Replay) -> Outcome {
+    let failed =
+        |what: String| Failure::Failed(format!("the log `{}`: {what}", arguments.log.display()));
+    let file = File::open(&arguments.log).map_err(|error| failed(error.to_string()))?;
+    let replayed = replay(BufReader::new(file)).map_err(|error| failed(error.to_string()))?;
+    if !arguments.brief {
+        for decided in &replayed.decided {
+            print!("{}", Told { decided, replayed: &replayed });
+        }
+    }
+    print!("{}", Summary(&replayed));
+    Ok(match replayed.differs {
+        None => ExitCode::SUCCESS,
+        Some(time) => {
+            eprintln!(
+                "error: at {:.3} s another decision comes out than the one that was made; the log is of \
+                 another version of Cora, or was changed",
+                seconds(time)
+            );
+            ExitCode::FAILURE
+        }
+    })
+}
+
+/// Nanoseconds as seconds.
+fn seconds(time: u64) -> f64 {
+    std::time::Duration::from_nanos(time).as_secs_f64()
+}
+
+/// A decision in plain words.
+struct Told<'a> {
+    decided: &'a Decided,
+    replayed: &'a Replayed,
+}
+
+impl Display for Told<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Decided { time, decision, gauge } = self.decided;
+        writeln!(f, "{:>9.3} s  {gauge}", seconds(*time))?;
+        for why in &decision.why {
+            writeln!(f, "             {why}")?;
+        }
+        self.flows(f, "to the NIC", decision, |wish| match wish {
+            Wish::Offer(flow) => Some(flow),
+            _ => None,
+        })?;
+        self.flows(f, "to the host", decision, |wish| match wish {
+            Wish::Recall(flow) => Some(flow),
+            _ => None,
+        })
+    }
+}
+
+impl Told<'_> {
+    fn flows(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        where_to: &str,
+        decision: &Decision,
+        of: fn(Wish) -> Option<u64>,
+    ) -> fmt::Result {
+        let flows: Vec<u64> = decision.wishes.iter().filter_map(|wish| of(*wish)).collect();
+        if flows.is_empty() {
+            return Ok(());
+        }
+        let name = |flow: &u64| {
+            let name = self.replayed.names.get(flow);
+            name.cloned().unwrap_or_else(|| format!("flow {flow:016x}"))
+        };
+        let names: Vec<String> = flows.iter().take(NAMED).map(name).collect();
+        write!(f, "             {where_to}: {}", names.join(", "))?;
+        if flows.len() > NAMED {
+            write!(f, " and {} more", flows.len() - NAMED)?;
+        }
+        writeln!(f)
+    }
+}
+
+/// What was decided in all.
+struct Summary<'a>(&'a Replayed);
+
+impl Display for Summary<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Replayed { settings, periods, end, costs, differs, .. } = self.0;
+        let [offers, recalls, admissions] = self.0.counts();
+        writeln!(
+            f,
+            "{periods} periods in {:.1} s: {offers} offers, {recalls} recalls, {admissions} changes of what is \
+             admitted; {}",
+            seconds(*end),
+            if differs.is_none() {
+                "decided anew, all are the same"
+            } else {
+                "decided anew, they differ"
+            }
+        )?;
+        let expected = settings.expected;
+        for (what, cost, expected) in [
+            ("a packet at the host", costs.host_packet, expected.host_packet),
+            ("the host's part of a move", costs.host_move, expected.host_move),
+            ("a packet at the NIC", costs.nic_packet, expected.nic_packet),
+            ("a packet that the NIC passes on", costs.nic_pass, expected.nic_pass),
+            ("the NIC's part of a move", costs.nic_move, expected.nic_move),
+        ] {
+            writeln!(f, "  {what}: {cost:.0} ns, {:.2} of what was expected", cost / expected)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,181 @@
+//! Copies of durable entries at the host: of what the NIC tells, and of what changes here.
+
+use super::flows::Flows;
+use super::host::{HostHalf, Incoming};
+use super::standby::{Copied, Holder, Standby};
+use super::{Outbox, ProtocolError};
+use crate::app::App;
+use crate::key::Key;
+use crate::message::Message;
+use crate::plain::Plain;
+use crate::state::MAX_PIECE;
+use crate::state::table::Change;
+
+impl<A: App> HostHalf<A> {
+    /// The NIC's copies, and what goes by them.
+    pub(super) fn durable_message(
+        &mut self,
+        message: &Message<'_>,
+        out: &mut impl Outbox,
+    ) -> Result<(), ProtocolError> {
+        match *message {
+            Message::Copy { state, group, piece } => {
+                let bad = ProtocolError::BadPiece(state);
+                let sizes = Flows::durable_bytes(self.engine.app(), state);
+                let (key, _) = sizes.filter(|(_, bytes)| *bytes == piece.len()).ok_or(bad)?;
+                let key = piece.get(..key).ok_or(bad)?;
+                let copy = Copied { state, holder: Holder::Nic, group, key, piece };
+                let kept = out.standby().is_none_or(|standby| standby.keep(&copy));
+                self.uncopied += u64::from(!kept);
+            }
+            Message::Erase(state, key) => {
+                if let Some(standby) = out.standby() {
+                    standby.forget(Holder::Nic, state, key);
+                }
+            }
+            Message::Same { state, used, key } => self.same(state, used, key, out)?,
+            Message::Owned(group) => self.owned(group, out),
+            Message::AllOwned(_) => self.all_owned(out),
+            _ => return Err(ProtocolError::Unexpected(message.kind())),
+        }
+        Ok(())
+    }
+
+    /// A message that the NIC sent to a host before this one, which did not give its room on the ring back: before
+    /// [`Self::take_over`], each of them is for this. What is durable and was on its way is kept as the NIC's copy;
+    /// packets are lost. That host published nothing that rests on what it read since, so that older copies may stand
+    /// again.
+    #[cold]
+    pub fn catch_up(&mut self, message: &Message<'_>, standby: &mut dyn Standby) {
+        match *message {
+            Message::Release { entries, group, .. } => {
+                let group = A::Group::get(group).filter(|_| entries > 0);
+                let flow = crate::state::NO_FLOW;
+                let incoming = |group| Incoming { flow, left: entries, group, used: 0 };
+                self.incoming = group.map(incoming);
+            }
+            Message::Entry(state, piece) => match self.came() {
+                Some(Incoming { group, .. }) => {
+                    with_bytes(&group, |group| self.keep_for_nic(state, group, piece, standby));
+                }
+                // That host still read whose entry it is; an older copy of it tells.
+                None => self.keep_again(state, piece, standby),
+            },
+            Message::Same { .. } => drop(self.came()),
+            Message::Copy { state, group, piece } => {
+                self.keep_for_nic(state, group, piece, standby);
+            }
+            Message::Erase(state, key) => standby.forget(Holder::Nic, state, key),
+            _ => {}
+        }
+    }
+
+    /// One more entry of the released flow came.
+    fn came(&mut self) -> Option<Incoming<A::Group>> {
+        let incoming = self.incoming?;
+        let left = incoming.left - 1;
+        self.incoming = (left > 0).then_some(Incoming { left, ..incoming });
+        Some(incoming)
+    }
+
+    /// Keeps an entry in place of its copy, as of the same flow.
+    fn keep_again(&mut self, state: u16, piece: &[u8], standby: &mut dyn Standby) {
+        let Some((key, _)) = Flows::durable_bytes(self.engine.app(), state) else { return };
+        let mut bytes = [0; 64];
+        let mut length = 0;
+        standby.find(state, piece.get(..key).unwrap_or_default(), &mut |copy| {
+            if let Some(place) = bytes.get_mut(..copy.group.len()) {
+                place.copy_from_slice(copy.group);
+                length = copy.group.len();
+            }
+        });
+        let group = bytes.get(..length).unwrap_or_default();
+        self.keep_for_nic(state, group, piece, standby);
+    }
+
+    fn keep_for_nic(&mut self, state: u16, group: &[u8], piece: &[u8], standby: &mut dyn Standby) {
+        let sizes = Flows::durable_bytes(self.engine.app(), state);
+        let Some((key, _)) = sizes.filter(|(_, bytes)| *bytes == piece.len()) else { return };
+        let Some(key) = piece.get(..key) else { return };
+        let copy = Copied { state, holder: Holder::Nic, group, key, piece };
+        self.uncopied += u64::from(!standby.keep(&copy));
+    }
+
+    /// An entry comes back as its copy is.
+    fn same(
+        &mut self,
+        state: u16,
+        used: u64,
+        key: &[u8],
+        out: &mut impl Outbox,
+    ) -> Result<(), ProtocolError> {
+        let Some(incoming) = &mut self.incoming else { return Err(ProtocolError::Unexpected(26)) };
+        let mut bytes = [0; MAX_PIECE];
+        let mut length = None;
+        if let Some(standby) = out.standby() {
+            standby.find(state, key, &mut |copy| {
+                if let Some(place) = bytes.get_mut(..copy.piece.len()) {
+                    place.copy_from_slice(copy.piece);
+                    length = Some(copy.piece.len());
+                }
+            });
+        }
+        let piece = length.and_then(|length| bytes.get(..length));
+        let piece = piece.ok_or(ProtocolError::NoCopy(state))?;
+        if !self.flows.restore(self.engine.app(), state, piece, incoming.flow, used)? {
+            return Err(ProtocolError::NoRoom(state));
+        }
+        incoming.left -= 1;
+        incoming.used = incoming.used.max(used);
+        self.end_of_release(out);
+        Ok(())
+    }
+
+    /// The flow's durable entries are about to be the NIC's.
+    pub(super) fn copies_go_along(&mut self, flow: u32, now: u64, out: &mut impl Outbox) {
+        self.tell_changes(out);
+        if let (Some(group), Some(standby)) = (self.flows.group(flow), out.standby()) {
+            with_bytes(&group, |group| standby.assign(Holder::Host, Holder::Nic, Some(group)));
+        }
+        Flows::disown(self.engine.app(), flow, now);
+    }
+
+    /// Keeps copies of what changed here, if anything is durable.
+    #[inline]
+    pub(super) fn tell_changes(&mut self, out: &mut impl Outbox) {
+        if const { A::DURABLE }
+            && let Some(standby) = out.standby()
+        {
+            self.tell_to(standby);
+        }
+    }
+
+    pub(super) fn tell_to(&mut self, standby: &mut dyn Standby) {
+        let uncopied = &mut self.uncopied;
+        self.flows.tell(self.engine.app(), &mut |state, group, change| match change {
+            Change::Gone(key) => standby.forget(Holder::Host, state, key),
+            Change::Is { key, piece, .. } => {
+                let mut keep = |group: &[u8]| {
+                    let copy = Copied { state, holder: Holder::Host, group, key, piece };
+                    *uncopied += u64::from(!standby.keep(&copy));
+                };
+                match group {
+                    Some(group) => with_bytes(&group, keep),
+                    None => keep(&[]),
+                }
+            }
+        });
+    }
+}
+
+/// Calls with the key's encoding.
+pub(super) fn with_bytes(key: &impl Key, call: impl FnOnce(&[u8])) {
+    let mut bytes = [0; 64];
+    key.put(&mut bytes);
+    call(bytes.get(..size_of_key(key)).unwrap_or_default());
+}
+
+/// Bytes of the key's encoding.
+const fn size_of_key<K: Key>(_: &K) -> usize {
+    K::SIZE
+}

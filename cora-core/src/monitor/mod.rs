@@ -1,0 +1,55 @@
+//! What a side sees of its own load: how busy it is, how full its rings are, which flows have most packets.
+//!
+//! Counters are those of the [`Report`](crate::message::Report), which are kept anyway; flows are sampled, one packet
+//! of [`SAMPLED`]. So watching costs less than a hundredth of the packets' own work.
+
+mod load;
+mod talkers;
+
+pub use load::Load;
+pub use talkers::{Talker, Talkers};
+
+use crate::key::Key;
+
+/// One packet of so many is looked at; a prime, so that traffic with a rhythm is not seen askew.
+pub const SAMPLED: u32 = 61;
+/// Flows that a side counts at a time.
+pub const TALKERS: usize = 64;
+
+/// Watches the flows of one side's packets.
+#[derive(Debug)]
+pub struct Watch<K> {
+    /// The flows with most packets.
+    pub talkers: Talkers<K, TALKERS>,
+    /// Packets until the next one that is looked at.
+    left: u32,
+}
+
+impl<K: Key> Watch<K> {
+    /// Nothing seen yet.
+    pub const fn new() -> Self {
+        Self { talkers: Talkers::new(), left: SAMPLED }
+    }
+
+    /// A burst of so many packets came; `flow` gives the flow of the packet at a place of the burst, if it has one.
+    #[inline(always)]
+    pub fn burst(&mut self, packets: usize, flow: impl FnOnce(usize) -> Option<K>) {
+        let packets = packets as u32;
+        if packets < self.left {
+            self.left -= packets;
+            return;
+        }
+        // A burst is shorter than the distance of two that are looked at.
+        let at = self.left.saturating_sub(1);
+        self.left = SAMPLED.saturating_sub(packets - self.left).max(1);
+        if let Some(key) = flow(at as usize) {
+            self.talkers.add(key);
+        }
+    }
+}
+
+impl<K: Key> Default for Watch<K> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

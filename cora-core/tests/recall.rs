@@ -1,0 +1,244 @@
+//! A recalled flow takes along what its packets that wait have yet to find, however old they are; and one that is over
+//! takes nothing along, however old others' packets are.
+
+use std::collections::VecDeque;
+
+use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
+use cora_core::key::FiveTuple;
+use cora_core::message::{Message, Stamp};
+use cora_core::migration::nic::Wire;
+use cora_core::migration::{Burst, HostHalf, NicHalf, Order, Outbox};
+use cora_core::packet::{Meta, Packet, Port};
+use cora_core::plain::{Describe, Plain};
+use cora_core::state::{
+    Described, Home, Keyed, Line, Memory, OutOfMemory, Place, Reach, Stored as _, Table,
+};
+use cora_core::verdict::{Transmit, Verdict};
+
+const IDLE: u64 = 1_000;
+
+/// Packets of a flow.
+#[derive(Clone, Copy, Debug)]
+struct Count(u64);
+
+impl Plain for Count {
+    const SIZE: usize = 8;
+    fn put(&self, out: &mut [u8]) {
+        self.0.put(out);
+    }
+    fn get(bytes: &[u8]) -> Option<Self> {
+        u64::get(bytes).map(Self)
+    }
+    fn describe(&self, to: &mut dyn Describe) {
+        self.0.describe(to);
+    }
+}
+
+impl Keyed for Count {
+    type Key = FiveTuple;
+    const NAME: &'static str = "Count";
+    const CAPACITY: u32 = 16;
+    const IDLE: u64 = IDLE;
+    const REPLY: bool = false;
+}
+
+#[derive(Debug)]
+struct Counts(Table<Count>);
+
+impl App for Counts {
+    const NAME: &'static str = "counts";
+    const PLAN: PlanFacts = PlanFacts {
+        name: "split",
+        hash: 1,
+        sides: Sides::Split,
+        host_ordered: false,
+        stateless_flows: false,
+        nic_share: 1024,
+        offer_after: 1,
+        one_pair: &[],
+    };
+    const PLACES: &'static [(&'static str, Place)] = &[("Count", Place::Travels)];
+    const MEMORY: usize = Table::<Count>::BYTES;
+    const STATES: usize = 1;
+    type Group = FiveTuple;
+
+    fn new(memory: &mut Memory) -> Result<Self, OutOfMemory> {
+        Table::create(memory).map(Self)
+    }
+
+    fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict {
+        let flow = packet.five_tuple()?;
+        match self.0.get_mut(&flow) {
+            Some(count) => count.0 += 1,
+            None => self.0.insert(flow, Count(1))?,
+        }
+        Transmit
+    }
+
+    fn state(&mut self, _: usize) -> &mut dyn Home {
+        &mut self.0
+    }
+
+    fn described(&mut self, _: usize) -> &mut dyn Described {
+        &mut self.0
+    }
+
+    fn configure(&mut self, _: &str, _: &str) -> Result<(), ConfigureError> {
+        Ok(())
+    }
+}
+
+/// A ring of encoded messages; what leaves by the wire is nobody's concern here.
+#[derive(Debug, Default)]
+struct Ring(VecDeque<(u16, Vec<u8>)>);
+
+impl Outbox for Ring {
+    fn send(&mut self, message: &Message<'_>) {
+        message.encode(|kind, parts| self.0.push_back((kind, parts.concat())));
+    }
+}
+
+impl Wire for Ring {
+    fn transmit(&mut self, _: &Stamp, _: &[u8]) {}
+}
+
+fn memory(bytes: usize) -> Memory {
+    Memory::new(vec![Line::ZERO; bytes.div_ceil(Line::BYTES) + 32].leak())
+}
+
+fn app() -> Counts {
+    Counts::new(&mut memory(Counts::MEMORY)).expect("there is memory")
+}
+
+/// A packet of UDP, from a port that tells flows apart.
+fn frame(port: u16) -> Vec<u8> {
+    let mut frame = vec![0_u8; 14 + 20 + 8];
+    frame[12..14].copy_from_slice(&[8, 0]);
+    frame[14] = 0x45;
+    frame[17] = 28;
+    frame[22..24].copy_from_slice(&[64, 17]);
+    frame[26..34].copy_from_slice(&[10, 0, 0, 1, 198, 51, 100, 1]);
+    frame[34..36].copy_from_slice(&port.to_be_bytes());
+    frame[39] = 8;
+    frame
+}
+
+fn flow(port: u16) -> FiveTuple {
+    Packet::new(&mut frame(port), Meta::default()).five_tuple().expect("it has one")
+}
+
+/// Both halves, and the rings between them.
+struct Pair {
+    nic: NicHalf<Counts>,
+    host: HostHalf<Counts>,
+    punt: Ring,
+    back: Ring,
+}
+
+impl Pair {
+    fn new() -> Self {
+        let (mut nic, mut host) = (app(), app());
+        let of_nic = NicHalf::<Counts>::bytes(&mut nic);
+        let of_host = HostHalf::<Counts>::bytes(&mut host);
+        Self {
+            nic: NicHalf::create(nic, &mut memory(of_nic)).expect("there is memory"),
+            host: HostHalf::create(host, &mut memory(of_host), true).expect("there is memory"),
+            punt: Ring::default(),
+            back: Ring::default(),
+        }
+    }
+
+    /// A packet comes in at the wire.
+    fn packet(&mut self, port: u16, now: u64) {
+        let (meta, egress) = (Meta { time: now, now, port: Port(0) }, Port(1));
+        let stamp = Stamp { meta, number: now, horizon: now, egress };
+        let (mut bytes, mut burst) = (frame(port), Burst::new());
+        assert!(burst.push(stamp, &mut bytes));
+        self.nic.burst(&mut burst, &mut self.punt);
+    }
+
+    /// The host handles all that the NIC sent.
+    fn host(&mut self) {
+        while let Some((kind, mut bytes)) = self.punt.0.pop_front() {
+            if kind == Message::PUNT {
+                let (stamp, frame) = Message::decode_frame(kind, &mut bytes).expect("a packet");
+                let mut burst = Burst::new();
+                assert!(burst.push(stamp, frame));
+                self.host.burst(&mut burst, &mut self.back).expect("in order");
+            } else {
+                let message = Message::decode(kind, &bytes).expect("a message");
+                self.host.message(&message, &mut self.back).expect("in order");
+            }
+        }
+    }
+
+    /// The NIC takes the next messages of the host's; frames that leave don't count.
+    fn nic(&mut self, messages: usize) {
+        for _ in 0..messages {
+            let (kind, bytes) = self.back.0.pop_front().expect("a message");
+            let message = Message::decode(kind, &bytes).expect("a message");
+            self.nic.message(&message, &mut self.punt).expect("in order");
+        }
+    }
+
+    /// What the host counted, of a flow that it owns.
+    fn counted(&mut self, port: u16) -> Option<u64> {
+        self.host.engine().app().0.get(&flow(port)).map(|count| count.0)
+    }
+}
+
+#[test]
+fn what_waits_finds_its_entry_at_the_host() {
+    let mut sides = Pair::new();
+    // Both flows are offered. The first one's packet waits, behind it one of the second.
+    sides.packet(1, 10);
+    sides.packet(2, 11);
+    sides.host();
+    let all = sides.back.0.len();
+    sides.nic(all);
+    sides.packet(1, 20);
+    sides.packet(2, 21);
+    // The second arrives first: it is owned, but its packet has to stay behind the other's.
+    sides.punt.0.swap(0, 1);
+    sides.host();
+    sides.nic(2);
+    assert!(!sides.nic.is_drained());
+    // Another flow's packet comes long after, when it seems that nobody used the second for long.
+    sides.packet(3, 20 + 2 * IDLE);
+    let mut wish = Ring::default();
+    sides.host.follow(&Order::Recall(flow(2)), &mut wish);
+    sides.back.0.push_front(wish.0.pop_front().expect("the recall"));
+    sides.nic(1);
+    let all = sides.back.0.len();
+    sides.nic(all);
+    sides.host();
+    assert_eq!(sides.counted(2), Some(2), "what was counted before it moved");
+}
+
+#[test]
+fn what_others_wait_for_does_not_bring_a_flow_back() {
+    let mut sides = Pair::new();
+    // The second flow is owned by the NIC; the first one's packet waits.
+    sides.packet(2, 10);
+    sides.host();
+    sides.nic(2);
+    sides.host();
+    sides.nic(2);
+    sides.packet(2, 11);
+    sides.packet(1, 12);
+    sides.host();
+    sides.nic(2);
+    sides.packet(1, 20);
+    assert_eq!((sides.nic.flows(), sides.nic.is_drained()), (2, false));
+    // Long after, the second one's packets are a new flow's, which is the host's; an order says otherwise.
+    sides.packet(2, 20 + 2 * IDLE);
+    sides.host();
+    assert_eq!(sides.counted(2), Some(1), "the host counts anew");
+    // The order is quicker than what the first flow's packet waits for.
+    let mut wish = Ring::default();
+    sides.host.follow(&Order::Recall(flow(2)), &mut wish);
+    sides.back.0.push_front(wish.0.pop_front().expect("the recall"));
+    sides.nic(1);
+    sides.host();
+    assert_eq!(sides.counted(2), Some(1), "what the new flow counted");
+}

@@ -1,0 +1,230 @@
+//! What a durable table tells is enough: whoever notes it has the table's contents after every packet, through undo,
+//! expiry, and flows that come and go; and nothing is told of packets that changed nothing.
+#![cfg(not(loom))]
+
+use std::collections::BTreeMap;
+
+use cora_core::key::{Address, SourceAddress};
+use cora_core::plain::{Describe, Plain};
+use cora_core::state::table::ahead::ALONE;
+use cora_core::state::table::raw::{RawTable, Shape};
+use cora_core::state::table::{Change, Durable, Moved, Travelling};
+use cora_core::state::{Line, Memory, Visit};
+use proptest::prelude::*;
+
+const FLOWS: u32 = 3;
+const IDLE: u64 = 640;
+const KEYS: u8 = 6;
+
+/// A value of a durable state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Value(u32);
+
+impl Plain for Value {
+    const SIZE: usize = 4;
+    const DURABLE: bool = true;
+    fn put(&self, out: &mut [u8]) {
+        self.0.put(out);
+    }
+    fn get(bytes: &[u8]) -> Option<Self> {
+        u32::get(bytes).map(Self)
+    }
+    fn describe(&self, to: &mut dyn Describe) {
+        self.0.describe(to);
+    }
+}
+
+type Subject = RawTable<SourceAddress, Value>;
+
+fn table() -> Subject {
+    let shape = Shape { capacity: 8, spare: 8, idle: IDLE, reply: false };
+    let lines = vec![Line::ZERO; (Subject::bytes(shape) + 4096) / Line::BYTES].leak();
+    let mut memory = Memory::new(lines).with_seed(3);
+    let mut table = Subject::create(&mut memory, shape).expect("there is memory");
+    table.attach(&mut memory, FLOWS).expect("there is memory");
+    table
+}
+
+fn key(number: u8) -> SourceAddress {
+    SourceAddress(Address::v4([10, 0, 0, number]))
+}
+
+/// Copies, by key, and how many changes were told.
+#[derive(Default)]
+struct Copies {
+    pieces: BTreeMap<Vec<u8>, Vec<u8>>,
+    told: usize,
+}
+
+impl Copies {
+    fn note(&mut self, table: &mut Subject) {
+        table.tell(&mut |change| {
+            self.told += 1;
+            match change {
+                Change::Is { key, piece, .. } => drop(self.pieces.insert(key.into(), piece.into())),
+                Change::Gone(key) => drop(self.pieces.remove(key)),
+            }
+        });
+    }
+
+    fn values(&self) -> BTreeMap<SourceAddress, Value> {
+        let whole = self.pieces.values().map(|piece| Subject::decode(piece).expect("an entry"));
+        whole.map(|whole| (whole.key, whole.value)).collect()
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// A packet begins so much later, and may be taken back at its end.
+    Packet {
+        later: u64,
+        undo: bool,
+        keep: bool,
+        flow: u32,
+    },
+    Find(u8),
+    Change(u8, u32),
+    Insert(u8, u32),
+    Remove(u8),
+    /// The flow goes to the other side, and comes back as its copies say.
+    Leave(u32),
+    /// Forgotten, as if all its entries had been taken out.
+    Forget(u32),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let key = || 0..KEYS;
+    let later = prop_oneof![8 => 0_u64..20, 1 => Just(IDLE), 1 => Just(5 * IDLE)];
+    prop_oneof![
+        4 => (later, any::<bool>(), any::<bool>(), 0..FLOWS)
+            .prop_map(|(later, undo, keep, flow)| Step::Packet { later, undo, keep, flow }),
+        2 => key().prop_map(Step::Find),
+        3 => (key(), 0_u32..3).prop_map(|(key, value)| Step::Change(key, value)),
+        3 => (key(), 0_u32..3).prop_map(|(key, value)| Step::Insert(key, value)),
+        2 => key().prop_map(Step::Remove),
+        1 => (0..FLOWS).prop_map(Step::Leave),
+        1 => (0..FLOWS).prop_map(Step::Forget),
+    ]
+}
+
+/// Ends the packet, and holds what was told against the table.
+fn end(table: &mut Subject, copies: &mut Copies, keep: bool, now: u64) {
+    if keep {
+        table.commit();
+    } else {
+        table.rollback();
+    }
+    copies.note(table);
+    let mut alive = BTreeMap::new();
+    table.each_alive(now, &mut |whole| {
+        alive.insert(whole.key, whole.value);
+    });
+    let copied = copies.values();
+    for (key, value) in &alive {
+        assert_eq!(copied.get(key), Some(value), "{key:?} has another copy");
+    }
+    // Beside those are entries that expired, and that the wheel has not come by.
+    let stale = copied.keys().filter(|key| !alive.contains_key(*key));
+    for key in stale {
+        assert!(table.number_of(key).is_some(), "{key:?} is gone, and has a copy");
+    }
+}
+
+/// The flow leaves by what is handed over; each entry is whole, or has a copy that is the same.
+fn leave(table: &mut Subject, copies: &mut Copies, flow: u32, now: u64) {
+    let mut back = Vec::new();
+    table.export_moved(flow, now, &mut |moved| match moved {
+        Moved::Whole(piece) => back.push((piece.to_vec(), None)),
+        Moved::Same(key, used) => back.push((copies.pieces[key].clone(), Some(used))),
+    });
+    let mut before = BTreeMap::new();
+    table.each_alive(now, &mut |whole| {
+        before.insert(whole.key, (whole.value, whole.used));
+    });
+    table.disown(flow, now);
+    table.remove_flow(flow);
+    copies.note(table);
+    for (piece, used) in back {
+        let whole = Subject::decode(&piece).expect("an entry");
+        let used = used.unwrap_or(whole.used);
+        assert_eq!(before[&whole.key], (whole.value, used), "another entry was handed over");
+        assert!(table.number_of(&whole.key).is_none());
+        table.restore(&piece, flow, used).expect("there was room before");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 4 } else { 300 }, ..ProptestConfig::default() })]
+
+    #[test]
+    fn copies_are_what_the_table_holds(steps in prop::collection::vec(step(), 1..if cfg!(miri) { 20 } else { 120 })) {
+        let (mut table, mut copies) = (table(), Copies::default());
+        let (mut now, mut keeps, mut undoes) = (10 * IDLE, true, false);
+        let visit = |now, undo, flow| Visit { now, horizon: now, undo, flow, ahead: ALONE };
+        table.begin(visit(now, false, 0));
+        for step in steps {
+            match step {
+                Step::Packet { later, undo, keep, flow } => {
+                    end(&mut table, &mut copies, keeps, now);
+                    now += later;
+                    // Only what is noted can be taken back.
+                    (undoes, keeps) = (undo, keep || !undo);
+                    table.begin(visit(now, undo, flow));
+                }
+                Step::Find(number) => {
+                    table.get(&key(number));
+                }
+                Step::Change(number, value) => {
+                    if let Some((_, place)) = table.find_mut(&key(number)) {
+                        *place = Value(value);
+                    }
+                }
+                // It may be full.
+                Step::Insert(number, value) => {
+                    let _full = table.insert(key(number), None, Value(value));
+                }
+                Step::Remove(number) => {
+                    table.remove(&key(number));
+                }
+                // Flows move between packets.
+                Step::Leave(_) | Step::Forget(_) if undoes => {}
+                Step::Leave(flow) => leave(&mut table, &mut copies, flow, now),
+                Step::Forget(flow) => table.remove_flow(flow),
+            }
+        }
+        end(&mut table, &mut copies, keeps, now);
+    }
+}
+
+#[test]
+fn what_changed_nothing_is_not_told() {
+    let (mut table, mut copies) = (table(), Copies::default());
+    let visit = Visit { now: IDLE, horizon: IDLE, undo: true, flow: 1, ahead: ALONE };
+    table.begin(visit);
+    table.insert(key(1), None, Value(7)).expect("there is room");
+    table.commit();
+    copies.note(&mut table);
+    assert_eq!(copies.told, 1);
+    for keep in [true, false] {
+        table.begin(visit);
+        // Found to change, and left as it was.
+        assert!(table.find_mut(&key(1)).is_some());
+        assert_eq!(table.get(&key(1)), Some(&Value(7)));
+        if keep {
+            table.commit();
+        } else {
+            table.rollback();
+        }
+        // Changed, and taken back.
+        table.begin(visit);
+        if let Some((_, place)) = table.find_mut(&key(1)) {
+            *place = Value(8);
+        }
+        table.remove(&key(1));
+        table.insert(key(2), None, Value(1)).expect("there is room");
+        table.rollback();
+        copies.note(&mut table);
+    }
+    assert_eq!(copies.told, 1, "something was told of packets that changed nothing");
+    assert_eq!(copies.values(), BTreeMap::from([(key(1), Value(7))]));
+}

@@ -1,0 +1,161 @@
+//! Which flows the host offers by itself, without being told of each: adapted to the NIC's load, to its room, and
+//! to how long flows last.
+
+use super::number::{fading, real, whole};
+use super::rates::Step;
+use super::reason::Reason;
+use super::settings::{Admitted, Costs, Settings};
+
+/// Changes are so far apart at least (ns).
+const CHANGES: u64 = 10_000_000;
+/// While the NIC is one that was overloaded of late, more is admitted only so often (ns), and flows that came back
+/// rest so many times as long: those that it has time for are offered by name.
+const CAREFUL: u64 = 100_000_000;
+const REST_LONGER: u64 = 16;
+/// Beyond so many packets, samples find a flow sooner than counting does.
+const MOST_AFTER: u32 = 64;
+/// Offloads and what they brought are counted over about this time (ns).
+const MEMORY: f64 = 300e6;
+/// With fewer offloads than this nothing is said of them.
+const ENOUGH: f64 = 32.0;
+/// Parts of what fits: above the first, only flows that are seen to earn go to the NIC; below the second, others
+/// may again.
+const FULL: f64 = 0.90;
+const ROOMY: f64 = 0.70;
+
+/// What is admitted, and what came of it.
+#[derive(Clone, Debug)]
+pub(super) struct Tuning {
+    /// What is in force; `None` before the first order.
+    now: Option<Admitted>,
+    /// What would be if there were room.
+    share: f64,
+    after: u32,
+    changed: u64,
+    after_changed: u64,
+    tight: bool,
+    /// Flows that went to the NIC, and packets handled there, both fading.
+    offloads: f64,
+    packets: f64,
+}
+
+/// What the NIC is like.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scene {
+    pub(super) time: u64,
+    pub(super) flows: f64,
+    pub(super) capacity: f64,
+    pub(super) nic_over: bool,
+    pub(super) nic_was_over: bool,
+    pub(super) relieved_by_recalls: bool,
+    pub(super) headroom: f64,
+    pub(super) host_load: f64,
+}
+
+impl Tuning {
+    pub(super) fn new(settings: &Settings) -> Self {
+        Self {
+            now: None,
+            share: f64::from(settings.plan.share),
+            after: settings.plan.after,
+            changed: 0,
+            after_changed: 0,
+            tight: false,
+            offloads: 0.0,
+            packets: 0.0,
+        }
+    }
+
+    /// The plan decides: all of what was found out is forgotten.
+    pub(super) fn fall_back(&mut self, settings: &Settings) -> Admitted {
+        *self = Self { now: Some(settings.plan), ..Self::new(settings) };
+        settings.plan
+    }
+
+    /// The NIC did this.
+    pub(super) fn add(&mut self, nic: &Step) {
+        let kept = fading(nic.time, MEMORY);
+        self.offloads = self.offloads * kept + nic.offloads;
+        self.packets = self.packets * kept + nic.packets;
+    }
+
+    /// What should be admitted from now on, if it is something else.
+    pub(super) fn tune(
+        &mut self,
+        scene: &Scene,
+        costs: &Costs,
+        settings: &Settings,
+    ) -> Option<(Admitted, Reason)> {
+        let (before, was_tight, after) = (self.share, self.tight, self.after);
+        let full = scene.flows / scene.capacity.max(1.0);
+        self.tight = if self.tight { full > ROOMY } else { full > FULL };
+        if self.now.is_some() && scene.time.saturating_sub(self.changed) < CHANGES {
+            return None;
+        }
+        self.tune_share(scene);
+        self.tune_after(scene.time, costs, settings);
+        let share = if self.tight { 0 } else { whole(self.share) as u16 };
+        let most = whole((FULL * scene.capacity).min(f64::from(u32::MAX))) as u32;
+        let longer = if scene.nic_was_over { REST_LONGER } else { 1 };
+        let rest = settings.rest_ns.saturating_mul(longer);
+        let wanted = Admitted { share, after: self.after, rest, most };
+        let now = self.now.unwrap_or(Admitted { share: u16::MAX, ..wanted });
+        // Room changes all the time a little.
+        let about = u64::from(now.most).abs_diff(u64::from(most)) * 16 < u64::from(most).max(1);
+        if about && wanted == (Admitted { most, ..now }) {
+            return None;
+        }
+        let reason = if self.now.is_none() {
+            Reason::Begin
+        } else if self.tight != was_tight {
+            Reason::Room { full, tight: self.tight }
+        } else if after != self.after {
+            Reason::Lives { packets: self.packets / self.offloads.max(1.0), after: self.after }
+        } else if (before - self.share).abs() >= 1.0 {
+            Reason::Share { share, over: scene.nic_over }
+        } else if wanted.rest != now.rest {
+            Reason::Rest { seconds: real(rest) / 1e9 }
+        } else {
+            Reason::Capacity { flows: scene.capacity }
+        };
+        self.now = Some(wanted);
+        self.changed = scene.time;
+        Some((wanted, reason))
+    }
+
+    fn tune_share(&mut self, scene: &Scene) {
+        if scene.nic_over {
+            if scene.relieved_by_recalls {
+                self.share *= 0.8;
+            }
+        } else if scene.headroom > 0.02 && scene.host_load > 0.02 {
+            let careful = scene.nic_was_over;
+            if careful && scene.time.saturating_sub(self.changed) < CAREFUL {
+                return;
+            }
+            let more = if careful { self.share * 1.05 + 4.0 } else { self.share * 1.25 + 16.0 };
+            self.share = more.min(1024.0);
+        }
+    }
+
+    /// Flows that have few packets left when they arrive should not have moved.
+    fn tune_after(&mut self, time: u64, costs: &Costs, settings: &Settings) {
+        let since = real(time.saturating_sub(self.after_changed));
+        if self.offloads < ENOUGH || since < MEMORY {
+            return;
+        }
+        let earned = self.packets / self.offloads * costs.host_packet;
+        let paid = costs.host_move + costs.nic_move;
+        let after = if earned < paid {
+            self.after.max(1).saturating_mul(2).min(MOST_AFTER.max(settings.plan.after))
+        } else if earned > 4.0 * paid {
+            (self.after / 2).max(settings.plan.after)
+        } else {
+            self.after
+        };
+        if after != self.after {
+            self.after = after;
+            self.after_changed = time;
+        }
+    }
+}

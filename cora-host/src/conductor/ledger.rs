@@ -1,0 +1,71 @@
+//! Which flows change sides: what offers, transfers and releases say, noted as they go by.
+
+use cora_core::message::Message;
+use cora_core::migration::TICKETS;
+use cora_core::plain::Plain;
+
+use super::Move;
+
+/// Moves kept between two looks; of more, nobody is told.
+const MOST: usize = 2_048;
+/// Bytes that a key has at most.
+const KEY: usize = 64;
+
+/// The ledger of a host worker.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    offered: [[u8; KEY]; TICKETS],
+    moved: Vec<([u8; KEY], bool)>,
+}
+
+impl Ledger {
+    pub(crate) fn new() -> Self {
+        Self { offered: [[0; KEY]; TICKETS], moved: Vec::with_capacity(MOST) }
+    }
+
+    /// Notes a message to the NIC.
+    #[inline]
+    pub(crate) fn sent(&mut self, message: &Message<'_>) {
+        match *message {
+            Message::Offer { ticket, group, .. } => {
+                if let Some(offered) = self.offered.get_mut(ticket as usize) {
+                    *offered = key(group);
+                }
+            }
+            Message::Transfer { ticket, .. } => {
+                if let Some(offered) = self.offered.get(ticket as usize) {
+                    let offered = *offered;
+                    self.note(offered, true);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes a message from the NIC.
+    #[inline]
+    pub(crate) fn received(&mut self, message: &Message<'_>) {
+        if let Message::Release { group, .. } = message {
+            self.note(key(group), false);
+        }
+    }
+
+    fn note(&mut self, key: [u8; KEY], to_nic: bool) {
+        if self.moved.len() < MOST {
+            self.moved.push((key, to_nic));
+        }
+    }
+
+    /// What was noted since the last time, in order.
+    pub(crate) fn take<K: Plain>(&mut self) -> Vec<Move<K>> {
+        let moves = self.moved.drain(..);
+        moves.filter_map(|(key, to_nic)| Some(Move { flow: K::get(&key)?, to_nic })).collect()
+    }
+}
+
+fn key(bytes: &[u8]) -> [u8; KEY] {
+    let mut key = [0; KEY];
+    let length = bytes.len().min(KEY);
+    key[..length].copy_from_slice(&bytes[..length]);
+    key
+}

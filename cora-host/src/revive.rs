@@ -1,0 +1,134 @@
+//! A NIC process that was killed is started anew, and the run goes on.
+//!
+//! What the dead one published is handled to the last record, what it left unread is fed to the next one, flows of
+//! durable states live on at the host by their copies, and packets that were within the NIC are counted by name
+//! ([`tally`](crate::tally)). The next one gets a region of its own, a generation later.
+//!
+//! A process that ended by itself said why: another one would end in the same way, so the run ends, too.
+
+use std::process::ExitStatus;
+
+use cora_core::app::App;
+use cora_core::migration::HostHalf;
+use cora_core::region::{Identity, Region, RegionLayout};
+use rustix::io::Errno;
+
+use crate::nic_process::NicProcess;
+use crate::pair::{Pair, RING_BYTES};
+use crate::report::Recovery;
+use crate::run::Request;
+use crate::tally::Losses;
+use crate::wire::Cable;
+use crate::{Program, RunError, map};
+
+/// How often a NIC may be killed without any packet in between, where states are durable.
+const TIMES: u16 = 3;
+
+/// How to start a NIC, and what became of those before.
+pub(crate) struct Revival {
+    program: Program,
+    request: Request,
+    core: Option<usize>,
+    /// How often in a row, without a packet in between.
+    most: u16,
+    in_a_row: u16,
+    restarts: u64,
+    /// Packets that had an outcome at the host when the NIC began.
+    handled_before: u64,
+    losses: Losses,
+}
+
+impl Revival {
+    pub(crate) fn new(
+        program: &Program,
+        request: &Request,
+        core: Option<usize>,
+        durable: bool,
+    ) -> Self {
+        Self {
+            program: *program,
+            request: request.clone(),
+            core,
+            most: request.restarts.unwrap_or(if durable { TIMES } else { 0 }),
+            in_a_row: 0,
+            restarts: 0,
+            handled_before: 0,
+            losses: Losses::default(),
+        }
+    }
+
+    /// Starts a NIC on a new region.
+    pub(crate) fn start_nic(&self, identity: Identity) -> Result<(Region, NicProcess), RunError> {
+        let Ok(layout) = RegionLayout::new(RING_BYTES) else {
+            unreachable!("powers of two are sizes of rings")
+        };
+        let system = |errno: Errno| RunError::System { what: "shared memory", cause: errno.into() };
+        let (file, words) = map::shared_memory(layout.bytes()).map_err(system)?;
+        let region = Region::create(words, &layout, identity).map_err(RunError::Region)?;
+        let (program, request) = (&self.program, &self.request);
+        let process = NicProcess::start(program, request, &file, layout.bytes(), self.core)?;
+        Ok((region, process))
+    }
+
+    /// Whether a NIC may be started anew at all.
+    pub(crate) const fn may(&self) -> bool {
+        self.most > 0
+    }
+
+    /// What to tell of it at the end.
+    pub(crate) fn recovered<A: App>(&self, half: &HostHalf<A>) -> (Recovery, Losses) {
+        let kept = half.reclaimed;
+        let recovery = Recovery {
+            restarts: self.restarts,
+            flows: kept.flows,
+            entries: kept.entries,
+            refused: kept.refused,
+            cancelled: kept.cancelled,
+            half_received: kept.half_received,
+            missing: kept.missing,
+            uncopied: half.uncopied,
+        };
+        (recovery, self.losses)
+    }
+}
+
+impl<A: App, C: Cable> Pair<A, C> {
+    /// The NIC process is gone, as `error` says: goes on with another one, if that makes sense.
+    pub(crate) fn revive(&mut self, error: RunError, configured: &[usize]) -> Result<(), RunError> {
+        while self.wire.drain()? {}
+        while self.worker.poll()? {}
+        if self.worker.account.is_some() {
+            // It had told all.
+            return if self.revival.may() { Ok(()) } else { Err(error) };
+        }
+        let total = self.worker.half.engine().outcomes.total();
+        let handled = total - self.revival.handled_before;
+        let through = handled + self.wire.tally.from_nic.total();
+        self.revival.in_a_row = if through > 0 { 1 } else { self.revival.in_a_row + 1 };
+        if self.revival.in_a_row > self.revival.most || !self.process.was_killed() {
+            return Err(error);
+        }
+        let identity = self.region.identity();
+        let identity = Identity { generation: identity.generation + 1, ..identity };
+        let (region, process) = self.revival.start_nic(identity)?;
+        let rings = region.rings();
+        self.wire.follow(&rings)?;
+        self.worker.replug(&self.region.rings(), &rings)?;
+        let tally = std::mem::take(&mut self.wire.tally);
+        let sent = self.worker.renew(tally.from_host);
+        self.revival.losses.add(&tally, handled, sent);
+        self.revival.handled_before = total;
+        self.revival.restarts += 1;
+        (self.region, self.process) = (region, process);
+        self.begin(configured);
+        Ok(())
+    }
+}
+
+/// How the NIC process ended.
+pub(crate) fn describe(status: ExitStatus) -> String {
+    match status.code() {
+        Some(code) => format!("exit status {code}; its own words stand above"),
+        None => status.to_string(),
+    }
+}

@@ -1,0 +1,213 @@
+//! How durable entries are encoded, so that another build of the program can carry them over.
+//!
+//! States are the same by their names, fields by theirs: a field that both builds have is copied, one that the new
+//! build lacks is left out, and one that is new is zero. A width that changed is refused, with what would be right.
+
+use std::collections::BTreeMap;
+
+use cora_core::app::App;
+use cora_core::migration::Flows;
+use cora_core::plain::Plain;
+use serde::{Deserialize, Serialize};
+
+/// The durable states of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Layout {
+    /// Bytes of the key that flows move by.
+    group: usize,
+    states: Vec<StateLayout>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct StateLayout {
+    name: String,
+    number: u16,
+    key: usize,
+    /// Bytes of an entry, which ends with the value.
+    entry: usize,
+    value: usize,
+    fields: Vec<(String, usize)>,
+}
+
+/// How entries of one build become those of another, by the state's number in the former.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Conversion {
+    states: BTreeMap<u16, StateConversion>,
+}
+
+#[derive(Clone, Debug)]
+struct StateConversion {
+    number: u16,
+    /// Bytes before the value: both builds have them alike.
+    head: usize,
+    from: usize,
+    to: usize,
+    /// From where in the value, to where, and how many bytes.
+    copied: Vec<(usize, usize, usize)>,
+}
+
+impl Layout {
+    pub(super) fn of<A: App>(app: &mut A) -> Self {
+        let mut states = Vec::new();
+        for (number, (name, _)) in A::PLACES.iter().enumerate() {
+            if Flows::durable_bytes(app, number as u16).is_none() {
+                continue;
+            }
+            let Some(layout) = app.described(number).layout() else { continue };
+            states.push(StateLayout {
+                name: (*name).to_owned(),
+                number: number as u16,
+                key: layout.key,
+                entry: layout.entry,
+                value: layout.value,
+                fields: layout
+                    .fields
+                    .iter()
+                    .map(|(name, bytes)| ((*name).into(), *bytes))
+                    .collect(),
+            });
+        }
+        Self { group: <A::Group as Plain>::SIZE, states }
+    }
+
+    /// The longest entry, and the key that flows move by.
+    pub(super) fn longest(&self) -> (usize, usize) {
+        (self.states.iter().map(|state| state.entry).max().unwrap_or(0), self.group)
+    }
+
+    /// How entries of a build with the layout `from` become this one's; why they can't.
+    pub(super) fn conversion(&self, from: &Self) -> Result<Conversion, String> {
+        let mut states = BTreeMap::new();
+        for old in &from.states {
+            let new = self.states.iter().find(|new| new.name == old.name).ok_or_else(|| {
+                format!(
+                    "`{}` is no durable state of the new program, and its entries would be lost: keep it, or \
+                     start the new program afresh",
+                    old.name
+                )
+            })?;
+            states.insert(old.number, new.conversion(old)?);
+        }
+        if !from.states.is_empty() && self.group != from.group {
+            return Err(format!(
+                "flows move by a key of {} bytes, and of {} in the new program: keep the key, or start the new \
+                 program afresh",
+                from.group, self.group
+            ));
+        }
+        Ok(Conversion { states })
+    }
+}
+
+impl StateLayout {
+    fn conversion(&self, from: &Self) -> Result<StateConversion, String> {
+        let name = &self.name;
+        let advice = "keep its width and add another under a new name";
+        if self.key != from.key {
+            return Err(format!(
+                "`{name}` has a key of {} bytes, and of {} in the new program: keep the key, or give the state \
+                 another name",
+                from.key, self.key
+            ));
+        }
+        let mut copied = Vec::new();
+        if self.fields.is_empty() || from.fields.is_empty() {
+            if self.value != from.value {
+                return Err(format!(
+                    "`{name}` has no fields by name, {} bytes, and {} in the new program: {advice}",
+                    from.value, self.value
+                ));
+            }
+            copied.push((0, 0, self.value));
+        }
+        let mut to_at = 0;
+        for (field, bytes) in &self.fields {
+            let mut from_at = 0;
+            for (old, old_bytes) in &from.fields {
+                if old == field && old_bytes != bytes {
+                    return Err(format!(
+                        "`{name}.{field}` has {old_bytes} bytes, and {bytes} in the new program: {advice}"
+                    ));
+                }
+                if old == field {
+                    copied.push((from_at, to_at, *bytes));
+                }
+                from_at += old_bytes;
+            }
+            to_at += bytes;
+        }
+        let head = self.entry.saturating_sub(self.value);
+        let (number, from, to) = (self.number, from.entry, self.entry);
+        Ok(StateConversion { number, head, from, to, copied })
+    }
+}
+
+impl Conversion {
+    /// The entry in the new program's encoding, and its state's number there; `None` if it is no entry.
+    pub(super) fn entry(&self, state: u16, piece: &[u8]) -> Option<(u16, Vec<u8>)> {
+        let StateConversion { number, head, from, to, copied } = self.states.get(&state)?;
+        let (shared, value) = piece.split_at_checked(*head)?;
+        if piece.len() != *from {
+            return None;
+        }
+        let mut entry = shared.to_vec();
+        entry.resize(*to, 0);
+        for (from, to, bytes) in copied {
+            entry
+                .get_mut(head + to..head + to + bytes)?
+                .copy_from_slice(value.get(*from..from + bytes)?);
+        }
+        Some((*number, entry))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(number: u16, fields: &[(&str, usize)]) -> Layout {
+        let value = fields.iter().map(|(_, bytes)| bytes).sum::<usize>();
+        let fields = fields.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)).collect();
+        let name = "Connection".to_owned();
+        Layout {
+            group: 4,
+            states: vec![StateLayout { name, number, key: 4, entry: 16 + value, value, fields }],
+        }
+    }
+
+    #[test]
+    fn fields_are_carried_over_by_name() {
+        let old = layout(0, &[("tcp", 1), ("gone", 2), ("packets", 4)]);
+        let new = layout(3, &[("packets", 4), ("born", 8), ("tcp", 1)]);
+        let conversion = new.conversion(&old).expect("it fits");
+        let entry = [&[7; 16][..], &[1], &[2, 2], &[3, 4, 5, 6]].concat();
+        let expected = [&[7; 16][..], &[3, 4, 5, 6], &[0; 8], &[1]].concat();
+        assert_eq!(conversion.entry(0, &entry), Some((3, expected)));
+        assert_eq!(conversion.entry(1, &entry), None, "no such state");
+        assert_eq!(conversion.entry(0, &entry[1..]), None, "no entry of it");
+        let text = serde_json::to_string(&old).expect("JSON");
+        assert_eq!(serde_json::from_str::<Layout>(&text).expect("JSON"), old);
+    }
+
+    #[test]
+    fn what_cannot_be_carried_over_is_refused_in_a_sentence() {
+        let old = layout(0, &[("tcp", 1), ("packets", 8)]);
+        let error =
+            layout(0, &[("tcp", 1), ("packets", 4)]).conversion(&old).expect_err("narrower");
+        assert!(
+            error.contains("`Connection.packets` has 8 bytes, and 4 in the new program"),
+            "{error}"
+        );
+        let none = Layout { group: 4, states: Vec::new() };
+        let error = none.conversion(&old).expect_err("gone");
+        assert!(error.contains("`Connection` is no durable state of the new program"), "{error}");
+        let mut wider = layout(0, &[("tcp", 1), ("packets", 8)]);
+        wider.states[0].key = 5;
+        assert!(wider.conversion(&old).expect_err("another key").contains("has a key of 4 bytes"));
+        let mut coarser = layout(0, &[("tcp", 1), ("packets", 8)]);
+        coarser.group = 2;
+        assert!(coarser.conversion(&old).expect_err("another group").contains("flows move by"));
+        assert!(old.conversion(&none).is_ok(), "there is nothing to carry over");
+    }
+}

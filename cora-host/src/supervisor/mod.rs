@@ -1,0 +1,381 @@
+//! A live run in three processes, of which the two halves may die at any time.
+//!
+//! ```text
+//!          supervisor: interfaces, regions, standby memory            outlives both
+//!            │ wire rings                │ starts, watches, starts again
+//!            ▼                           ▼
+//!          NIC half  ── punt, back ──  host half
+//! ```
+//!
+//! When a half dies, the supervisor makes a region of the next generation and announces it
+//! ([`cora_core::region::succession`]). The half that lives finishes what the dead one had published, and goes on in
+//! the new region; the dead one is started again there. A new host first reads what the dead one left unread. Frames that a dead NIC had not taken are fed in again. While
+//! the NIC is away and its ring full, frames are dropped as `nic-away`; while the host is away and its ring full, the
+//! NIC drops what is for it as `host-away`, and goes on with the flows that it owns.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `ports` | what the ports of a live wire are |
+//! | `tap` | a TAP interface |
+//! | `live` | the wire between two of them |
+//! | `process` | one half's process |
+//! | `host_half` | the host half as a process of its own |
+//! | `catch_up` | what a dead host left unread |
+//! | `standby` | copies of durable entries, in memory that outlives the host |
+//! | `layout` | how durable entries are encoded, so that another build can carry them over |
+//! | `upgrade` | another build takes the running one's place |
+//! | `stop` | when the run ends |
+//! | `report` | what is told at the end |
+
+mod catch_up;
+mod host_half;
+mod layout;
+mod live;
+mod ports;
+mod process;
+mod report;
+mod standby;
+mod stop;
+mod tap;
+mod upgrade;
+
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
+
+use cora_core::app::App;
+use cora_core::region::{HashSeed, Identity, NicStatus, Region, RegionLayout, succession, wake};
+
+pub(crate) use self::host_half::{HOST_COMMAND, HostArguments, entry_layout, host_half};
+use self::layout::Layout;
+use self::live::LiveWire;
+pub(crate) use self::ports::Ports;
+use self::process::Half;
+pub(crate) use self::report::LiveReport;
+use self::stop::Stop;
+pub(crate) use self::upgrade::{LAYOUT_COMMAND, Legacy};
+use crate::nic_process::{self, NicMode};
+use crate::pages::Pages;
+use crate::pair::RING_BYTES;
+use crate::run::random_seed;
+use crate::wire::Cable as _;
+use crate::wire_end::WireEnd;
+use crate::{Program, RunError, SharedFutex, map};
+
+/// Between two looks at the processes.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+/// Rounds without work before the supervisor waits for frames.
+const ROUNDS: u32 = 50;
+/// How long it waits then: nobody wakes it for what leaves.
+const WAIT: Duration = Duration::from_micros(200);
+
+/// What a live run is asked to do.
+#[derive(Clone, Debug)]
+pub(crate) struct LiveRequest {
+    pub(crate) nic: NicMode,
+    pub(crate) ports: Ports,
+    /// When it ends by itself.
+    pub(crate) seconds: Option<u64>,
+    pub(crate) patience: Duration,
+    pub(crate) configurations: Vec<(String, PathBuf)>,
+    pub(crate) pages: Pages,
+    /// What the program before this one left behind.
+    pub(crate) legacy: Option<Legacy>,
+}
+
+/// Runs the program between two interfaces until it is told to end.
+pub(crate) fn supervise<A: App>(
+    program: &Program,
+    request: &LiveRequest,
+) -> Result<LiveReport, RunError> {
+    let own = std::env::current_exe()
+        .map_err(|cause| RunError::System { what: "finding this program's file", cause })?;
+    let stop = Stop::new(request.seconds.map(Duration::from_secs));
+    let files = request.legacy.map(|legacy| legacy.taps);
+    let wire = LiveWire::open(&request.ports, files)?;
+    let mut supervisor = Supervisor::start::<A>(program, request, wire)?;
+    if supervisor.run(stop, &own)? {
+        let legacy = supervisor.legacy();
+        let files = supervisor.wire.cable.files();
+        return Err(upgrade::become_program(&own, files, legacy));
+    }
+    supervisor.end::<A>()
+}
+
+/// A file of shared memory that both halves inherit.
+struct SharedFile {
+    file: OwnedFd,
+    bytes: usize,
+    words: &'static [AtomicU64],
+}
+
+impl SharedFile {
+    /// Nothing is in it yet.
+    fn create(bytes: usize) -> Result<Self, RunError> {
+        let (file, words) = map::shared_memory(bytes)
+            .map_err(|errno| RunError::System { what: "shared memory", cause: errno.into() })?;
+        Ok(Self { file, bytes, words })
+    }
+
+    /// As the halves are told: number of the file, bytes.
+    fn arguments(&self) -> [String; 2] {
+        [self.file.as_raw_fd().to_string(), self.bytes.to_string()]
+    }
+}
+
+struct Supervisor<'a> {
+    program: &'a Program,
+    request: &'a LiveRequest,
+    layout: RegionLayout,
+    regions: SharedFile,
+    standby: SharedFile,
+    entries: Layout,
+    region: Region,
+    wire: WireEnd<LiveWire>,
+    /// The NIC lives and has not left the region before yet: the wire is still plugged in there.
+    leaving: bool,
+    nic: Half,
+    host: Half,
+    /// Where the host tells its account.
+    account: Option<std::process::ChildStdout>,
+    /// When a half was found dead; none is away now if there is none.
+    away_since: Option<Instant>,
+    pauses_us: Vec<u64>,
+    nic_away: u64,
+}
+
+impl<'a> Supervisor<'a> {
+    fn start<A: App>(
+        program: &'a Program,
+        request: &'a LiveRequest,
+        wire: LiveWire,
+    ) -> Result<Self, RunError> {
+        let Ok(layout) = RegionLayout::new(RING_BYTES) else {
+            unreachable!("powers of two are sizes of rings")
+        };
+        let regions = SharedFile::create(2 * layout.bytes())?;
+        let entries = host_half::layout::<A>()?;
+        let standby = SharedFile::create(host_half::standby_bytes::<A>(&entries))?;
+        let seed = HashSeed(random_seed());
+        let generation = request.legacy.map_or(0, |legacy| legacy.generation) + 1;
+        let identity = Identity { plan: A::PLAN.hash, generation, seed };
+        let place = succession::place(regions.words, generation);
+        let region = Region::create(place, &layout, identity).map_err(RunError::Region)?;
+        succession::announce(regions.words, generation);
+        let mut supervisor = Self {
+            program,
+            request,
+            layout,
+            standby,
+            entries,
+            wire: WireEnd::new(wire, &region.rings()),
+            region,
+            regions,
+            leaving: false,
+            nic: Half::new("NIC", request.patience),
+            host: Half::new("host", request.patience),
+            account: None,
+            away_since: None,
+            pauses_us: Vec::new(),
+            nic_away: 0,
+        };
+        supervisor.start_nic()?;
+        supervisor.start_host()?;
+        Ok(supervisor)
+    }
+
+    fn start_nic(&mut self) -> Result<(), RunError> {
+        let (mut command, image) = nic_process::command(self.program, self.request.nic)?;
+        command.args(self.regions.arguments());
+        self.nic.began(nic_process::spawn(command, None)?, image);
+        Ok(())
+    }
+
+    fn start_host(&mut self) -> Result<(), RunError> {
+        let mut command = nic_process::own(HOST_COMMAND);
+        command.args(self.regions.arguments()).args(self.standby.arguments());
+        if let Some(Legacy { standby: (file, bytes), .. }) = self.request.legacy {
+            command.arg("--before").args([file.to_string(), bytes.to_string()]);
+        }
+        command.arg("--pages").arg(self.request.pages.word());
+        for (state, path) in &self.request.configurations {
+            command.arg("--config").arg(format!("{state}={}", path.display()));
+        }
+        command.stdout(Stdio::piped());
+        let mut child = nic_process::spawn(command, None)?;
+        self.account = child.stdout.take();
+        self.host.began(child, None);
+        Ok(())
+    }
+
+    /// Moves frames and watches over both halves until both have ended in good order; whether the program in this
+    /// file is to go on then.
+    fn run(&mut self, stop: Stop, own: &Path) -> Result<bool, RunError> {
+        let mut next_look = Instant::now();
+        let mut replaces = false;
+        let mut quiet = 0;
+        loop {
+            let busy = self.move_frames()?;
+            quiet = if busy { 0 } else { quiet + 1 };
+            if Instant::now() >= next_look {
+                next_look = Instant::now() + LOOK_EVERY;
+                if stop::replaces() {
+                    match upgrade::check(own, &self.entries) {
+                        Ok(()) => replaces = true,
+                        Err(why) => eprintln!("the program goes on as it is: {why}"),
+                    }
+                }
+                self.wire.cable.stopped |= replaces || stop.is_now();
+                self.look()?;
+                if self.wire.cable.stopped && !self.nic.is_alive() && !self.host.is_alive() {
+                    return Ok(replaces && !stop.is_now());
+                }
+            }
+            if quiet >= ROUNDS {
+                self.wire.cable.wait(WAIT);
+            } else if !busy {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// Whether there were any.
+    fn move_frames(&mut self) -> Result<bool, RunError> {
+        let mut busy = self.wire.drain()?;
+        // A NIC that leaves its region takes nothing there any more.
+        if !self.leaving {
+            busy |= self.wire.feed()?;
+            wake(&self.region.nic_bell(SharedFutex));
+        }
+        if self.wire.is_full() && !self.nic_works() {
+            self.nic_away += self.wire.shed()?;
+        }
+        Ok(busy)
+    }
+
+    /// The NIC is attached to the current region.
+    fn nic_works(&self) -> bool {
+        self.nic.is_alive()
+            && matches!(self.region.nic_status(), Some(NicStatus::Ready | NicStatus::Running))
+    }
+
+    /// The host has left the region before, and is attached to the current one.
+    fn host_works(&self) -> bool {
+        self.host.is_alive() && self.region.host_heartbeat() != 0
+    }
+
+    /// Notes who died, and goes on to the next region when each living half has arrived in this one.
+    fn look(&mut self) -> Result<(), RunError> {
+        for (half, beat) in [
+            (&mut self.nic, self.region.nic_heartbeat()),
+            (&mut self.host, self.region.host_heartbeat()),
+        ] {
+            if half.look(beat)? && !half.has_finished() {
+                self.away_since.get_or_insert_with(Instant::now);
+            }
+        }
+        if !self.nic.is_alive() && self.region.nic_status() == Some(NicStatus::Starting) {
+            // It will not come here any more: a new host need not wait until it leaves the region before.
+            self.region.set_nic_status(NicStatus::Done);
+        }
+        if self.leaving && (self.nic_works() || !self.nic.is_alive()) {
+            self.leaving = false;
+            self.wire.follow(&self.region.rings())?;
+        }
+        let (nic, host) = (self.nic_works(), self.host_works());
+        if nic && host {
+            self.nic.works();
+            self.host.works();
+            if let Some(since) = self.away_since.take() {
+                self.pauses_us.push(since.elapsed().as_micros() as u64);
+            }
+        }
+        let arrived = (nic || !self.nic.is_alive()) && (host || !self.host.is_alive());
+        // At the end the NIC may be gone when the host still counts, and the other way round.
+        let ends = self.wire.cable.stopped && (self.nic.has_finished() || self.host.has_finished());
+        if !self.host.is_alive() && self.region.host_heartbeat() == 0 && !ends {
+            // It died before it came here: what is left unread is still in the region before.
+            eprintln!("the host process ended ({}) as it began", self.host.how_it_ended());
+            self.host.again()?;
+            return self.start_host();
+        }
+        let died = [&self.nic, &self.host].iter().any(|half| !half.is_alive());
+        if died && arrived && !self.leaving && !ends {
+            return self.succeed();
+        }
+        Ok(())
+    }
+
+    /// Makes the next region, and starts whoever died.
+    fn succeed(&mut self) -> Result<(), RunError> {
+        let identity = self.region.identity();
+        let generation = identity.generation + 1;
+        let (nic_died, host_died) = (!self.nic.is_alive(), !self.host.is_alive());
+        for half in [&self.nic, &self.host].into_iter().filter(|half| !half.is_alive()) {
+            let (name, status) = (half.name, half.how_it_ended());
+            eprintln!("the {name} process ended ({status}): generation {generation} begins");
+        }
+        let place = succession::place(self.regions.words, generation);
+        let next = Region::create(place, &self.layout, Identity { generation, ..identity })
+            .map_err(RunError::Region)?;
+        succession::announce(self.regions.words, generation);
+        wake(&self.region.nic_bell(SharedFutex));
+        wake(&self.region.host_bell(SharedFutex));
+        self.region = next;
+        if nic_died {
+            self.nic.again()?;
+            // All that it published is there to be read.
+            self.wire.follow(&next.rings())?;
+            self.start_nic()?;
+        } else {
+            self.leaving = true;
+        }
+        if host_died {
+            self.host.again()?;
+            self.start_host()?;
+        }
+        Ok(())
+    }
+
+    /// What is left to the program that goes on.
+    fn legacy(&self) -> Legacy {
+        Legacy {
+            taps: [-1; 2],
+            standby: (self.standby.file.as_raw_fd(), self.standby.bytes),
+            generation: self.region.identity().generation,
+            upgrades: self.upgrades() + 1,
+        }
+    }
+
+    fn upgrades(&self) -> u64 {
+        self.request.legacy.map_or(0, |legacy| legacy.upgrades)
+    }
+
+    fn end<A: App>(mut self) -> Result<LiveReport, RunError> {
+        while self.wire.drain()? {}
+        let halves = match self.account.take() {
+            Some(told) if self.host.has_finished() => serde_json::from_reader(told).ok(),
+            _ => None,
+        };
+        let (came, left) = self.wire.cable.packets();
+        let LiveWire { refused, too_long, .. } = self.wire.cable;
+        let dropped = [("nic-away", self.nic_away), ("not-taken", refused), ("too-long", too_long)];
+        let upgrades = self.upgrades();
+        Ok(LiveReport {
+            upgrades,
+            schema: "cora-live/1",
+            program: A::NAME,
+            plan: format!("{:016x}", A::PLAN.hash),
+            packets_in: came,
+            packets_out: left,
+            dropped: dropped.into_iter().filter(|(_, count)| *count > 0).collect(),
+            fed_again: self.wire.fed_again,
+            restarts: [&self.nic, &self.host].map(|half| (half.name, half.restarts)).into(),
+            pauses_us: self.pauses_us,
+            generation: self.region.identity().generation,
+            halves,
+        })
+    }
+}

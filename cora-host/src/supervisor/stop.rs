@@ -1,0 +1,43 @@
+//! When a live run ends: after so many seconds, or when somebody says so by a signal.
+#![expect(unsafe_code, reason = "sets what signals do")]
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Somebody said so.
+static TOLD: AtomicBool = AtomicBool::new(false);
+
+/// Somebody asked for the program to be replaced.
+static REPLACE: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn tell(signal: libc::c_int) {
+    let word = if signal == libc::SIGHUP { &REPLACE } else { &TOLD };
+    word.store(true, Ordering::Relaxed);
+}
+
+/// The end of a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stop {
+    at: Option<Instant>,
+}
+
+impl Stop {
+    /// By SIGINT and SIGTERM, or after so long; SIGHUP asks for the program to be replaced.
+    pub(super) fn new(after: Option<Duration>) -> Self {
+        let handler = tell as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            // SAFETY: the handler only stores to an atomic, which may be done at any point of the program.
+            let _before = unsafe { libc::signal(signal, handler) };
+        }
+        Self { at: after.and_then(|after| Instant::now().checked_add(after)) }
+    }
+
+    pub(super) fn is_now(self) -> bool {
+        TOLD.load(Ordering::Relaxed) || self.at.is_some_and(|at| Instant::now() >= at)
+    }
+}
+
+/// Whether somebody asked for the program to be replaced since this was last asked.
+pub(super) fn replaces() -> bool {
+    REPLACE.swap(false, Ordering::Relaxed)
+}

@@ -1,0 +1,137 @@
+//! What became of packets that the NIC had when it ended.
+//!
+//! A NIC counts outcomes itself, and tells them at its end; one that is killed tells nothing. What left of its own is
+//! known all the same, at the wire, apart from what the host had handled: that is marked. The rest is counted as
+//! [`LOST`]: packets that were within the NIC or on its rings, and those that its handlers had dropped.
+
+use std::collections::BTreeMap;
+use std::ops::{AddAssign, Sub};
+
+use cora_core::message::Stamp;
+use cora_core::packet::Port;
+
+/// The outcome of packets whose end only a NIC knew that is no more.
+pub(crate) const LOST: &str = "lost-with-nic";
+
+/// Stands in place of the horizon, which means nothing behind a verdict, in what the host handled.
+pub(crate) const HANDLED: u64 = u64::MAX;
+
+/// Packets by how they leave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ways {
+    pub(crate) transmit: u64,
+    pub(crate) redirect: u64,
+}
+
+impl Ways {
+    /// A packet from one port leaves at another.
+    pub(crate) fn note(&mut self, from: Port, egress: Port) {
+        if egress == from.opposite() {
+            self.transmit += 1;
+        } else {
+            self.redirect += 1;
+        }
+    }
+
+    pub(crate) const fn total(self) -> u64 {
+        self.transmit + self.redirect
+    }
+}
+
+impl AddAssign for Ways {
+    fn add_assign(&mut self, other: Self) {
+        self.transmit += other.transmit;
+        self.redirect += other.redirect;
+    }
+}
+
+impl Sub for Ways {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self {
+            transmit: self.transmit.saturating_sub(other.transmit),
+            redirect: self.redirect.saturating_sub(other.redirect),
+        }
+    }
+}
+
+/// What the wire's end counts while one NIC lives.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    /// Frames fed in.
+    pub(crate) fed: u64,
+    /// Packets that the NIC handled, and that left.
+    pub(crate) from_nic: Ways,
+    /// Packets that the host handled, and that left.
+    pub(crate) from_host: Ways,
+}
+
+impl Tally {
+    /// A packet left.
+    #[inline]
+    pub(crate) fn left(&mut self, stamp: &Stamp) {
+        let ways = if stamp.horizon == HANDLED { &mut self.from_host } else { &mut self.from_nic };
+        ways.note(stamp.meta.port, stamp.egress);
+    }
+}
+
+/// What is to be added to the outcomes that were told, for NICs that told none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Losses {
+    /// Packets that have no other outcome.
+    lost: u64,
+    /// Packets that the NIC handled, and that left.
+    left: Ways,
+    /// Packets that the host handled, and that did not leave: their outcome is another now.
+    stuck: Ways,
+}
+
+impl Losses {
+    /// A NIC ended: `fed` frames were fed in and not given back, `handled` of them ended at the host, of which `sent`
+    /// were to leave.
+    pub(crate) fn add(&mut self, tally: &Tally, handled: u64, sent: Ways) {
+        let stuck = sent - tally.from_host;
+        self.left += tally.from_nic;
+        self.stuck += stuck;
+        let known = handled + tally.from_nic.total();
+        self.lost += tally.fed.saturating_sub(known) + stuck.total();
+    }
+
+    /// Mends the outcomes.
+    pub(crate) fn mend(&self, outcomes: &mut BTreeMap<String, u64>) {
+        for (name, more, less) in [
+            ("transmit", self.left.transmit, self.stuck.transmit),
+            ("redirect", self.left.redirect, self.stuck.redirect),
+            (LOST, self.lost, 0),
+        ] {
+            if more > 0 || less > 0 {
+                let count = outcomes.entry(name.into()).or_default();
+                *count = (*count + more).saturating_sub(less);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_packet_has_one_outcome() {
+        let tally = Tally {
+            fed: 100,
+            from_nic: Ways { transmit: 40, redirect: 5 },
+            from_host: Ways { transmit: 18, redirect: 0 },
+        };
+        let mut losses = Losses::default();
+        // The host handled 30: 7 dropped, 23 sent, of which 5 stuck in the NIC. 25 are in it, or dropped there.
+        losses.add(&tally, 30, Ways { transmit: 20, redirect: 3 });
+        let told = [("transmit", 20), ("redirect", 3), ("not-ip", 7)];
+        let mut outcomes = BTreeMap::from(told.map(|(name, count)| (name.to_owned(), count)));
+        losses.mend(&mut outcomes);
+        let all: Vec<_> = outcomes.iter().map(|(name, count)| (name.as_str(), *count)).collect();
+        assert_eq!(all, [(LOST, 30), ("not-ip", 7), ("redirect", 5), ("transmit", 58)]);
+        assert_eq!(outcomes.values().sum::<u64>(), 100);
+    }
+}

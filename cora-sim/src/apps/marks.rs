@@ -1,0 +1,146 @@
+//! Each flow's entry marks which packets it has seen, so that a lost, doubled or late update shows. A bell at the host
+//! counts those that ask for it.
+
+use std::marker::PhantomData;
+
+use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
+use cora_core::key::FiveTuple;
+use cora_core::packet::Packet;
+use cora_core::state::{
+    Described, Home, Memory, OutOfMemory, Pinned, Place, Reach, Singleton, Stored, Table,
+};
+use cora_core::verdict::{Transmit, Verdict};
+
+use super::wrapped::Wrapped;
+use super::{SimApp, Variant, keyed, plain, reach, stored};
+use crate::frames::{number_of, op, op_of};
+use crate::traffic::Wishes;
+
+/// Packets that are told apart.
+pub const MARKS: u32 = 64;
+
+plain! {
+    durable struct Marks {
+        seen: u64,
+        last: u32,
+        doubled: u32,
+        disordered: u32,
+    }
+}
+keyed!(Marks, FiveTuple, 32, true);
+
+impl Marks {
+    const NONE: Self = Self { seen: 0, last: 0, doubled: 0, disordered: 0 };
+
+    fn note(&mut self, number: u32) {
+        let bit = 1 << (number % MARKS);
+        self.doubled += u32::from(self.seen & bit != 0);
+        self.disordered += u32::from(number < self.last);
+        self.seen |= bit;
+        self.last = number;
+    }
+}
+
+plain! {
+    #[derive(Default)]
+    struct Bell {
+        rung: u64,
+    }
+}
+
+impl Singleton for Bell {
+    const NAME: &'static str = "Bell";
+}
+stored!(Bell, Singleton, Pinned);
+
+#[derive(Debug)]
+pub struct Marking<V> {
+    marks: Wrapped<Marks>,
+    bell: Pinned<Bell>,
+    variant: PhantomData<V>,
+}
+
+impl<V: Variant> Marking<V> {
+    /// What is noted of the flow with this tuple.
+    pub fn marks_of(&mut self, flow: &FiveTuple) -> Option<Marks> {
+        self.marks.table().get(flow).copied()
+    }
+}
+
+fn handle<R: Reach>(packet: &Packet<'_>, marks: &mut Table<Marks>, bell: &mut Bell) -> Verdict {
+    let flow = packet.five_tuple()?;
+    let number = number_of(packet);
+    if let Some((_, marks)) = marks.find_mut(&flow) {
+        marks.note(number);
+    } else {
+        let mut first = Marks::NONE;
+        first.note(number);
+        marks.insert(flow, first)?;
+    }
+    if op_of(packet) == op::ASK {
+        reach!(R, Bell);
+        bell.rung += 1;
+    } else if op_of(packet) == op::CLOSE {
+        marks.remove(&flow);
+    }
+    Transmit
+}
+
+impl<V: Variant> App for Marking<V> {
+    const NAME: &'static str = "marking";
+    const PLAN: PlanFacts = PlanFacts {
+        name: "split",
+        hash: 1,
+        sides: Sides::Split,
+        host_ordered: false,
+        stateless_flows: false,
+        nic_share: V::SHARE,
+        offer_after: V::OFFER_AFTER,
+        one_pair: &[],
+    };
+    const PLACES: &'static [(&'static str, Place)] =
+        &[("Marks", Place::Travels), ("Bell", Place::Host)];
+    const MEMORY: usize = Table::<Marks>::BYTES + Bell::BYTES;
+    type Group = FiveTuple;
+    const DURABLE: bool = true;
+
+    fn new(memory: &mut Memory) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            marks: Wrapped::create(memory, V::ROLLS_BACK)?,
+            bell: Bell::create(memory)?,
+            variant: PhantomData,
+        })
+    }
+
+    fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict {
+        handle::<R>(packet, self.marks.table(), self.bell.value())
+    }
+
+    const STATES: usize = 2;
+
+    fn state(&mut self, number: usize) -> &mut dyn Home {
+        match number {
+            0 => &mut self.marks,
+            _ => &mut self.bell,
+        }
+    }
+
+    fn described(&mut self, number: usize) -> &mut dyn Described {
+        match number {
+            0 => &mut self.marks,
+            _ => &mut self.bell,
+        }
+    }
+
+    fn configure(&mut self, _: &str, _: &str) -> Result<(), ConfigureError> {
+        Err(ConfigureError::NoSuchState)
+    }
+}
+
+impl<V: Variant> SimApp for Marking<V> {
+    const WISHES: Wishes = Wishes { flows: 6, hosts: 2, ops: &[op::ASK], expires: false };
+
+    fn refuse(&mut self, seed: u64) {
+        self.marks.refuse(seed);
+    }
+}

@@ -1,0 +1,161 @@
+//! Programs as the attributes would write them, by hand.
+
+pub mod balancer;
+pub mod counters;
+pub mod firewall;
+pub mod inside;
+pub mod marks;
+pub mod nat;
+pub mod wrapped;
+
+use cora_core::app::App;
+
+use crate::traffic::Wishes;
+
+/// The idle time of every table here (ns).
+pub const IDLE: u64 = 64_000;
+
+/// A program that the simulator runs.
+pub trait SimApp: App {
+    const WISHES: Wishes;
+
+    /// From now on, entries from the other side are refused at random. For the NIC's half.
+    fn refuse(&mut self, seed: u64);
+}
+
+/// What a program is run with.
+pub trait Variant: std::fmt::Debug + 'static {
+    /// Of 1024 flows, how many the NIC may own.
+    const SHARE: u16 = 1024;
+    /// Packets of a flow that the host handles before it offers it.
+    const OFFER_AFTER: u32 = 1;
+    /// Packets reach the host in the order of their arrival.
+    const ORDERED: bool = true;
+    /// A punt takes back what the packet wrote to tables.
+    const ROLLS_BACK: bool = true;
+}
+
+/// As it should be, with a share for the NIC.
+#[derive(Debug)]
+pub struct Share<const OF_1024: u16>;
+
+impl<const OF_1024: u16> Variant for Share<OF_1024> {
+    const SHARE: u16 = OF_1024;
+}
+
+/// As it should be, with flows that are offered after so many packets.
+#[derive(Debug)]
+pub struct OfferedAfter<const PACKETS: u32>;
+
+impl<const PACKETS: u32> Variant for OfferedAfter<PACKETS> {
+    const OFFER_AFTER: u32 = PACKETS;
+}
+
+/// Sabotage: the host sees flows in another order than that of their arrival.
+#[derive(Debug)]
+pub struct Unordered;
+
+impl Variant for Unordered {
+    const ORDERED: bool = false;
+}
+
+/// Sabotage: what a punting packet wrote stays.
+#[derive(Debug)]
+pub struct NoRollback;
+
+impl Variant for NoRollback {
+    const ROLLS_BACK: bool = false;
+}
+
+/// A struct of plain fields, as `#[state]` leaves it.
+macro_rules! plain {
+    ($(#[$meta:meta])* struct $name:ident { $($fields:tt)* }) => {
+        $crate::apps::plain! { $(#[$meta])* struct $name durable false { $($fields)* } }
+    };
+    ($(#[$meta:meta])* durable struct $name:ident { $($fields:tt)* }) => {
+        $crate::apps::plain! { $(#[$meta])* struct $name durable true { $($fields)* } }
+    };
+    ($(#[$meta:meta])* struct $name:ident durable $durable:literal {
+        $($field:ident: $type:ty),* $(,)?
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name { $(pub $field: $type),* }
+
+        impl cora_core::plain::Plain for $name {
+            const DURABLE: bool = $durable;
+            const SIZE: usize = 0 $(+ <$type as cora_core::plain::Plain>::SIZE)*;
+            fn put(&self, out: &mut [u8]) {
+                let mut at = 0;
+                $(
+                    self.$field.put(&mut out[at..]);
+                    at += <$type as cora_core::plain::Plain>::SIZE;
+                )*
+                assert_eq!(at, Self::SIZE);
+            }
+            fn get(bytes: &[u8]) -> Option<Self> {
+                let mut at = 0;
+                $(
+                    let $field = <$type as cora_core::plain::Plain>::get(bytes.get(at..)?)?;
+                    at += <$type as cora_core::plain::Plain>::SIZE;
+                )*
+                assert_eq!(at, Self::SIZE);
+                Some(Self { $($field),* })
+            }
+            fn describe(&self, to: &mut dyn cora_core::plain::Describe) {
+                to.open();
+                $(
+                    to.field(stringify!($field));
+                    self.$field.describe(to);
+                )*
+                to.close();
+            }
+        }
+    };
+}
+pub(crate) use plain;
+
+/// A table's state.
+macro_rules! keyed {
+    ($name:ident, $key:ty, $capacity:expr, $reply:expr) => {
+        impl cora_core::state::Keyed for $name {
+            type Key = $key;
+            const NAME: &'static str = stringify!($name);
+            const CAPACITY: u32 = $capacity;
+            const IDLE: u64 = $crate::apps::IDLE;
+            const REPLY: bool = $reply;
+        }
+    };
+}
+pub(crate) use keyed;
+
+/// A state that is one value: its kind, its trait, its home.
+macro_rules! stored {
+    ($name:ident, $kind:ident, $home:ident) => {
+        impl cora_core::state::Stored for $name {
+            const NAME: &'static str = stringify!($name);
+            const KIND: cora_core::state::Kind = cora_core::state::Kind::$kind;
+            const BYTES: usize = cora_core::state::$home::<Self>::BYTES;
+            type Home = cora_core::state::$home<Self>;
+            fn create(
+                memory: &mut cora_core::state::Memory,
+            ) -> Result<Self::Home, cora_core::state::OutOfMemory> {
+                cora_core::state::$home::create(memory)
+            }
+            fn borrow(home: &mut Self::Home) -> &mut Self {
+                home.value()
+            }
+        }
+    };
+}
+pub(crate) use stored;
+
+/// The guard of `#[flow_handler]`.
+macro_rules! reach {
+    ($reach:ty, $state:ty) => {
+        if const { !cora_core::state::reaches::<$reach, $state>() } {
+            return Err(cora_core::verdict::Stop::punt());
+        }
+    };
+}
+pub(crate) use reach;

@@ -1,0 +1,278 @@
+//! A NAT: sessions with a reply key of their own, ports from a pool that the host holds.
+
+use std::marker::PhantomData;
+
+use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
+use cora_core::key::{Address, FiveTuple};
+use cora_core::packet::Packet;
+use cora_core::plain::Describe;
+use cora_core::state::commutative::{CountMin, Sum, TopK};
+use cora_core::state::table::Direction;
+use cora_core::state::{
+    Commutative, Described, Home, Malformed, Memory, OutOfMemory, Pinned, Place, Reach, Replica,
+    Replicated, Singleton, Stored, Table,
+};
+use cora_core::verdict::{Drop, Reason, Transmit, Verdict, reasons};
+
+use super::wrapped::Wrapped;
+use super::{IDLE, SimApp, Variant, keyed, plain, reach, stored};
+use crate::frames::{op, op_of};
+use crate::traffic::Wishes;
+
+const PUBLIC: Address = Address::v4([192, 0, 2, 1]);
+const PORTS: usize = 24;
+const FIRST_PORT: u16 = 40_000;
+/// As in the example: for twice the idle time, renewed at half time.
+const LEASE: u64 = 2 * IDLE;
+const NO_PORT_LEFT: Reason = Reason::new("no-port-left");
+
+plain! {
+    struct Session {
+        inside: Address,
+        inside_port: u16,
+        public_port: u16,
+        leased_at: u64,
+        packets: u64,
+    }
+}
+keyed!(Session, FiveTuple, 64, true);
+
+plain! {
+    struct PortPool {
+        next: u16,
+        given: u32,
+        leased_until: [u64; PORTS],
+    }
+}
+
+impl Default for PortPool {
+    fn default() -> Self {
+        Self { next: 0, given: 0, leased_until: [0; PORTS] }
+    }
+}
+
+impl Singleton for PortPool {
+    const NAME: &'static str = "PortPool";
+}
+stored!(PortPool, Singleton, Pinned);
+
+impl PortPool {
+    fn lease(&mut self, now: u64) -> Result<u16, Reason> {
+        for _ in 0..PORTS {
+            let at = usize::from(self.next) % PORTS;
+            self.next = (at as u16 + 1) % PORTS as u16;
+            if self.leased_until[at] <= now {
+                self.leased_until[at] = now + LEASE;
+                self.given += 1;
+                return Ok(FIRST_PORT + at as u16);
+            }
+        }
+        Err(NO_PORT_LEFT)
+    }
+
+    fn at(&mut self, port: u16) -> &mut u64 {
+        &mut self.leased_until[usize::from(port - FIRST_PORT)]
+    }
+}
+
+/// What passed. Two updates of `talkers` and more than are taken back of `sketch` in some packets.
+#[derive(Debug)]
+pub struct Stats {
+    bytes: Sum,
+    sketch: CountMin<2, 32>,
+    talkers: TopK<FiveTuple, 4>,
+}
+
+impl Replica for Stats {
+    const EMPTY: Self = Self { bytes: Sum::EMPTY, sketch: CountMin::EMPTY, talkers: TopK::EMPTY };
+    const UNITS: u32 = 1 + CountMin::<2, 32>::UNITS + TopK::<FiveTuple, 4>::UNITS;
+    fn put_unit(&self, unit: u32, out: &mut [u8]) -> usize {
+        match unit {
+            0 => self.bytes.put_unit(0, out),
+            1..66 => self.sketch.put_unit(unit - 1, out),
+            _ => self.talkers.put_unit(unit - 66, out),
+        }
+    }
+    fn merge_unit(&mut self, unit: u32, bytes: &[u8]) -> Result<(), Malformed> {
+        match unit {
+            0 => self.bytes.merge_unit(0, bytes),
+            1..66 => self.sketch.merge_unit(unit - 1, bytes),
+            _ => self.talkers.merge_unit(unit - 66, bytes),
+        }
+    }
+    fn commit(&mut self) {
+        self.bytes.commit();
+        self.sketch.commit();
+        self.talkers.commit();
+    }
+    fn rollback(&mut self) {
+        self.bytes.rollback();
+        self.sketch.rollback();
+        self.talkers.rollback();
+    }
+    fn describe(&self, to: &mut dyn Describe) {
+        to.open_list();
+        self.bytes.describe(to);
+        self.sketch.describe(to);
+        self.talkers.describe(to);
+        to.close_list();
+    }
+}
+
+impl Commutative for Stats {
+    const NAME: &'static str = "Stats";
+}
+stored!(Stats, Commutative, Replicated);
+
+#[derive(Debug)]
+pub struct Nat<V> {
+    ports: Pinned<PortPool>,
+    sessions: Wrapped<Session>,
+    stats: Replicated<Stats>,
+    variant: PhantomData<V>,
+}
+
+/// What the answers to `flow` carry.
+fn answer(flow: &FiveTuple, public_port: u16) -> FiveTuple {
+    FiveTuple { destination: PUBLIC, destination_port: public_port, ..flow.reversed() }
+}
+
+fn translate(
+    packet: &mut Packet<'_>,
+    session: &Session,
+    direction: Direction,
+) -> Result<(), Reason> {
+    match direction {
+        Direction::Original => {
+            packet.set_source(PUBLIC)?;
+            packet.set_source_port(session.public_port)
+        }
+        Direction::Reply => {
+            packet.set_destination(session.inside)?;
+            packet.set_destination_port(session.inside_port)
+        }
+    }
+}
+
+fn open<R: Reach>(
+    packet: &mut Packet<'_>,
+    flow: FiveTuple,
+    sessions: &mut Table<Session>,
+    ports: &mut PortPool,
+) -> Verdict {
+    reach!(R, PortPool);
+    let (now, public_port) = (packet.now(), ports.lease(packet.now())?);
+    let (inside, inside_port) = (flow.source, flow.source_port);
+    let session = Session { inside, inside_port, public_port, leased_at: now, packets: 1 };
+    sessions.insert_with_reply(flow, answer(&flow, public_port), session)?;
+    translate(packet, &session, Direction::Original)?;
+    Transmit
+}
+
+fn handle<R: Reach>(
+    packet: &mut Packet<'_>,
+    sessions: &mut Table<Session>,
+    ports: &mut PortPool,
+    stats: &mut Stats,
+) -> Verdict {
+    let flow = packet.five_tuple()?;
+    let (now, op) = (packet.now(), op_of(packet));
+    stats.bytes.add(packet.len() as u64);
+    for _ in 0..if op == op::CLOSE { 20 } else { 1 } {
+        stats.sketch.add(&flow, 1);
+    }
+    let Some((direction, session)) = sessions.find_mut(&flow) else {
+        if !packet.from_inside() {
+            return Drop(reasons::NotAllowed);
+        }
+        return open::<R>(packet, flow, sessions, ports);
+    };
+    session.packets += 1;
+    let mut session = *session;
+    stats.talkers.raise(flow, session.packets);
+    translate(packet, &session, direction)?;
+    if op == op::CLOSE {
+        reach!(R, PortPool);
+        *ports.at(session.public_port) = 0;
+        sessions.remove(&flow);
+    } else if op == op::MOVE && direction == Direction::Original {
+        reach!(R, PortPool);
+        let old = core::mem::replace(&mut session.public_port, ports.lease(now)?);
+        *ports.at(old) = 0;
+        session.leased_at = now;
+        sessions.insert_with_reply(flow, answer(&flow, session.public_port), session)?;
+    } else if op == op::ASK || now >= session.leased_at + LEASE / 2 {
+        reach!(R, PortPool);
+        *ports.at(session.public_port) = now + LEASE;
+        if let Some(session) = sessions.get_mut(&flow) {
+            session.leased_at = now;
+        }
+    }
+    Transmit
+}
+
+impl<V: Variant> App for Nat<V> {
+    const NAME: &'static str = "nat";
+    const PLAN: PlanFacts = PlanFacts {
+        name: "split",
+        hash: 1,
+        sides: Sides::Split,
+        host_ordered: V::ORDERED,
+        stateless_flows: false,
+        nic_share: V::SHARE,
+        offer_after: V::OFFER_AFTER,
+        one_pair: &[],
+    };
+    const PLACES: &'static [(&'static str, Place)] =
+        &[("PortPool", Place::Host), ("Session", Place::Travels), ("Stats", Place::Replica)];
+    const MEMORY: usize = PortPool::BYTES + Table::<Session>::BYTES + Stats::BYTES;
+    type Group = FiveTuple;
+
+    fn new(memory: &mut Memory) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            ports: PortPool::create(memory)?,
+            sessions: Wrapped::create(memory, V::ROLLS_BACK)?,
+            stats: Stats::create(memory)?,
+            variant: PhantomData,
+        })
+    }
+
+    fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict {
+        handle::<R>(packet, self.sessions.table(), self.ports.value(), self.stats.value())
+    }
+
+    const STATES: usize = 3;
+
+    fn state(&mut self, number: usize) -> &mut dyn Home {
+        match number {
+            0 => &mut self.ports,
+            1 => &mut self.sessions,
+            _ => &mut self.stats,
+        }
+    }
+
+    fn described(&mut self, number: usize) -> &mut dyn Described {
+        match number {
+            0 => &mut self.ports,
+            1 => &mut self.sessions,
+            _ => &mut self.stats,
+        }
+    }
+
+    fn configure(&mut self, _: &str, _: &str) -> Result<(), ConfigureError> {
+        Err(ConfigureError::NoSuchState)
+    }
+}
+
+impl<V: Variant> SimApp for Nat<V> {
+    const WISHES: Wishes = Wishes {
+        flows: 14,
+        hosts: 3,
+        ops: &[op::CLOSE, op::CLOSE, op::ASK, op::MOVE],
+        expires: true,
+    };
+
+    fn refuse(&mut self, seed: u64) {
+        self.sessions.refuse(seed);
+    }
+}

@@ -1,0 +1,129 @@
+//! A table whose undo or whose imports can be made to fail.
+
+use std::any::{Any, TypeId};
+use std::cell::RefCell;
+
+use cora_core::plain::Describe;
+use cora_core::state::table::travelling::ImportError;
+use cora_core::state::table::{Durable, InsertError, Travelling};
+use cora_core::state::{
+    Described, Home, Keyed, Kind, Malformed, Memory, OutOfMemory, Stored, Table, Visit,
+};
+
+use crate::random::Random;
+
+/// The table.
+#[derive(Debug)]
+pub struct Wrapped<S: Keyed> {
+    table: RefCell<Table<S>>,
+    rolls_back: bool,
+    refuses: Option<Random>,
+}
+
+impl<S: Keyed> Wrapped<S> {
+    pub fn create(memory: &mut Memory, rolls_back: bool) -> Result<Self, OutOfMemory> {
+        Ok(Self { table: RefCell::new(Table::create(memory)?), rolls_back, refuses: None })
+    }
+
+    /// Entries from the other side are refused, one in sixteen.
+    pub fn refuse(&mut self, seed: u64) {
+        self.refuses = Some(Random::new(seed));
+    }
+
+    pub fn table(&mut self) -> &mut Table<S> {
+        self.table.get_mut()
+    }
+
+    fn travelling<T>(&self, act: impl FnOnce(&mut dyn Travelling) -> T) -> T {
+        act(self.table.borrow_mut().as_travelling().expect("it is keyed"))
+    }
+}
+
+type Item<'a> = dyn FnMut(&[u8], &mut dyn FnMut(&mut dyn Describe)) + 'a;
+
+impl<S: Keyed> Home for Wrapped<S> {
+    fn kind(&self) -> Kind {
+        Kind::Keyed
+    }
+    fn begin(&mut self, visit: Visit) {
+        self.table().begin(visit);
+    }
+    fn commit(&mut self) {
+        self.table().commit();
+    }
+    fn rollback(&mut self) {
+        if self.rolls_back { self.table().rollback() } else { self.table().commit() }
+    }
+    fn export(&mut self, now: u64, piece: &mut dyn FnMut(&[u8])) {
+        self.table().export(now, piece);
+    }
+    fn merge(&mut self, piece: &[u8]) -> Result<(), Malformed> {
+        self.table().merge(piece)
+    }
+    fn overflowed(&self) -> bool {
+        self.table.borrow().overflowed()
+    }
+    fn as_travelling(&mut self) -> Option<&mut dyn Travelling> {
+        Some(self)
+    }
+    fn entries(&self, now: u64) -> u64 {
+        self.table.borrow().entries(now)
+    }
+}
+
+impl<S: Keyed> Described for Wrapped<S> {
+    fn describe(&self, now: u64, item: &mut Item<'_>) {
+        self.table.borrow().describe(now, item);
+    }
+    fn import(&mut self, piece: &[u8], now: u64, item: &mut Item<'_>) -> Result<(), Malformed> {
+        self.table().import(piece, now, item)
+    }
+}
+
+impl<S: Keyed> Travelling for Wrapped<S> {
+    fn attach(&mut self, memory: &mut Memory, flows: u32) -> Result<(), OutOfMemory> {
+        self.travelling(|table| table.attach(memory, flows))
+    }
+    fn attached_bytes(&self, flows: u32) -> usize {
+        self.travelling(|table| table.attached_bytes(flows))
+    }
+    fn capacity(&self) -> u32 {
+        self.travelling(|table| table.capacity())
+    }
+    fn idle(&self) -> u64 {
+        self.travelling(|table| table.idle())
+    }
+    fn key_type(&self) -> TypeId {
+        self.travelling(|table| table.key_type())
+    }
+    fn flow_of(&self, key: &dyn Any, now: u64) -> Option<u32> {
+        self.travelling(|table| table.flow_of(key, now))
+    }
+    fn has_entries(&self, flow: u32) -> bool {
+        self.travelling(|table| table.has_entries(flow))
+    }
+    fn each_key(&self, flow: u32, visit: &mut dyn FnMut(&[u64; 5])) {
+        self.travelling(|table| table.each_key(flow, visit));
+    }
+    fn strays(&self) -> u32 {
+        self.travelling(|table| table.strays())
+    }
+    fn count_flow(&self, flow: u32, now: u64) -> u32 {
+        self.travelling(|table| table.count_flow(flow, now))
+    }
+    fn take_out(&mut self, flow: u32, now: u64, most: u32, piece: &mut dyn FnMut(&[u8])) -> u32 {
+        self.travelling(|table| table.take_out(flow, now, most, piece))
+    }
+    fn import_entry(&mut self, piece: &[u8], flow: u32, most: u32) -> Result<u64, ImportError> {
+        if self.refuses.as_mut().is_some_and(|random| random.once_in(16)) {
+            return Err(ImportError::Refused(InsertError::Full));
+        }
+        self.travelling(|table| table.import_entry(piece, flow, most))
+    }
+    fn as_durable(&mut self) -> Option<&mut dyn Durable> {
+        self.table.get_mut().as_travelling()?.as_durable()
+    }
+    fn remove_flow(&mut self, flow: u32) {
+        self.travelling(|table| table.remove_flow(flow));
+    }
+}

@@ -1,0 +1,163 @@
+//! One simulation after another, each from a seed of its own, on all processors.
+//!
+//! ```
+//! let found = cora_sim::chaos::one(7);
+//! assert!(found.is_ok(), "{found:?}");
+//! ```
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use cora_core::app::App as _;
+
+use crate::apps::balancer::Balancer;
+use crate::apps::counters::Counting;
+use crate::apps::firewall::Firewall;
+use crate::apps::inside::Inside;
+use crate::apps::marks::Marking;
+use crate::apps::nat::Nat;
+use crate::apps::{Share, SimApp};
+use crate::random::Random;
+use crate::runtime::{self, Faults, Ran};
+use crate::traffic;
+
+/// Violations that are kept, of however many.
+const KEPT: usize = 20;
+
+/// What broke, and how to see it again.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// The run's.
+    pub seed: u64,
+    /// What was not as it should be.
+    pub what: String,
+}
+
+/// What all runs together did.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Runs.
+    pub runs: u64,
+    /// Packets fed in.
+    pub packets: u64,
+    /// Flows that moved.
+    pub moves: u64,
+    /// Packets that were lost with a side that died.
+    pub lost: u64,
+    /// What was done to the runs.
+    pub faults: Faults,
+    /// How many broke.
+    pub violated: u64,
+    /// The first of those.
+    pub violations: Vec<Violation>,
+}
+
+impl Summary {
+    fn add(&mut self, seed: u64, outcome: Result<Ran, String>) {
+        self.runs += 1;
+        match outcome {
+            Ok(ran) => {
+                self.packets += ran.packets;
+                self.moves += ran.moves;
+                self.lost += ran.lost;
+                self.faults.add(&ran.faults);
+            }
+            Err(what) => {
+                self.violated += 1;
+                if self.violations.len() < KEPT {
+                    self.violations.push(Violation { seed, what });
+                }
+            }
+        }
+    }
+
+    fn join(&mut self, other: Self) {
+        self.runs += other.runs;
+        self.packets += other.packets;
+        self.moves += other.moves;
+        self.lost += other.lost;
+        self.faults.add(&other.faults);
+        self.violated += other.violated;
+        self.violations.extend(other.violations);
+        self.violations.sort_by_key(|violation| violation.seed);
+        self.violations.truncate(KEPT);
+    }
+}
+
+/// How long to go on: until either is reached.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// So long.
+    pub time: Duration,
+    /// So many runs.
+    pub runs: u64,
+}
+
+/// The simulation that follows from a seed: its program, its packets, and all that is done to it. Whatever breaks, a
+/// panic too, is told.
+pub fn one(seed: u64) -> Result<Ran, String> {
+    let mut random = Random::new(seed ^ 0x6368_616f_7300);
+    let packets = 16 + random.below(48) as u32;
+    let run = match random.below(64) {
+        0..14 => program::<Nat<Share<1024>>>,
+        14..20 => program::<Nat<Share<512>>>,
+        20..28 => program::<Balancer<Share<1024>>>,
+        28..40 => program::<Firewall<Share<1024>>>,
+        40..48 => program::<Inside<Share<1024>>>,
+        48..63 => killed,
+        // Seldom: it knows many thousands of flows, and making room for them takes longer than all the rest.
+        _ => program::<Counting<Share<1024>>>,
+    };
+    let ran = catch_unwind(AssertUnwindSafe(|| run(seed, packets)));
+    ran.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Err(format!("panicked: {}", text.unwrap_or("without a word")))
+    })
+}
+
+fn program<A: SimApp>(seed: u64, packets: u32) -> Result<Ran, String> {
+    let long = seed.is_multiple_of(256);
+    let case = traffic::make_filled::<A>(seed, packets, if long { 8_000 } else { 0 });
+    runtime::run::<A>(&case, seed).map_err(|what| format!("{}: {what}", A::NAME))
+}
+
+/// Sides are killed.
+fn killed(seed: u64, packets: u32) -> Result<Ran, String> {
+    let case = traffic::make_filled::<Marking<Share<1024>>>(seed, packets, 0);
+    let kills = 1 + seed % 3;
+    let ran = runtime::run_killed::<Share<1024>>(&case, seed, kills);
+    ran.map_err(|what| format!("{}, {kills} kills: {what}", Marking::<Share<1024>>::NAME))
+}
+
+/// Runs the seeds from `first` on, on all processors; `tell` hears now and then how far it is, by runs and violations.
+pub fn many(first: u64, limits: Limits, tell: impl Fn(u64, u64) + Sync) -> Summary {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let (begun, next) = (Instant::now(), AtomicU64::new(0));
+    let (violated, all) = (AtomicU64::new(0), Mutex::new(Summary::default()));
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let (next, violated, all, tell) = (&next, &violated, &all, &tell);
+            scope.spawn(move || {
+                let mut own = Summary::default();
+                while begun.elapsed() < limits.time {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= limits.runs {
+                        break;
+                    }
+                    let seed = first.wrapping_add(number);
+                    let outcome = one(seed);
+                    violated.fetch_add(u64::from(outcome.is_err()), Ordering::Relaxed);
+                    own.add(seed, outcome);
+                    if thread == 0 && own.runs.is_multiple_of(1024) {
+                        tell(number, violated.load(Ordering::Relaxed));
+                    }
+                }
+                all.lock().expect("no thread panics").join(own);
+            });
+        }
+    });
+    all.into_inner().expect("no thread panics")
+}

@@ -1,0 +1,279 @@
+//! One state of everything: both halves, what is on its way between them, what left. It goes on by a choice at a time.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hasher as _};
+
+use cora_core::key::{FiveTuple, protocol};
+use cora_core::message::{MAX_FRAME, Message, Stamp};
+use cora_core::migration::{Admission, Burst, Holder, HostHalf, NicHalf, Order, Outbox, Standby};
+use cora_core::packet::{Meta, Packet, Port};
+
+use super::killed::Side;
+use crate::apps::marks::Marking;
+use crate::apps::{IDLE, Share};
+use crate::frames::{address, frame, number_of};
+use crate::halves;
+use crate::link::{Ring, Sabotage};
+use crate::memory::Supply;
+use crate::standby::Copies;
+
+/// The program that is run: nothing is offered but by order.
+pub(super) type App = Marking<Share<1024>>;
+
+/// Flows.
+pub const FLOWS: usize = 2;
+/// All packets have one time: whatever expires is for the simulations.
+pub(super) const NOW: u64 = 5 * IDLE;
+
+/// What is explored.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// What the packets of each flow ask for.
+    pub asks: [Vec<u8>; FLOWS],
+    /// Orders to offer each flow, and to recall it, at any time.
+    pub offers: u8,
+    /// Likewise.
+    pub recalls: u8,
+    /// How often a side may be killed, and another one started.
+    pub kills: u8,
+    /// What is broken on purpose.
+    pub sabotage: Sabotage,
+}
+
+/// What may happen next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The flow's next packet comes to the NIC.
+    Packet(usize),
+    /// The host takes the next message.
+    Host,
+    /// The NIC takes the next message.
+    Nic,
+    /// The host is to offer the flow.
+    Offer(usize),
+    /// The host is to call the flow back.
+    Recall(usize),
+    /// That side is killed, and another one begins.
+    Kill(Side),
+}
+
+/// The state.
+pub(super) struct World<'a> {
+    // The halves lie in memory of the supply: they go first.
+    pub(super) nic: NicHalf<App>,
+    pub(super) host: HostHalf<App>,
+    pub(super) supply: Supply,
+    pub(super) scenario: &'a Scenario,
+    pub(super) punt: Ring,
+    pub(super) back: Ring,
+    pub(super) copies: Copies,
+    pub(super) fed: [usize; FLOWS],
+    offers: [u8; FLOWS],
+    recalls: [u8; FLOWS],
+    /// Kills to come.
+    pub(super) kills: u8,
+    /// Numbers of the packets that left, per flow.
+    pub(super) left: [Vec<u32>; FLOWS],
+    /// Numbers of those that ended with the side that had them.
+    pub(super) lost: [BTreeSet<u32>; FLOWS],
+    frame: Box<[u8; MAX_FRAME]>,
+}
+
+/// The tuple of a flow.
+pub(super) fn tuple(flow: usize) -> FiveTuple {
+    FiveTuple {
+        source: address([0, flow as u8], true),
+        destination: address([100, 0], false),
+        source_port: 1000,
+        destination_port: 80,
+        protocol: protocol::UDP,
+    }
+}
+
+/// Where what the NIC sends goes.
+pub(super) struct Ends<'a> {
+    pub(super) punt: &'a mut Ring,
+    pub(super) left: &'a mut [Vec<u32>; FLOWS],
+}
+
+impl Outbox for Ends<'_> {
+    fn send(&mut self, message: &Message<'_>) {
+        self.punt.send(message);
+    }
+}
+
+impl cora_core::migration::nic::Wire for Ends<'_> {
+    fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
+        let mut frame = frame.to_vec();
+        let number = number_of(&Packet::new(&mut frame, stamp.meta));
+        self.left[stamp.number as usize / 16].push(number);
+    }
+}
+
+/// Where what the host sends goes, and what it keeps copies in.
+struct HostEnds<'a> {
+    back: &'a mut Ring,
+    copies: &'a mut Copies,
+}
+
+impl Outbox for HostEnds<'_> {
+    fn send(&mut self, message: &Message<'_>) {
+        self.back.send(message);
+    }
+
+    fn standby(&mut self) -> Option<&mut dyn Standby> {
+        Some(self.copies)
+    }
+}
+
+impl<'a> World<'a> {
+    pub(super) fn new(scenario: &'a Scenario) -> Self {
+        let mut supply = Supply::default();
+        let nic = halves::nic(&mut supply, 1, 0, None);
+        let mut host = halves::host(&mut supply, 1, true);
+        let mut back = Ring::new(scenario.sabotage);
+        host.follow(&Order::Admit(Admission::NONE), &mut back);
+        Self {
+            nic,
+            host,
+            supply,
+            scenario,
+            punt: Ring::new(scenario.sabotage),
+            back,
+            copies: Copies::default(),
+            fed: [0; FLOWS],
+            offers: [scenario.offers; FLOWS],
+            recalls: [scenario.recalls; FLOWS],
+            kills: scenario.kills,
+            left: [const { Vec::new() }; FLOWS],
+            lost: [const { BTreeSet::new() }; FLOWS],
+            frame: vec![0; MAX_FRAME].into_boxed_slice().try_into().expect("as long"),
+        }
+    }
+
+    /// What may happen next.
+    pub(super) fn choices(&self) -> Vec<Choice> {
+        let mut choices = Vec::new();
+        if !self.punt.is_empty() {
+            choices.push(Choice::Host);
+        }
+        if !self.back.is_empty() {
+            choices.push(Choice::Nic);
+        }
+        for flow in 0..FLOWS {
+            if self.fed[flow] < self.scenario.asks[flow].len() && self.nic.takes_packets() {
+                choices.push(Choice::Packet(flow));
+            }
+            // A flow that never had a packet is nowhere.
+            if self.fed[flow] > 0 && self.offers[flow] > 0 {
+                choices.push(Choice::Offer(flow));
+            }
+            if self.fed[flow] > 0 && self.recalls[flow] > 0 {
+                choices.push(Choice::Recall(flow));
+            }
+        }
+        let sides = [Side::Nic, Side::Host, Side::Both];
+        choices.extend(sides.into_iter().filter(|it| it.kills() <= self.kills).map(Choice::Kill));
+        choices
+    }
+
+    /// It happens.
+    pub(super) fn go(&mut self, choice: Choice) -> Result<(), String> {
+        match choice {
+            Choice::Packet(flow) => self.packet(flow),
+            Choice::Host => self.serve_host()?,
+            Choice::Nic => self.serve_nic()?,
+            Choice::Offer(flow) => {
+                self.offers[flow] -= 1;
+                self.host.follow(&Order::Offer(tuple(flow)), &mut self.back);
+            }
+            Choice::Recall(flow) => {
+                self.recalls[flow] -= 1;
+                self.host.follow(&Order::Recall(tuple(flow)), &mut self.back);
+            }
+            Choice::Kill(side) => {
+                self.kills -= side.kills();
+                self.kill(side)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn packet(&mut self, flow: usize) {
+        let number = self.fed[flow];
+        self.fed[flow] += 1;
+        // Every other one is an answer.
+        let (tuple, port) = if number.is_multiple_of(2) {
+            (tuple(flow), Port::INSIDE)
+        } else {
+            (tuple(flow).reversed(), Port::OUTSIDE)
+        };
+        let ask = self.scenario.asks[flow][number];
+        let mut frame = frame(&tuple, flow as u32, number as u32, ask, 0);
+        let meta = Meta { time: NOW, now: NOW, port };
+        let number = (16 * flow + number) as u64;
+        let mut burst = Burst::new();
+        burst.push(Stamp { meta, number, horizon: NOW, egress: port }, &mut frame);
+        let mut ends = Ends { punt: &mut self.punt, left: &mut self.left };
+        self.nic.burst(&mut burst, &mut ends);
+    }
+
+    pub(super) fn serve_host(&mut self) -> Result<(), String> {
+        let Some((kind, mut bytes)) = self.punt.pop() else { return Ok(()) };
+        let mut ends = HostEnds { back: &mut self.back, copies: &mut self.copies };
+        let taken = if let Some((stamp, frame)) = Message::decode_frame(kind, &mut bytes) {
+            let mut burst = Burst::new();
+            burst.push(stamp, frame);
+            self.host.burst(&mut burst, &mut ends)
+        } else {
+            let message = Message::decode(kind, &bytes).ok_or("no message")?;
+            self.host.message(&message, &mut ends)
+        };
+        taken.map_err(|error| format!("the host refuses: {error}"))
+    }
+
+    pub(super) fn serve_nic(&mut self) -> Result<(), String> {
+        let Some((kind, bytes)) = self.back.pop() else { return Ok(()) };
+        let message = Message::decode(kind, &bytes).ok_or("no message")?;
+        let mut ends = Ends { punt: &mut self.punt, left: &mut self.left };
+        let taken = self.nic.message(&message, &mut ends);
+        taken.map(drop).map_err(|error| format!("the NIC refuses: {error}"))
+    }
+
+    /// What tells this state from others.
+    pub(super) fn digest(&mut self) -> u128 {
+        let mut hashers = [DefaultHasher::new(), DefaultHasher::new()];
+        hashers[1].write_u8(1);
+        let mut say = |bytes: &[u8]| {
+            for hasher in &mut hashers {
+                hasher.write_usize(bytes.len());
+                hasher.write(bytes);
+            }
+        };
+        self.nic.digest(&mut self.frame, &mut say);
+        self.host.digest(&mut say);
+        for holder in [Holder::Host, Holder::Nic, Holder::Unsure] {
+            self.copies.each(holder, None, &mut |copy| {
+                say(copy.group);
+                say(copy.piece);
+            });
+            say(b"held");
+        }
+        for ring in [&self.punt, &self.back] {
+            for (kind, bytes) in ring.records() {
+                say(&kind.to_le_bytes());
+                say(bytes);
+            }
+            say(b"end");
+        }
+        for flow in 0..FLOWS {
+            say(&[self.fed[flow] as u8, self.offers[flow], self.recalls[flow]]);
+            self.left[flow].iter().for_each(|number| say(&number.to_le_bytes()));
+            say(b"lost");
+            self.lost[flow].iter().for_each(|number| say(&number.to_le_bytes()));
+        }
+        say(&[self.kills]);
+        let [first, second] = hashers.map(|hasher| u128::from(hasher.finish()));
+        first << 64 | second
+    }
+}

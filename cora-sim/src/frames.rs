@@ -1,0 +1,89 @@
+//! Small frames: Ethernet, IPv4, and UDP, TCP or something without ports. The payload says which flow
+//! the packet is of, whatever the handlers make of its addresses.
+
+use cora_core::key::{Address, FiveTuple, protocol};
+use cora_core::packet::{Meta, Packet};
+
+/// What the packet asks of the handlers.
+pub mod op {
+    pub const NOTHING: u8 = 0;
+    /// End the connection.
+    pub const CLOSE: u8 = 1;
+    /// Reach for what only the host has, after writing.
+    pub const ASK: u8 = 2;
+    /// Give the connection another reply key.
+    pub const MOVE: u8 = 3;
+    /// Make entries and take them out again within the packet.
+    pub const CHURN: u8 = 4;
+}
+
+const HEADERS: usize = 14 + 20;
+const MARK: usize = 9;
+
+pub fn frame(tuple: &FiveTuple, flow: u32, number: u32, op: u8, filling: usize) -> Vec<u8> {
+    let transport: usize = match tuple.protocol {
+        protocol::TCP => 20,
+        protocol::UDP => 8,
+        _ => 0,
+    };
+    let length = 20 + transport + MARK + filling;
+    let mut bytes = vec![0_u8; 14 + length];
+    bytes[12..14].copy_from_slice(&[8, 0]);
+    bytes[14] = 0x45;
+    bytes[16..18].copy_from_slice(&(length as u16).to_be_bytes());
+    bytes[22] = 64;
+    bytes[23] = tuple.protocol;
+    bytes[26..30].copy_from_slice(&tuple.source.as_v4().expect("IPv4"));
+    bytes[30..34].copy_from_slice(&tuple.destination.as_v4().expect("IPv4"));
+    if transport > 0 {
+        bytes[34..36].copy_from_slice(&tuple.source_port.to_be_bytes());
+        bytes[36..38].copy_from_slice(&tuple.destination_port.to_be_bytes());
+    }
+    match tuple.protocol {
+        protocol::TCP => {
+            bytes[46..48].copy_from_slice(&[0x50, if op == op::CLOSE { 0x11 } else { 0x10 }]);
+        }
+        protocol::UDP => {
+            bytes[38..40].copy_from_slice(&((8 + MARK + filling) as u16).to_be_bytes());
+        }
+        _ => {}
+    }
+    let mark = HEADERS + transport;
+    bytes[mark..mark + 4].copy_from_slice(&flow.to_be_bytes());
+    bytes[mark + 4..mark + 8].copy_from_slice(&number.to_be_bytes());
+    bytes[mark + 8] = op;
+    bytes
+}
+
+/// The flow that the frame was made for.
+pub fn flow_of(frame: &[u8]) -> u32 {
+    let mut frame = frame.to_vec();
+    let packet = Packet::new(&mut frame, Meta::default());
+    let mark = packet.payload().first_chunk().expect("every frame is marked");
+    u32::from_be_bytes(*mark)
+}
+
+/// The tuple that a frame carries, if it has one.
+pub fn tuple_of(frame: &[u8]) -> Option<FiveTuple> {
+    let mut frame = frame.to_vec();
+    Packet::new(&mut frame, Meta::default()).five_tuple().ok()
+}
+
+/// The packet's number, as its payload says.
+pub fn number_of(packet: &Packet<'_>) -> u32 {
+    let number = packet.payload().get(4..).and_then(|rest| rest.first_chunk());
+    number.map_or(0, |bytes| u32::from_be_bytes(*bytes))
+}
+
+/// What a packet asks of the handlers.
+pub fn op_of(packet: &Packet<'_>) -> u8 {
+    packet.payload().get(8).copied().unwrap_or(op::NOTHING)
+}
+
+pub const fn address(last: [u8; 2], inside: bool) -> Address {
+    if inside {
+        Address::v4([10, 0, last[0], last[1]])
+    } else {
+        Address::v4([198, 51, last[0], last[1]])
+    }
+}

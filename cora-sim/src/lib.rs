@@ -1,0 +1,39 @@
+//! Both halves of Cora in one process, under schedulers that decide who goes next.
+//!
+//! Everything that a run does follows from its seed: which packets come, what they ask of the program, in which order
+//! the sides are served, what is broken on purpose. A failing run tells its seed, and that seed fails again.
+//!
+//! | module | concept |
+//! | --- | --- |
+//! | [`apps`] | programs as the attributes would write them |
+//! | [`traffic`] | packets, and what a run on the host alone makes of them |
+//! | [`frames`] | the packets' bytes |
+//! | [`chaos`] | one seed after another |
+//! | [`checker`] | all interleavings of a small scenario |
+//! | [`runtime`] | the whole runtime on real rings, with faults |
+//! | [`queues`] | message by message over queues, which can be sabotaged |
+//! | [`link`] | those queues |
+//! | [`result`] | what a run leaves behind, and how two differ |
+//! | [`random`] | repeatable randomness |
+//! | `standby` | copies of durable entries |
+//! | `halves` | makes halves |
+//! | `memory` | memory for the halves, given back after a run |
+#![allow(
+    missing_docs,
+    reason = "programs and frames by hand, for the simulator's own tests: their modules say what they are"
+)]
+#![allow(clippy::missing_panics_doc, reason = "a simulator that is itself broken may panic")]
+
+pub mod apps;
+pub mod chaos;
+pub mod checker;
+pub mod frames;
+mod halves;
+pub mod link;
+mod memory;
+pub mod queues;
+pub mod random;
+pub mod result;
+pub mod runtime;
+mod standby;
+pub mod traffic;

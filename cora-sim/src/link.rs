@@ -1,0 +1,189 @@
+//! The two rings, as queues of encoded messages, and ways to break them.
+
+use std::collections::VecDeque;
+
+use cora_core::message::{Message, Stamp};
+use cora_core::migration::Outbox;
+use cora_core::migration::nic::Wire;
+
+use crate::result::Results;
+
+/// What is done to messages on their way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sabotage {
+    None,
+    /// A fence overtakes the packets before it.
+    FenceFirst,
+    /// A transfer overtakes the host's packets before it.
+    TransferFirst,
+    /// A transfer loses its first entry.
+    DropEntry,
+    /// A release has its first entry twice.
+    DoubleEntry,
+    /// Offers announce no keys.
+    NoKeys,
+    /// The packets behind a release overtake it.
+    PacketFirst,
+    /// A packet for the host is lost behind the first.
+    DropPacket,
+    /// The NIC owns a flow when it is offered, and the host hears that it declined.
+    OwnedAtOnce,
+    /// What flows were to do at a dead NIC, they are to do at the next one.
+    KeepOrders,
+    /// The host does not reclaim what a dead NIC owned.
+    NotReclaimed,
+    /// The next host leaves what the dead one did not take.
+    NotCaughtUp,
+    /// The NIC does not hear that there is another host.
+    NotGreeted,
+}
+
+const RELEASE: u16 = 4;
+const ENTRY: u16 = 5;
+/// An entry that is as its copy says.
+const SAME: u16 = 26;
+
+/// A ring.
+#[derive(Debug)]
+pub struct Ring {
+    records: VecDeque<(u16, Vec<u8>)>,
+    sabotage: Sabotage,
+    /// Where the next entry of a transfer that overtook others goes.
+    entry_at: Option<usize>,
+    /// Whether the first entry is still to come.
+    fresh: bool,
+    pub sent: u64,
+}
+
+impl Ring {
+    pub const fn new(sabotage: Sabotage) -> Self {
+        Self { records: VecDeque::new(), sabotage, entry_at: None, fresh: false, sent: 0 }
+    }
+
+    pub fn pop(&mut self) -> Option<(u16, Vec<u8>)> {
+        self.entry_at = None;
+        self.records.pop_front()
+    }
+
+    /// The next record, if it is of this kind.
+    pub fn pop_if(&mut self, kind: u16) -> Option<(u16, Vec<u8>)> {
+        if self.records.front()?.0 == kind { self.pop() } else { None }
+    }
+
+    /// All records, in order.
+    pub fn records(&self) -> impl Iterator<Item = &(u16, Vec<u8>)> {
+        self.records.iter()
+    }
+
+    /// Drops all records of other kinds.
+    pub fn keep_only(&mut self, kind: u16) {
+        self.records.retain(|(of, _)| *of == kind);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    fn encode(message: &Message<'_>) -> (u16, Vec<u8>) {
+        message.encode(|kind, parts| (kind, parts.concat()))
+    }
+
+    /// Puts a record before the last ones of this kind.
+    fn overtake(&mut self, record: (u16, Vec<u8>), kind: u16) -> usize {
+        let passed = self.records.iter().rev().take_while(|(of, _)| *of == kind).count();
+        let at = self.records.len() - passed;
+        self.records.insert(at, record);
+        at + 1
+    }
+
+    fn push_entry(&mut self, record: (u16, Vec<u8>)) {
+        let first = std::mem::take(&mut self.fresh);
+        match (self.sabotage, &mut self.entry_at) {
+            (Sabotage::DropEntry, _) if first => {}
+            (Sabotage::DoubleEntry, _) if first => {
+                self.records.push_back(record.clone());
+                self.records.push_back(record);
+            }
+            (_, Some(at)) => {
+                self.records.insert(*at, record);
+                *at += 1;
+            }
+            _ => self.records.push_back(record),
+        }
+    }
+}
+
+impl Outbox for Ring {
+    fn send(&mut self, message: &Message<'_>) {
+        self.sent += 1;
+        let record = Self::encode(message);
+        if matches!(record.0, ENTRY | SAME) {
+            return self.push_entry(record);
+        }
+        self.entry_at = None;
+        match (self.sabotage, *message) {
+            (Sabotage::FenceFirst, Message::Fence(_)) => drop(self.overtake(record, Message::PUNT)),
+            (Sabotage::TransferFirst, Message::Transfer { .. }) => {
+                let kind = Message::Send(NOTHING, &[]).kind();
+                self.entry_at = Some(self.overtake(record, kind));
+            }
+            (Sabotage::DropEntry, Message::Transfer { ticket, entries: entries @ 1.. }) => {
+                self.fresh = true;
+                self.records
+                    .push_back(Self::encode(&Message::Transfer { ticket, entries: entries - 1 }));
+            }
+            (Sabotage::DoubleEntry, Message::Release { punts, entries: entries @ 1.., group }) => {
+                self.fresh = true;
+                let message = Message::Release { punts, entries: entries + 1, group };
+                self.records.push_back(Self::encode(&message));
+            }
+            (Sabotage::NoKeys, Message::Offer { ticket, punts, group, .. }) => {
+                let message = Message::Offer { ticket, punts, group, keys: &[] };
+                self.records.push_back(Self::encode(&message));
+            }
+            (Sabotage::DropPacket, Message::Punt(stamp, _)) if stamp.number % 16 > 0 => {}
+            (Sabotage::OwnedAtOnce, Message::Offer { ticket, .. }) => {
+                self.records.push_back(record);
+                let message = Message::Transfer { ticket, entries: 0 };
+                self.records.push_back(Self::encode(&message));
+            }
+            (Sabotage::OwnedAtOnce, Message::Fence(ticket)) => {
+                self.records.push_back(Self::encode(&Message::Decline(ticket)));
+            }
+            (Sabotage::PacketFirst, Message::Punt(..)) => {
+                let is_entry = |(kind, _): &&(u16, Vec<u8>)| matches!(*kind, ENTRY | SAME);
+                let entries = self.records.iter().rev().take_while(is_entry).count();
+                let behind = self.records.len() - entries;
+                let release = behind.checked_sub(1).filter(|at| self.records[*at].0 == RELEASE);
+                self.records.insert(release.unwrap_or(self.records.len()), record);
+            }
+            _ => self.records.push_back(record),
+        }
+    }
+}
+
+const NOTHING: Stamp = Stamp {
+    meta: cora_core::packet::Meta { time: 0, now: 0, port: cora_core::packet::Port(0) },
+    number: 0,
+    horizon: 0,
+    egress: cora_core::packet::Port(0),
+};
+
+/// Where the NIC sends: to the host, and to the wire.
+#[derive(Debug)]
+pub struct NicEnds<'a> {
+    pub punt: &'a mut Ring,
+    pub wire: &'a mut Results,
+}
+
+impl Outbox for NicEnds<'_> {
+    fn send(&mut self, message: &Message<'_>) {
+        self.punt.send(message);
+    }
+}
+
+impl Wire for NicEnds<'_> {
+    fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
+        self.wire.left(stamp.egress.0, frame);
+    }
+}

@@ -1,0 +1,122 @@
+//! The simulator as a program: `cora-sim chaos --seconds N --seed S [--runs N] [--json]`, or `cora-sim replay SEED`.
+#![forbid(unsafe_code)]
+
+use std::io::{IsTerminal as _, Write as _};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use cora_sim::chaos::{self, Limits, Summary};
+use cora_sim::runtime::{FAULTS, tell_runs};
+use serde_json::{Map, Value, json};
+
+const USAGE: &str = "usage: cora-sim chaos [--seconds N] [--runs N] [--seed S] [--json]
+       cora-sim replay SEED";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let outcome = match words.split_first() {
+        Some((&"chaos", rest)) => chaos(rest),
+        Some((&"replay", [seed])) => replay(seed),
+        _ => Err(USAGE.to_owned()),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn number(word: Option<&&str>, of: &str) -> Result<u64, String> {
+    let word = word.ok_or_else(|| format!("{of} wants a number behind it\n{USAGE}"))?;
+    word.parse().map_err(|_| format!("`{word}` is no number, which {of} wants\n{USAGE}"))
+}
+
+fn chaos(words: &[&str]) -> Result<bool, String> {
+    let (mut seconds, mut runs, mut seed, mut as_json) = (None, None, 1, false);
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match *word {
+            "--seconds" => seconds = Some(number(words.next(), word)?),
+            "--runs" => runs = Some(number(words.next(), word)?),
+            "--seed" => seed = number(words.next(), word)?,
+            "--json" => as_json = true,
+            _ => return Err(format!("`{word}` is not known\n{USAGE}")),
+        }
+    }
+    let seconds = seconds.unwrap_or(if runs.is_some() { u64::MAX >> 1 } else { 10 });
+    let limits = Limits { time: Duration::from_secs(seconds), runs: runs.unwrap_or(u64::MAX) };
+    // Seeds of one start don't meet those of the next.
+    let first = seed << 32;
+    let begun = Instant::now();
+    let terminal = std::io::stderr().is_terminal();
+    std::panic::set_hook(Box::new(|_| {}));
+    let summary = chaos::many(first, limits, |runs, violated| {
+        if terminal {
+            eprint!("\r{runs} runs, {violated} violations");
+            std::io::stderr().flush().ok();
+        }
+    });
+    if terminal {
+        eprint!("\r{:60}\r", "");
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    if as_json {
+        println!("{}", report(&summary, seed, seconds));
+    } else {
+        tell(&summary, seconds);
+    }
+    Ok(summary.violated == 0)
+}
+
+fn report(summary: &Summary, seed: u64, seconds: f64) -> Value {
+    let counts = FAULTS.iter().zip(summary.faults.counts());
+    let faults: Map<String, Value> =
+        counts.map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
+    let violations: Vec<Value> = summary
+        .violations
+        .iter()
+        .map(|violation| json!({ "seed": violation.seed, "what": violation.what }))
+        .collect();
+    json!({
+        "seed": seed,
+        "seconds": seconds,
+        "runs": summary.runs,
+        "packets": summary.packets,
+        "moves": summary.moves,
+        "lost": summary.lost,
+        "faults": faults,
+        "violated": summary.violated,
+        "violations": violations,
+    })
+}
+
+fn tell(summary: &Summary, seconds: f64) {
+    let Summary { runs, packets, moves, lost, faults, violated, violations } = summary;
+    let rate = f64::from(u32::try_from(*runs).unwrap_or(u32::MAX)) / seconds;
+    println!("{runs} runs in {seconds:.1} s ({rate:.0}/s): {packets} packets, {moves} moves");
+    println!("faults: {faults}; {lost} packets lost with a dead side");
+    println!("violations: {violated}");
+    for violation in violations {
+        println!("  seed {}: {}", violation.seed, violation.what);
+        println!("    again: cargo xtask chaos --replay {}", violation.seed);
+    }
+}
+
+fn replay(seed: &str) -> Result<bool, String> {
+    tell_runs();
+    match chaos::one(number(Some(&seed), "replay")?) {
+        Ok(ran) => {
+            println!("seed {seed} holds: {} packets, {} moves", ran.packets, ran.moves);
+            println!("faults: {}", ran.faults);
+            Ok(true)
+        }
+        Err(what) => {
+            println!("seed {seed}: {what}");
+            Ok(false)
+        }
+    }
+}

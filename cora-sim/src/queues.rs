@@ -1,0 +1,187 @@
+//! Message by message: both halves joined by queues of encoded messages, with a way to break those.
+
+use cora_core::message::{Message, Report};
+use cora_core::migration::{Burst, HostHalf, NicHalf};
+
+use crate::apps::SimApp;
+use crate::halves;
+use crate::link::{NicEnds, Ring, Sabotage};
+use crate::memory::Supply;
+use crate::random::Random;
+use crate::result::Results;
+use crate::traffic::Case;
+
+/// Bytes in which packets wait at the NIC.
+const HOLD: usize = 4 << 20;
+
+/// What happened on the way to the results.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Account {
+    pub nic: Report,
+    pub host: Report,
+    /// The wire had to wait.
+    pub waits: u64,
+}
+
+impl Account {
+    pub fn add(&mut self, other: &Self) {
+        self.nic.packets += other.nic.packets;
+        self.nic.punts += other.nic.punts;
+        self.nic.offloads += other.nic.offloads;
+        self.nic.declined += other.nic.declined;
+        self.nic.held += other.nic.held;
+        self.host.packets += other.host.packets;
+        self.host.offloads += other.host.offloads;
+        self.host.declined += other.host.declined;
+        self.waits += other.waits;
+    }
+}
+
+struct Sim<'a, A: SimApp> {
+    nic: NicHalf<A>,
+    host: HostHalf<A>,
+    punt: Ring,
+    back: Ring,
+    case: &'a Case,
+    fed: usize,
+    results: Results,
+    waits: u64,
+}
+
+/// Runs a case over both halves; the schedule follows from `schedule`. An error says what broke.
+pub fn run<A: SimApp>(case: &Case, schedule: u64, sabotage: Sabotage) -> Result<Account, String> {
+    let mut supply = Supply::default();
+    let mut sim = Sim::<A>::new(case, schedule, sabotage, &mut supply);
+    sim.run_all(schedule)?;
+    let found = sim.finish()?;
+    let account = Account { nic: sim.nic.report, host: sim.host.report, waits: sim.waits };
+    match found.difference(&case.expected) {
+        None => Ok(account),
+        Some(difference) => Err(difference),
+    }
+}
+
+impl<'a, A: SimApp> Sim<'a, A> {
+    fn new(case: &'a Case, schedule: u64, sabotage: Sabotage, supply: &mut Supply) -> Self {
+        let host = halves::host::<A>(supply, case.seed, true);
+        let refuses = schedule.is_multiple_of(3).then_some(schedule);
+        let nic = halves::nic::<A>(supply, case.seed, HOLD, refuses);
+        let (punt, back) = (Ring::new(sabotage), Ring::new(sabotage));
+        Self { nic, host, punt, back, case, fed: 0, results: Results::default(), waits: 0 }
+    }
+
+    fn run_all(&mut self, schedule: u64) -> Result<(), String> {
+        let mut random = Random::new(schedule ^ 0x7363_6865);
+        // In half of the schedules the rings are mostly short, in the others each may stand still.
+        let least = if schedule.is_multiple_of(2) { [0, 4, 4] } else { [0, 0, 0] };
+        let mut weights = [1, 1, 1];
+        loop {
+            if random.once_in(30) {
+                weights = least.map(|least| least + random.below(7));
+            }
+            if self.nic.is_handing_over() && random.once_in(3) {
+                let mut ends = NicEnds { punt: &mut self.punt, wire: &mut self.results };
+                self.nic.hand_over(1 + random.below(5) as u32, &mut ends);
+            }
+            if self.host.is_handing_over() && random.once_in(3) {
+                let most = 1 + random.below(5) as u32;
+                self.host
+                    .hand_over(most, &mut self.back)
+                    .map_err(|error| format!("host: {error}"))?;
+            }
+            let can =
+                [self.fed < self.case.packets.len(), !self.punt.is_empty(), !self.back.is_empty()];
+            if !can.contains(&true) {
+                if self.nic.is_handing_over() || self.host.is_handing_over() {
+                    continue;
+                }
+                return Ok(());
+            }
+            let shares = [0, 1, 2].map(|at| if can[at] { weights[at] } else { 0 });
+            let all: u64 = shares.iter().sum();
+            if all == 0 {
+                weights = [1, 1, 1];
+                continue;
+            }
+            let ticket = random.below(all);
+            for _ in 0..=random.below(3) {
+                if ticket < shares[0] {
+                    self.feed()?;
+                } else if ticket < shares[0] + shares[1] {
+                    self.serve_host()?;
+                } else {
+                    self.serve_nic()?;
+                }
+            }
+        }
+    }
+
+    fn feed(&mut self) -> Result<(), String> {
+        if !self.nic.takes_packets() {
+            self.waits += 1;
+            let leaving = self.nic.is_handing_over() || self.host.is_handing_over();
+            let stuck = self.punt.is_empty() && self.back.is_empty() && !leaving;
+            return if stuck {
+                Err("the NIC takes no packet and waits for nothing".to_owned())
+            } else {
+                Ok(())
+            };
+        }
+        // Bursts of one to five.
+        let packets = self.case.packets.iter().skip(self.fed).take(1 + self.fed % 5);
+        let mut frames: Vec<_> = packets.cloned().collect();
+        self.fed += frames.len();
+        let mut burst = Burst::new();
+        for (stamp, frame) in &mut frames {
+            burst.push(*stamp, frame);
+        }
+        let mut ends = NicEnds { punt: &mut self.punt, wire: &mut self.results };
+        self.nic.burst(&mut burst, &mut ends);
+        Ok(())
+    }
+
+    fn serve_host(&mut self) -> Result<(), String> {
+        let Some((kind, mut bytes)) = self.punt.pop() else { return Ok(()) };
+        let taken = if kind == Message::PUNT {
+            let (stamp, frame) = Message::decode_frame(kind, &mut bytes).ok_or("no packet")?;
+            let mut next = self.punt.pop_if(Message::PUNT).map(|(_, bytes)| bytes);
+            let mut burst = Burst::new();
+            burst.push(stamp, frame);
+            if let Some((stamp, frame)) =
+                next.as_mut().and_then(|bytes| Message::decode_frame(Message::PUNT, bytes))
+            {
+                burst.push(stamp, frame);
+            }
+            self.host.burst(&mut burst, &mut self.back)
+        } else {
+            let message = Message::decode(kind, &bytes).ok_or("no message")?;
+            self.host.message(&message, &mut self.back)
+        };
+        taken.map_err(|error| format!("host: {error}"))
+    }
+
+    fn serve_nic(&mut self) -> Result<(), String> {
+        let Some((kind, bytes)) = self.back.pop() else { return Ok(()) };
+        let message = Message::decode(kind, &bytes).ok_or("no message")?;
+        let mut ends = NicEnds { punt: &mut self.punt, wire: &mut self.results };
+        let taken = self.nic.message(&message, &mut ends);
+        taken.map(drop).map_err(|error| format!("NIC: {error}"))
+    }
+
+    fn finish(&mut self) -> Result<Results, String> {
+        if !self.nic.is_drained() || !self.host.is_drained() {
+            return Err(format!(
+                "stuck: NIC {}, host {}",
+                self.nic.is_drained(),
+                self.host.is_drained()
+            ));
+        }
+        let now = self.nic.now().max(self.host.now());
+        let mut results = std::mem::take(&mut self.results);
+        results.count(&self.nic.engine().outcomes);
+        results.count(&self.host.engine().outcomes);
+        results.merge(self.nic.engine().app(), self.host.engine().app(), now)?;
+        results.hold(self.host.engine().app(), now);
+        Ok(results)
+    }
+}

@@ -1,0 +1,74 @@
+//! What was done to a run, counted by kind.
+
+use std::fmt;
+
+/// Counts of faults and of what else a run went through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// A side stood still for a while.
+    pub delays: u64,
+    /// A side was served again before the others were.
+    pub reordered: u64,
+    /// The NIC waited for room on a ring.
+    pub nic_waits: u64,
+    /// A message of the host's waited for room on the ring.
+    pub host_waits: u64,
+    /// The wire was held back.
+    pub wire_waits: u64,
+    /// Orders to move a flow, or to admit others.
+    pub orders: u64,
+    /// The NIC was killed.
+    pub nic_kills: u64,
+    /// The host was killed.
+    pub host_kills: u64,
+}
+
+/// Names, for reports.
+pub const FAULTS: [&str; 8] = [
+    "delays",
+    "reordered",
+    "nic-waits",
+    "host-waits",
+    "wire-waits",
+    "orders",
+    "nic-kills",
+    "host-kills",
+];
+
+impl Faults {
+    /// The counts in the order of [`FAULTS`].
+    pub const fn counts(&self) -> [u64; FAULTS.len()] {
+        let Self {
+            delays,
+            reordered,
+            nic_waits,
+            host_waits,
+            wire_waits,
+            orders,
+            nic_kills,
+            host_kills,
+        } = *self;
+        [delays, reordered, nic_waits, host_waits, wire_waits, orders, nic_kills, host_kills]
+    }
+
+    /// Adds another run's.
+    pub const fn add(&mut self, other: &Self) {
+        self.delays += other.delays;
+        self.reordered += other.reordered;
+        self.nic_waits += other.nic_waits;
+        self.host_waits += other.host_waits;
+        self.wire_waits += other.wire_waits;
+        self.orders += other.orders;
+        self.nic_kills += other.nic_kills;
+        self.host_kills += other.host_kills;
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, (name, count)) in FAULTS.iter().zip(self.counts()).enumerate() {
+            write!(f, "{}{name} {count}", if at == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}

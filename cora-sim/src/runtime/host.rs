@@ -1,0 +1,234 @@
+//! The host's process: its half, on its ends of the rings, as in production. What the ring to the NIC has no room for
+//! waits in memory, so that the host never waits for the NIC.
+
+use std::collections::VecDeque;
+
+use cora_core::message::Message;
+use cora_core::migration::burst::{BURST_BYTES, Frames};
+use cora_core::migration::{Burst, HostHalf, Order, Outbox, ProtocolError, Reclaimed, Standby};
+use cora_core::ring::{Consumer, Producer, PushError, RingError};
+
+use super::nic::Rings;
+use super::story;
+use super::words::{Life, Words};
+use crate::apps::SimApp;
+use crate::standby::Copies;
+
+/// The kind of `Message::Send`.
+const SEND: u16 = 11;
+
+/// The way back to the NIC.
+#[derive(Debug)]
+struct Back {
+    ring: Producer<Words>,
+    waiting: VecDeque<(u16, Vec<u8>)>,
+    /// How often a message had to wait.
+    waits: u64,
+    broken: bool,
+    standby: Copies,
+    life: Life,
+}
+
+impl Back {
+    fn flush(&mut self) {
+        while let Some((kind, bytes)) = self.waiting.front() {
+            match self.ring.push(*kind, &[bytes]) {
+                Ok(()) => drop(self.waiting.pop_front()),
+                Err(PushError::Full) => break,
+                Err(PushError::TooLong | PushError::Failed(_)) => {
+                    self.broken = true;
+                    break;
+                }
+            }
+        }
+        self.ring.publish();
+    }
+}
+
+impl Outbox for Back {
+    fn send(&mut self, message: &Message<'_>) {
+        message.encode(|kind, parts| {
+            if self.waiting.is_empty() {
+                match self.ring.push(kind, parts) {
+                    Ok(()) => return,
+                    Err(PushError::Full) => self.waits += 1,
+                    Err(PushError::TooLong | PushError::Failed(_)) => self.broken = true,
+                }
+            }
+            self.waiting.push_back((kind, parts.concat()));
+        });
+    }
+
+    fn standby(&mut self) -> Option<&mut dyn Standby> {
+        // What a dead process still does, nobody sees.
+        if self.life.is_over() { None } else { Some(&mut self.standby) }
+    }
+}
+
+/// The process.
+pub(super) struct HostSide<A: SimApp> {
+    pub(super) half: HostHalf<A>,
+    punt: Consumer<Words>,
+    back: Back,
+    buffer: Box<[u8]>,
+    pub(super) life: Life,
+    /// What went wrong.
+    pub(super) error: Option<String>,
+}
+
+impl<A: SimApp> HostSide<A> {
+    pub(super) fn new(half: HostHalf<A>, rings: &Rings, life: Life, standby: Copies) -> Self {
+        let Rings { punt, back, .. } = rings;
+        let ring = back.producer(&life);
+        let waiting = VecDeque::new();
+        let back = Back { ring, waiting, waits: 0, broken: false, standby, life: life.clone() };
+        let buffer = vec![0; BURST_BYTES].into();
+        Self { half, punt: punt.consumer(&life), back, buffer, life, error: None }
+    }
+
+    /// Whether it has anything to do.
+    pub(super) fn is_busy(&mut self) -> bool {
+        !self.back.waiting.is_empty() || self.half.is_handing_over() || self.has_mail()
+    }
+
+    /// Whether the NIC has sent anything.
+    pub(super) fn has_mail(&mut self) -> bool {
+        match self.punt.is_empty_indeed() {
+            Ok(empty) => !empty,
+            Err(error) => {
+                self.error = Some(format!("host's ring: {error}"));
+                false
+            }
+        }
+    }
+
+    /// How often a message waited for room.
+    pub(super) const fn waits(&self) -> u64 {
+        self.back.waits
+    }
+
+    /// Handles up to so many messages.
+    pub(super) fn poll(&mut self, most: usize) {
+        if let Err(error) = self.try_poll(most)
+            && !self.life.is_over()
+        {
+            self.error = Some(error);
+        }
+    }
+
+    fn try_poll(&mut self, most: usize) -> Result<(), String> {
+        self.back.flush();
+        if self.half.is_handing_over() {
+            let handed = self.half.hand_over(most as u32, &mut self.back);
+            handed.map_err(|error| format!("host: {error}"))?;
+        }
+        let mut frames = Frames::new(&mut self.buffer);
+        let mut burst = Burst::new();
+        let protocol = |error: ProtocolError| format!("host: {error}");
+        for _ in 0..most {
+            let Some(room) = frames.room().filter(|_| !burst.is_full()) else { break };
+            let popped = self.punt.pop(room).map_err(|error| format!("host's ring: {error}"))?;
+            let Some(popped) = popped else { break };
+            let bytes = frames.keep(popped.len);
+            if popped.kind == Message::PUNT {
+                let frame = Message::decode_frame(popped.kind, bytes);
+                let (stamp, frame) = frame.ok_or("no packet on the punt ring")?;
+                story::takes("host", &Message::Punt(stamp, frame));
+                burst.push(stamp, frame);
+                continue;
+            }
+            self.half.burst(&mut burst, &mut self.back).map_err(protocol)?;
+            burst.clear();
+            let message = Message::decode(popped.kind, bytes);
+            let message = message.ok_or("no message on the punt ring")?;
+            story::takes("host", &message);
+            match message {
+                Message::Load(load) => self.half.count_at_nic(load.counts.flows as u32),
+                Message::Talker { .. } => {}
+                message => self.half.message(&message, &mut self.back).map_err(protocol)?,
+            }
+        }
+        self.half.burst(&mut burst, &mut self.back).map_err(protocol)?;
+        self.punt.release();
+        self.back.flush();
+        if self.back.broken { Err("the ring to the NIC is broken".to_owned()) } else { Ok(()) }
+    }
+
+    /// Has a flow moved, as far as that is possible.
+    pub(super) fn follow(&mut self, order: &Order<A::Group>) {
+        self.half.follow(order, &mut self.back);
+        self.back.flush();
+    }
+
+    /// The NIC is no more: handles all that it published, goes on with the rings of another one, and reclaims what that
+    /// one owned. Packets that are done and that it did not take leave by the new one.
+    pub(super) fn replug(&mut self, old: &Rings, rings: &Rings) -> Result<Reclaimed, String> {
+        while self.error.is_none() && self.has_mail() {
+            self.poll(usize::MAX);
+        }
+        self.back.ring.publish();
+        let mut rest = old.back.consumer(&Life::endless());
+        let mut buffer = vec![0; rest.max_record()];
+        let mut done = VecDeque::new();
+        let failed = |error: RingError| format!("the ring to the dead NIC: {error}");
+        while let Some(popped) = rest.pop(&mut buffer).map_err(failed)? {
+            done.push_back((popped.kind, buffer[..popped.len].to_vec()));
+        }
+        done.append(&mut self.back.waiting);
+        done.retain(|(kind, _)| *kind == SEND);
+        self.back.waiting = done;
+        self.back.ring = rings.back.producer(&self.life);
+        self.punt = rings.punt.consumer(&self.life);
+        if self.life.is_over() {
+            return Ok(Reclaimed::default());
+        }
+        let reclaimed = self.reclaim();
+        self.back.flush();
+        Ok(reclaimed)
+    }
+
+    /// Has what the dead NIC owned again.
+    pub(super) fn reclaim(&mut self) -> Reclaimed {
+        self.half.nic_lost(&mut self.back.standby)
+    }
+
+    /// Packets that are done and wait here for the NIC to take them.
+    pub(super) fn done(&self) -> usize {
+        self.back.waiting.iter().filter(|(kind, _)| *kind == SEND).count()
+    }
+
+    /// Goes on where another host died: by new rings, with the copies that this one kept, at that time of the wire.
+    pub(super) fn succeed(
+        &mut self,
+        half: HostHalf<A>,
+        [old, rings]: [&Rings; 2],
+        spilled: &[(u16, Vec<u8>)],
+        now: u64,
+    ) -> Result<Reclaimed, String> {
+        let standby = std::mem::take(&mut self.back.standby);
+        let punt = old.punt.consumer(&Life::endless());
+        *self = Self::new(half, rings, Life::endless(), standby);
+        self.catch_up(punt, spilled)?;
+        Ok(self.half.take_over(now, &mut self.back.standby))
+    }
+
+    /// Keeps what the dead host did not take.
+    fn catch_up(
+        &mut self,
+        mut punt: Consumer<Words>,
+        spilled: &[(u16, Vec<u8>)],
+    ) -> Result<(), String> {
+        let mut rest = Vec::new();
+        let failed = |error: RingError| format!("the dead host's ring: {error}");
+        while let Some(popped) = punt.pop(&mut self.buffer).map_err(failed)? {
+            rest.push((popped.kind, self.buffer[..popped.len].to_vec()));
+        }
+        for (kind, bytes) in rest.iter().chain(spilled) {
+            let message = Message::decode(*kind, bytes);
+            let message = message.ok_or("no message on the dead host's ring")?;
+            story::takes("new host", &message);
+            self.half.catch_up(&message, &mut self.back.standby);
+        }
+        Ok(())
+    }
+}

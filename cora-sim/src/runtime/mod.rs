@@ -1,0 +1,323 @@
+//! The whole runtime in one process: both halves on real rings, a conductor that gives orders at any time, the wire's
+//! end, a virtual clock, and one scheduler. Rings are small, so that they get full; sides stand still for a while.
+//!
+//! 1. A seed gives the packets ([`traffic`](crate::traffic)) and the conditions: sizes of rings, how often what happens.
+//! 2. In each step one of those who have something to do goes on by a little; the seed says who.
+//! 3. When nobody has, all must be handled, and the results be those of the host alone.
+//!
+//! | module | concept |
+//! | --- | --- |
+//! | `words` | what rings lie in |
+//! | `nic`, `host`, `wire` | the processes |
+//! | `killed` | what must hold when sides die |
+//! | `orders` | a conductor by chance |
+//! | `conditions` | what a seed decides, beside packets and steps |
+//! | [`tell_runs`] | what happens, line by line, for replays |
+//! | [`Faults`] | what was done to a run |
+
+mod conditions;
+mod faults;
+mod host;
+mod killed;
+mod nic;
+mod orders;
+mod story;
+mod wire;
+mod words;
+
+use cora_core::key::Key as _;
+use cora_core::message::Report;
+use cora_core::migration::{Admission, Order};
+use cora_core::packet::{Meta, Packet};
+use cora_core::ring::record_bytes;
+
+pub use faults::{FAULTS, Faults};
+pub use killed::run_killed;
+pub use story::tell_runs;
+
+use crate::apps::SimApp;
+use crate::halves;
+use crate::memory::Supply;
+use crate::random::Random;
+use crate::result::Results;
+use crate::standby::Copies;
+use crate::traffic::Case;
+use conditions::Conditions;
+use host::HostSide;
+use nic::{NicSide, Others, Rings};
+use wire::WireEnd;
+use words::Life;
+
+/// Steps that a run may take for each of its packets, and in all.
+const STEPS: [u64; 2] = [400, 20_000];
+
+/// How a run went.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ran {
+    /// What was done to it.
+    pub faults: Faults,
+    /// Packets fed in.
+    pub packets: u64,
+    /// Flows that moved: from the host to the NIC, and back.
+    pub moves: u64,
+    /// Packets that were lost with a side that died.
+    pub lost: u64,
+    /// What the NIC counted.
+    pub nic: Report,
+}
+
+/// Packets or messages that are handled in a step, at most.
+const MOST: usize = 5;
+/// While there are kills to come, one comes in so many steps.
+const KILL_IN: u64 = 40;
+/// It comes before so many more stores to shared memory.
+const KILL_STORES: u64 = 150;
+
+/// Who goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    Wire,
+    Host,
+    Nic,
+}
+
+const TURNS: [Turn; 3] = [Turn::Wire, Turn::Host, Turn::Nic];
+
+struct Runtime<'a, A: SimApp> {
+    // The halves lie in memory of the supply: they go first.
+    nic: NicSide<A>,
+    host: HostSide<A>,
+    wire: WireEnd,
+    rings: Rings,
+    supply: &'a mut Supply,
+    case: &'a Case,
+    seed: u64,
+    conditions: Conditions,
+    random: Random,
+    longest: usize,
+    fed: usize,
+    /// Virtual time (ns), and until when each of [`TURNS`] stands still.
+    clock: u64,
+    wakes: [u64; 3],
+    last: Option<Turn>,
+    /// Keys of flows that came, for orders.
+    groups: Vec<A::Group>,
+    faults: Faults,
+    /// Kills to come.
+    kills: u64,
+    /// Packets that may have been lost by kills.
+    endangered: u64,
+}
+
+/// Runs a case; what is done to it follows from `seed`. An error says what broke.
+pub fn run<A: SimApp>(case: &Case, seed: u64) -> Result<Ran, String> {
+    let mut supply = Supply::default();
+    let mut runtime = Runtime::<A>::new(case, seed, &mut supply);
+    runtime.run()?;
+    let results = runtime.results()?;
+    match results.difference(&case.expected) {
+        Some(difference) => Err(difference),
+        None => Ok(runtime.ran()),
+    }
+}
+
+impl<'a, A: SimApp> Runtime<'a, A> {
+    fn new(case: &'a Case, seed: u64, supply: &'a mut Supply) -> Self {
+        let mut random = Random::new(seed ^ 0x0072_756e_7469_6d65);
+        let longest = case.packets.iter().map(|(_, frame)| frame.len()).max().unwrap_or(0);
+        let conditions = Conditions::drawn(&mut random, longest);
+        let rings = Rings::new(conditions.rings);
+        let refuses = conditions.refuses.then_some(seed);
+        let nic = halves::nic::<A>(supply, case.seed, conditions.hold, refuses);
+        let host = halves::host::<A>(supply, case.seed, true);
+        let mut host = HostSide::new(host, &rings, Life::endless(), Copies::default());
+        if !conditions.by_plan {
+            host.follow(&Order::Admit(Admission::NONE));
+        }
+        Self {
+            nic: NicSide::new(nic, &rings, Life::endless()),
+            host,
+            wire: WireEnd::new(rings.wire.consumer(&Life::endless())),
+            rings,
+            supply,
+            case,
+            seed,
+            conditions,
+            random,
+            longest,
+            fed: 0,
+            clock: 0,
+            wakes: [0; 3],
+            last: None,
+            groups: Vec::new(),
+            faults: Faults::default(),
+            kills: 0,
+            endangered: 0,
+        }
+    }
+
+    fn run(&mut self) -> Result<(), String> {
+        let most = STEPS[0] * self.case.packets.len() as u64 + STEPS[1];
+        for _ in 0..most {
+            self.clock += 1 + self.random.below(1000);
+            self.bury_all()?;
+            self.disturb();
+            self.bury_all()?;
+            let able = TURNS.map(|turn| self.is_able(turn));
+            self.check()?;
+            if !able.contains(&true) {
+                return self.end();
+            }
+            let awake = [0, 1, 2].map(|at| able[at] && self.wakes[at] <= self.clock);
+            let count = awake.iter().filter(|awake| **awake).count() as u64;
+            if count == 0 {
+                let next = (0..3).filter(|at| able[*at]).map(|at| self.wakes[at]).min();
+                self.clock = next.unwrap_or(self.clock);
+                continue;
+            }
+            let nth = self.random.below(count) as usize;
+            let turn = TURNS.iter().zip(awake).filter(|(_, awake)| *awake).nth(nth);
+            if let Some((turn, _)) = turn {
+                self.step(*turn);
+            }
+        }
+        Err(format!("no end after {most} steps"))
+    }
+
+    /// Whoever is dead is followed by another one.
+    fn bury_all(&mut self) -> Result<(), String> {
+        self.bury_host()?;
+        self.bury()
+    }
+
+    /// What the host offers by itself at first.
+    const fn admission(&self) -> Admission {
+        if self.conditions.by_plan { Admission::of_plan(&A::PLAN) } else { Admission::NONE }
+    }
+
+    fn is_able(&mut self, turn: Turn) -> bool {
+        match turn {
+            Turn::Wire => {
+                self.fed < self.case.packets.len()
+                    && self.nic.half.takes_packets()
+                    && (!A::DURABLE || self.wire_has_room())
+            }
+            Turn::Host => self.host.is_busy(),
+            Turn::Nic => self.nic.has_mail(),
+        }
+    }
+
+    /// Whether the wire's ring holds what a few packets send, at the latest when what it holds is taken.
+    fn wire_has_room(&mut self) -> bool {
+        let bytes = MOST * record_bytes(self.longest + 64);
+        if self.nic.wire_has_room(bytes) {
+            return true;
+        }
+        self.wire.drain();
+        self.nic.wire_has_room(bytes)
+    }
+
+    fn step(&mut self, turn: Turn) {
+        self.faults.reordered += u64::from(self.last == Some(turn));
+        self.last = Some(turn);
+        let some = 1 + self.random.below(MOST as u64) as usize;
+        let mut others = Others { host: &mut self.host, wire: &mut self.wire };
+        match turn {
+            Turn::Wire => {
+                let packets = &self.case.packets[self.fed..];
+                let mut packets = packets[..some.min(packets.len())].to_vec();
+                for (_, frame) in &mut packets {
+                    if let Ok(group) = A::Group::of(&Packet::new(frame, Meta::default()))
+                        && !self.groups.contains(&group)
+                    {
+                        self.groups.push(group);
+                    }
+                }
+                self.nic.feed(&mut packets, &mut others);
+                self.fed += packets.len();
+            }
+            Turn::Host => self.host.poll(some),
+            Turn::Nic => self.nic.serve(some, &mut others),
+        }
+        if self.random.once_in(3) {
+            self.wire.drain();
+        }
+    }
+
+    /// What happens beside: orders, sides that stand still, a load that is told.
+    fn disturb(&mut self) {
+        let Conditions { order_in, delay_in, delay, tell_in, .. } = self.conditions;
+        if self.random.once_in(order_in)
+            && let Some(order) = orders::order(&mut self.random, &self.groups)
+        {
+            self.faults.orders += 1;
+            story::tell(|| format!("order: {order:?}"));
+            self.host.follow(&order);
+        }
+        if self.random.once_in(delay_in) {
+            self.faults.delays += 1;
+            let at = self.random.below(3) as usize;
+            self.wakes[at] = self.clock + self.random.below(delay);
+        }
+        if self.kills > 0 && self.random.once_in(KILL_IN) {
+            self.kills -= 1;
+            let stores = self.random.below(KILL_STORES);
+            let nic = self.random.once_in(2);
+            if nic { &self.nic.life } else { &self.host.life }.ends_after(stores);
+        }
+        if self.random.once_in(tell_in) {
+            let mut others = Others { host: &mut self.host, wire: &mut self.wire };
+            self.nic.tell(self.clock, &mut others);
+        }
+        let held_back = self.fed < self.case.packets.len() && !self.nic.half.takes_packets();
+        self.faults.wire_waits += u64::from(held_back);
+    }
+
+    /// What went wrong so far.
+    fn check(&mut self) -> Result<(), String> {
+        let errors = [&mut self.nic.error, &mut self.host.error, &mut self.wire.error];
+        errors.into_iter().find_map(Option::take).map_or(Ok(()), Err)
+    }
+
+    /// Likewise, when the NIC is dead.
+    fn check_host(&mut self) -> Result<(), String> {
+        let errors = [&mut self.host.error, &mut self.wire.error];
+        errors.into_iter().find_map(Option::take).map_or(Ok(()), Err)
+    }
+
+    /// Nobody has anything to do.
+    fn end(&mut self) -> Result<(), String> {
+        let (nic, host) = (self.nic.half.is_drained(), self.host.half.is_drained());
+        if self.fed == self.case.packets.len() && nic && host {
+            return Ok(());
+        }
+        let waits = |drained: bool| if drained { "is through" } else { "waits" };
+        let left = self.case.packets.len() - self.fed;
+        let (nic, host) = (waits(nic), waits(host));
+        Err(format!("stuck: {left} packets not fed in, the NIC {nic}, the host {host}"))
+    }
+
+    fn results(&mut self) -> Result<Results, String> {
+        self.wire.drain();
+        self.check()?;
+        let now = self.nic.half.now().max(self.host.half.now());
+        let mut results = std::mem::take(&mut self.wire.results);
+        results.count(&self.nic.half.engine().outcomes);
+        results.count(&self.host.half.engine().outcomes);
+        results.merge(self.nic.half.engine().app(), self.host.half.engine().app(), now)?;
+        results.hold(self.host.half.engine().app(), now);
+        Ok(results)
+    }
+
+    fn ran(&self) -> Ran {
+        let nic = self.nic.half.report;
+        let (nic_waits, host_waits) = (self.nic.waits(), self.host.waits());
+        Ran {
+            faults: Faults { nic_waits, host_waits, ..self.faults },
+            packets: self.fed as u64,
+            moves: nic.offloads + nic.released,
+            lost: 0,
+            nic,
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! A conductor by chance: flows to and fro, whatever sense it makes.
+
+use cora_core::migration::{Admission, Order};
+
+use crate::random::Random;
+
+/// An order about one of the flows.
+pub(super) fn order<K: Copy>(random: &mut Random, groups: &[K]) -> Option<Order<K>> {
+    if random.once_in(12) {
+        let share = random.below(1025) as u16;
+        let after = 1 + random.below(4) as u32;
+        let rest = random.pick(&[0, 0, 1_000, 64_000]);
+        let most = random.pick(&[1, 4, u32::MAX]);
+        return Some(Order::Admit(Admission { share, after, rest, most }));
+    }
+    if groups.is_empty() {
+        return None;
+    }
+    // Flows of late, most of the time.
+    let of_late = groups.len().min(8) as u64;
+    let at = if random.once_in(4) {
+        random.below(groups.len() as u64) as usize
+    } else {
+        groups.len() - 1 - random.below(of_late) as usize
+    };
+    let group = groups[at];
+    Some(if random.once_in(2) { Order::Offer(group) } else { Order::Recall(group) })
+}

@@ -1,0 +1,40 @@
+//! What happens in a run, told line by line to whoever replays it.
+
+use std::cell::Cell;
+
+use cora_core::message::Message;
+
+thread_local! {
+    static TOLD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// From now on, runs of this thread tell what happens in them.
+pub fn tell_runs() {
+    TOLD.set(true);
+}
+
+/// Tells a line, if anyone listens.
+pub(super) fn tell(line: impl FnOnce() -> String) {
+    if TOLD.get() {
+        println!("{}", line());
+    }
+}
+
+/// Tells that a side takes a message.
+pub(super) fn takes(side: &str, message: &Message<'_>) {
+    tell(|| match message {
+        Message::Punt(stamp, _) | Message::Send(stamp, _) | Message::Frame(stamp, _) => {
+            format!("  {side}: packet {} at {}", stamp.number, stamp.meta.now)
+        }
+        Message::Offer { ticket, punts, group, keys } => {
+            format!(
+                "  {side}: Offer {ticket}, {punts} punts, {:02x?}, {} keys",
+                group,
+                keys.len() / 40
+            )
+        }
+        Message::Entry(state, piece) => format!("  {side}: Entry of state {state} {piece:02x?}"),
+        Message::Load(_) => format!("  {side}: Load"),
+        message => format!("  {side}: {message:02x?}"),
+    });
+}

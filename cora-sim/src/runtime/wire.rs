@@ -1,0 +1,58 @@
+//! The wire's end: what leaves is taken from its ring.
+
+use cora_core::message::Message;
+use cora_core::ring::Consumer;
+
+use super::words::Words;
+use crate::result::Results;
+
+/// Where packets leave.
+#[derive(Debug)]
+pub(super) struct WireEnd {
+    ring: Consumer<Words>,
+    buffer: Box<[u8]>,
+    /// What left.
+    pub(super) results: Results,
+    /// What was wrong with it.
+    pub(super) error: Option<String>,
+}
+
+impl WireEnd {
+    pub(super) fn new(ring: Consumer<Words>) -> Self {
+        let buffer = vec![0; ring.max_record()].into();
+        Self { ring, buffer, results: Results::default(), error: None }
+    }
+
+    /// Takes what is there.
+    pub(super) fn drain(&mut self) {
+        loop {
+            match self.ring.pop(&mut self.buffer) {
+                Ok(None) => break,
+                Ok(Some(popped)) => {
+                    let frame = self.buffer.get_mut(..popped.len);
+                    let frame = frame.and_then(|bytes| Message::decode_frame(popped.kind, bytes));
+                    match frame {
+                        Some((stamp, frame)) => self.results.left(stamp.egress.0, frame),
+                        None => self.error = Some("no frame on the wire".to_owned()),
+                    }
+                }
+                Err(error) => {
+                    self.error = Some(format!("wire: {error}"));
+                    break;
+                }
+            }
+        }
+        self.ring.release();
+    }
+
+    /// Takes what is there, and goes on with the ring of another NIC.
+    pub(super) fn replug(&mut self, ring: Consumer<Words>) {
+        self.drain();
+        self.ring = ring;
+    }
+
+    /// Packets that left.
+    pub(super) fn left(&self) -> u64 {
+        self.results.frames.values().map(|frames| frames.len() as u64).sum()
+    }
+}

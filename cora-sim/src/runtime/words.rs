@@ -1,0 +1,102 @@
+//! What the rings lie in: plain words, and a process that may die between any two stores.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use cora_core::ring::{Consumer, Producer, RingMemory};
+
+/// How long a process has to live, in stores to shared memory. What it does after its last one never happened,
+/// as far as anyone can see.
+#[derive(Clone, Debug)]
+pub(super) struct Life(Rc<Cell<u64>>);
+
+impl Life {
+    /// Nothing ends it.
+    pub(super) fn endless() -> Self {
+        Self(Rc::new(Cell::new(u64::MAX)))
+    }
+
+    /// From now on, so many stores are left. Nobody rises from the dead.
+    pub(super) fn ends_after(&self, stores: u64) {
+        self.0.set(stores.min(self.0.get()));
+    }
+
+    /// Whether it is over.
+    pub(super) fn is_over(&self) -> bool {
+        self.0.get() == 0
+    }
+
+    /// Whether one more store takes place.
+    fn goes_on(&self) -> bool {
+        let left = self.0.get();
+        self.0.set(left.saturating_sub(u64::from(left != u64::MAX)));
+        left > 0
+    }
+}
+
+/// A ring's words, as one process sees them.
+#[derive(Clone, Debug)]
+pub(super) struct Words {
+    head: Rc<Cell<u64>>,
+    tail: Rc<Cell<u64>>,
+    data: Rc<[Cell<u64>]>,
+    life: Life,
+}
+
+impl Words {
+    /// A ring of so many bytes, a power of two.
+    pub(super) fn new(bytes: usize) -> Self {
+        Self {
+            head: Rc::default(),
+            tail: Rc::default(),
+            data: vec![Cell::new(0); bytes / 8].into(),
+            life: Life::endless(),
+        }
+    }
+
+    /// Its writing end, in a process with this life.
+    pub(super) fn producer(&self, life: &Life) -> Producer<Self> {
+        Producer::new(Self { life: life.clone(), ..self.clone() })
+    }
+
+    /// Its reading end, in a process with this life.
+    pub(super) fn consumer(&self, life: &Life) -> Consumer<Self> {
+        Consumer::new(Self { life: life.clone(), ..self.clone() })
+    }
+
+    fn set(&self, cell: &Cell<u64>, word: u64) {
+        if self.life.goes_on() {
+            cell.set(word);
+        }
+    }
+}
+
+impl RingMemory for Words {
+    fn words(&self) -> usize {
+        self.data.len()
+    }
+    fn load(&self, index: usize) -> u64 {
+        self.data[index].get()
+    }
+    fn store(&self, index: usize, word: u64) {
+        self.set(&self.data[index], word);
+    }
+    fn header(&self, index: usize) -> u64 {
+        self.data[index].get()
+    }
+    fn set_header(&self, index: usize, word: u64) {
+        self.set(&self.data[index], word);
+    }
+    fn head(&self) -> u64 {
+        self.head.get()
+    }
+    fn set_head(&self, position: u64) {
+        self.set(&self.head, position);
+    }
+    fn tail(&self) -> u64 {
+        self.tail.get()
+    }
+    fn set_tail(&self, position: u64) {
+        self.set(&self.tail, position);
+    }
+}

@@ -1,0 +1,63 @@
+//! Copies of durable entries, in memory that outlives both sides.
+
+use std::collections::BTreeMap;
+
+use cora_core::migration::{Copied, Holder, Standby};
+
+/// Copies, by state and key.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Copies(BTreeMap<(u16, Vec<u8>), Copy>);
+
+#[derive(Clone, Debug)]
+struct Copy {
+    holder: Holder,
+    group: Vec<u8>,
+    piece: Vec<u8>,
+}
+
+impl Copy {
+    fn is_of(&self, holder: Holder, group: Option<&[u8]>) -> bool {
+        self.holder == holder && group.is_none_or(|group| group == self.group)
+    }
+}
+
+impl Standby for Copies {
+    fn keep(&mut self, copy: &Copied<'_>) -> bool {
+        let Copied { state, holder, group, key, piece } = *copy;
+        let copy = Copy { holder, group: group.to_vec(), piece: piece.to_vec() };
+        self.0.insert((state, key.to_vec()), copy);
+        true
+    }
+
+    fn forget(&mut self, holder: Holder, state: u16, key: &[u8]) {
+        let name = (state, key.to_vec());
+        if self.0.get(&name).is_some_and(|copy| copy.holder == holder) {
+            self.0.remove(&name);
+        }
+    }
+
+    fn forget_all(&mut self, holder: Holder, group: Option<&[u8]>) {
+        self.0.retain(|_, copy| !copy.is_of(holder, group));
+    }
+
+    fn assign(&mut self, from: Holder, to: Holder, group: Option<&[u8]>) {
+        for copy in self.0.values_mut().filter(|copy| copy.is_of(from, group)) {
+            copy.holder = to;
+        }
+    }
+
+    fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Copied<'_>)) -> bool {
+        let Some(Copy { holder, group, piece }) = self.0.get(&(state, key.to_vec())) else {
+            return false;
+        };
+        visit(&Copied { state, holder: *holder, group, key, piece });
+        true
+    }
+
+    fn each(&self, holder: Holder, group: Option<&[u8]>, visit: &mut dyn FnMut(&Copied<'_>)) {
+        for ((state, key), copy) in self.0.iter().filter(|(_, copy)| copy.is_of(holder, group)) {
+            let Copy { holder, group, piece } = copy;
+            visit(&Copied { state: *state, holder: *holder, group, key, piece });
+        }
+    }
+}

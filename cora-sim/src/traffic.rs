@@ -1,0 +1,165 @@
+//! Packets to feed, and what a run on the host alone makes of them.
+//!
+//! The two are made together: an answer is made from what left for its flow, so that a NAT's answers
+//! carry the port that it gave.
+
+use std::collections::BTreeMap;
+
+use cora_core::key::{FiveTuple, protocol};
+use cora_core::message::{Message, Stamp};
+use cora_core::migration::{Burst, Outbox};
+use cora_core::packet::{Meta, Port};
+
+use crate::apps::{IDLE, SimApp};
+use crate::frames::{address, frame, op, tuple_of};
+use crate::halves;
+use crate::memory::Supply;
+use crate::random::Random;
+use crate::result::Results;
+
+/// What kind of packets a program wants.
+#[derive(Clone, Copy, Debug)]
+pub struct Wishes {
+    /// Flows that exist at a time; each is replaced by another now and then.
+    pub flows: u64,
+    /// Inside hosts, which the flows share.
+    pub hosts: u64,
+    /// What packets ask for now and then.
+    pub ops: &'static [u8],
+    /// Whether so much time passes now and then that entries expire.
+    pub expires: bool,
+}
+
+/// Everything that is fed in, and what must come of it.
+#[derive(Debug)]
+pub struct Case {
+    pub seed: u64,
+    pub packets: Vec<(Stamp, Vec<u8>)>,
+    pub expected: Results,
+}
+
+struct Collect<'a>(&'a mut Results, &'a mut BTreeMap<u32, FiveTuple>);
+
+impl Outbox for Collect<'_> {
+    fn send(&mut self, message: &Message<'_>) {
+        let Message::Send(stamp, frame) = message else { panic!("without a NIC: {message:?}") };
+        self.0.left(stamp.egress.0, frame);
+        if let (Some(tuple), Port::OUTSIDE) = (tuple_of(frame), stamp.egress) {
+            self.1.insert(crate::frames::flow_of(frame), tuple);
+        }
+    }
+}
+
+/// Bytes that frames are filled up with in one of sixteen cases, so that they fill the queue.
+const LONG: usize = 24_000;
+
+/// Makes a case; in one of sixteen all frames are long.
+pub fn make<A: SimApp>(seed: u64, count: u32) -> Case {
+    let long = Random::new(seed ^ 0x006c_6f6e_6700).once_in(16);
+    make_filled::<A>(seed, count, if long { LONG } else { 0 })
+}
+
+/// Makes a case with frames that are filled up with so many bytes.
+pub fn make_filled<A: SimApp>(seed: u64, count: u32, filling: usize) -> Case {
+    let mut supply = Supply::default();
+    let mut host = halves::host::<A>(&mut supply, seed, false);
+    let mut source = Source::new(seed, A::WISHES, filling);
+    let mut expected = Results::default();
+    let mut left = BTreeMap::new();
+    let mut packets = Vec::new();
+    for number in 0..count {
+        let (stamp, frame) = source.next(number, &left);
+        packets.push((stamp, frame.clone()));
+        let mut out = Collect(&mut expected, &mut left);
+        let (mut frame, mut burst) = (frame, Burst::new());
+        burst.push(stamp, &mut frame);
+        host.burst(&mut burst, &mut out).expect("no protocol without a NIC");
+    }
+    expected.count(&host.engine().outcomes);
+    let now = host.now();
+    expected.hold(host.engine().app(), now);
+    drop(host);
+    Case { seed, packets, expected }
+}
+
+struct Source {
+    random: Random,
+    wishes: Wishes,
+    now: u64,
+    /// Number and tuple of each flow of the moment.
+    flows: Vec<(u32, FiveTuple)>,
+    next_flow: u32,
+    /// Long frames fill the queue.
+    filling: usize,
+}
+
+impl Source {
+    fn new(seed: u64, wishes: Wishes, filling: usize) -> Self {
+        let random = Random::new(seed ^ 0x7261_6666);
+        let mut source =
+            Self { random, wishes, now: 5 * IDLE, flows: Vec::new(), next_flow: 1, filling };
+        for _ in 0..wishes.flows {
+            let flow = source.new_flow();
+            source.flows.push(flow);
+        }
+        source
+    }
+
+    /// Flows share few ends, so that one's port is soon another's.
+    fn new_flow(&mut self) -> (u32, FiveTuple) {
+        let flow = self.next_flow;
+        self.next_flow += 1;
+        let host = self.random.below(self.wishes.hosts) as u8;
+        let tuple = FiveTuple {
+            source: address([0, host], true),
+            destination: address([100, self.random.below(2) as u8], false),
+            source_port: 1000 + flow as u16,
+            destination_port: 80,
+            protocol: self.random.pick(&[protocol::UDP, protocol::UDP, protocol::TCP]),
+        };
+        (flow, tuple)
+    }
+
+    fn next(&mut self, number: u32, left: &BTreeMap<u32, FiveTuple>) -> (Stamp, Vec<u8>) {
+        self.pass_time();
+        let at = (self.random.below(self.wishes.flows) * self.random.below(self.wishes.flows + 1)
+            / self.wishes.flows) as usize;
+        if self.random.once_in(40) {
+            self.flows[at] = self.new_flow();
+        }
+        let (flow, tuple) = self.flows[at];
+        let answer = self.random.once_in(3);
+        let op =
+            if self.random.once_in(8) { self.random.pick(self.wishes.ops) } else { op::NOTHING };
+        let (mut tuple, port) = if answer {
+            (left.get(&flow).unwrap_or(&tuple).reversed(), Port::OUTSIDE)
+        } else {
+            (tuple, Port::INSIDE)
+        };
+        let mut flow = flow;
+        if self.random.once_in(50) {
+            // Without ports there is no flow, and no order to keep.
+            tuple.protocol = 47;
+            flow = 0x8000_0000 | number;
+        }
+        let meta = Meta { time: self.now, now: self.now, port };
+        let stamp = Stamp { meta, number: u64::from(number), horizon: self.now, egress: port };
+        (stamp, frame(&tuple, flow, number, op, self.filling))
+    }
+
+    /// Mostly small steps; some that end exactly where something expires, some far beyond.
+    fn pass_time(&mut self) {
+        if !self.wishes.expires {
+            self.now += self.random.below(3);
+            return;
+        }
+        self.now += match self.random.below(64) {
+            0..48 => self.random.below(3) * IDLE / 64,
+            48..60 => self.random.below(20) * IDLE / 64,
+            60 => IDLE - 1,
+            61 => IDLE,
+            62 => 2 * IDLE + self.random.below(2) * IDLE / 2,
+            _ => self.random.pick(&[1, 3, 9, 1000]) * IDLE,
+        };
+    }
+}

@@ -1,0 +1,42 @@
+//! The whole runtime under seeded faults gives what the host alone gives.
+
+use cora_sim::chaos;
+use cora_sim::runtime::Faults;
+
+/// More is what `cargo xtask chaos` is for.
+const SEEDS: u64 = 1000;
+
+#[test]
+fn many_seeds_hold() {
+    let (mut faults, mut moves) = (Faults::default(), 0);
+    for seed in 0..SEEDS {
+        let ran = chaos::one(seed).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        faults.add(&ran.faults);
+        moves += ran.moves;
+    }
+    println!("{moves} moves; {faults}");
+    assert!(moves > SEEDS, "only {moves} moves");
+    assert!(faults.counts().iter().all(|count| *count > 10), "too little was done: {faults}");
+}
+
+#[test]
+fn a_seed_decides_everything() {
+    for seed in 0..50 {
+        let [one, other] = [chaos::one(seed), chaos::one(seed)].map(|ran| format!("{ran:?}"));
+        assert_eq!(one, other, "seed {seed}");
+    }
+}
+
+/// A NIC refuses a flow while the host is still handing it over, bit by bit, and others wait for their turn; flows that
+/// nobody used for long are called back while others' packets wait; a host ends while it reclaims what a dead NIC had;
+/// what left fills the wire's ring.
+#[test]
+fn what_broke_once_holds() {
+    let refused = [4_295_018_926, 4_295_023_201, 4_295_120_871, 4_295_169_307, 4_295_226_992];
+    let called_back = [718, 2612, 4318];
+    let ended_amid = [455];
+    let filled = [12_885_343_596, 12_885_414_742];
+    for seed in refused.into_iter().chain(called_back).chain(ended_amid).chain(filled) {
+        chaos::one(seed).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+    }
+}

@@ -1,0 +1,20 @@
+//! `cargo xtask chaos`: seeded simulations of the whole runtime with faults, for so long, on all processors.
+//! `--replay SEED` runs a single one again and tells what happens in it.
+
+use crate::{cargo, command, run as run_command, target};
+
+/// Builds the simulator, fast and with every check, and runs it; `words` go to it.
+pub(crate) fn run(words: &[String]) -> Result<(), String> {
+    let room = target("chaos");
+    let mut build = cargo(&["build", "--quiet", "--profile", "chaos", "--package", "cora-sim"]);
+    run_command(build.env("CARGO_TARGET_DIR", &room))?;
+    let program = room.join("chaos/cora-sim").display().to_string();
+    let mut simulator = match words {
+        [word, seed] if word == "--replay" => command(&program, &["replay", seed]),
+        _ => command(&program, &["chaos"]),
+    };
+    if simulator.get_args().count() == 1 {
+        simulator.args(words);
+    }
+    run_command(&mut simulator)
+}
