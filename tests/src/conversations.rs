@@ -1,0 +1,157 @@
+//! TCP connections of the kernel's that go on until they are told to end, every byte of them checked.
+//!
+//! Half of them are echoes: the client asks, the server answers. In the others the server talks by itself and the
+//! client only listens, so that what comes from outside must be let in before anything from inside follows it.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{JoinHandle, sleep, spawn};
+use std::time::Duration;
+
+use crate::namespaces::Namespace;
+
+/// A connection that stands still for so long is broken.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Bytes that a talking server says at once.
+const SAID: usize = 400;
+
+/// Connections under way.
+#[derive(Debug)]
+pub struct Conversations {
+    stop: Arc<AtomicBool>,
+    /// The server talks on until the clients have ended.
+    server_stop: Arc<AtomicBool>,
+    /// Exchanges that were checked, for each connection.
+    rounds: Vec<Arc<AtomicU64>>,
+    clients: Vec<JoinHandle<Result<(), String>>>,
+    server: JoinHandle<()>,
+}
+
+impl Conversations {
+    /// Opens so many, from one namespace to an address in the other.
+    pub fn open(from: &Namespace, to: &Namespace, address: SocketAddr, count: usize) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let server_stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&server_stop);
+        let bind = to.within(move || TcpListener::bind(address));
+        // It listens before anyone calls.
+        let listener = match bind.join() {
+            Ok(Ok(listener)) => listener,
+            Ok(Err(error)) => panic!("{address}: {error}"),
+            Err(_) => panic!("{address}: the server panicked"),
+        };
+        let server = spawn(move || serve(&listener, &stopped));
+        let rounds: Vec<_> = (0..count).map(|_| Arc::new(AtomicU64::new(0))).collect();
+        let clients = rounds.iter().enumerate().map(|(number, rounds)| {
+            let (stop, rounds) = (Arc::clone(&stop), Arc::clone(rounds));
+            from.within(move || {
+                let talk = talk(address, number, &stop, &rounds);
+                talk.map_err(|error| format!("connection {number}: {error}"))
+            })
+        });
+        let clients = clients.collect();
+        Self { stop, server_stop, rounds, clients, server }
+    }
+
+    /// Exchanges so far, of each.
+    pub fn rounds(&self) -> Vec<u64> {
+        self.rounds.iter().map(|rounds| rounds.load(Ordering::Relaxed)).collect()
+    }
+
+    /// Ends all; what went wrong with any.
+    pub fn end(self) -> Vec<String> {
+        self.stop.store(true, Ordering::Relaxed);
+        let ended = self.clients.into_iter().map(JoinHandle::join);
+        let faults = ended.filter_map(|ended| match ended {
+            Ok(ended) => ended.err(),
+            Err(_) => Some("a client panicked".to_owned()),
+        });
+        let faults = faults.collect();
+        self.server_stop.store(true, Ordering::Relaxed);
+        // Its threads end with their connections.
+        drop(self.server.join());
+        faults
+    }
+}
+
+/// The byte at a place of a connection's stream.
+const fn byte(number: u8, place: u64) -> u8 {
+    ((place * 31 + place / 251) as u8) ^ number
+}
+
+fn check(number: u8, from: u64, bytes: &[u8]) -> Result<(), String> {
+    let wrong = (from..).zip(bytes).find(|(place, found)| **found != byte(number, *place));
+    wrong.map_or(Ok(()), |(place, _)| Err(format!("the byte at {place} is another")))
+}
+
+fn serve(listener: &TcpListener, stop: &Arc<AtomicBool>) {
+    listener.set_nonblocking(true).unwrap_or_else(|error| panic!("{error}"));
+    while !stop.load(Ordering::Relaxed) {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                let stop = Arc::clone(stop);
+                // A connection that breaks here is noticed by its client.
+                drop(spawn(move || answer(stream, &stop)));
+            }
+            Err(_) => sleep(Duration::from_millis(1)),
+        }
+    }
+}
+
+/// What comes first says what kind it is, and which number it has.
+fn answer(mut stream: TcpStream, stop: &AtomicBool) -> std::io::Result<()> {
+    stream.set_nonblocking(false)?;
+    let mut head = [0; 2];
+    stream.read_exact(&mut head)?;
+    let [talks, number] = head;
+    let mut place = 0;
+    while talks == 1 && !stop.load(Ordering::Relaxed) {
+        let said: Vec<u8> = (place..).take(SAID).map(|place| byte(number, place)).collect();
+        stream.write_all(&said)?;
+        place += SAID as u64;
+        sleep(Duration::from_millis(20));
+    }
+    let mut buffer = [0; 4096];
+    if talks == 0 {
+        while let length @ 1.. = stream.read(&mut buffer)? {
+            stream.write_all(&buffer[..length])?;
+        }
+    }
+    Ok(())
+}
+
+fn talk(
+    address: SocketAddr,
+    number: usize,
+    stop: &AtomicBool,
+    rounds: &AtomicU64,
+) -> Result<(), String> {
+    let told = |error: std::io::Error| match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => format!("nothing came for {PATIENCE:?}"),
+        _ => error.to_string(),
+    };
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(told)?;
+    stream.set_read_timeout(Some(PATIENCE)).map_err(told)?;
+    stream.set_nodelay(true).map_err(told)?;
+    let (talks, number) = ((number % 2) as u8, number as u8);
+    stream.write_all(&[talks, number]).map_err(told)?;
+    let mut place = 0_u64;
+    while !stop.load(Ordering::Relaxed) {
+        let length = if talks == 1 { SAID } else { 1 + (place % 2999) as usize };
+        let said: Vec<u8> = (place..).take(length).map(|place| byte(number, place)).collect();
+        if talks == 0 {
+            stream.write_all(&said).map_err(told)?;
+        }
+        let mut heard = vec![0; length];
+        stream.read_exact(&mut heard).map_err(told)?;
+        check(number, place, &heard)?;
+        place += length as u64;
+        rounds.fetch_add(1, Ordering::Relaxed);
+        if talks == 0 {
+            sleep(Duration::from_millis(3));
+        }
+    }
+    Ok(())
+}

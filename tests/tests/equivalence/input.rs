@@ -1,0 +1,131 @@
+//! Captures as a program is to see them: with replies to where it translates.
+
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use cora::prelude::{Address, Packet};
+use cora_tests::captures::{self, Capture};
+use cora_tests::{tell, workshop};
+use cora_traffic::is_inside;
+
+use crate::way::{Left, Way};
+
+/// The captures that all programs see, and where the real ones come from.
+pub(crate) fn all_captures() -> &'static [Capture] {
+    static MADE: OnceLock<Vec<Capture>> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let room = workshop::room("captures");
+        let (real, said) = captures::real(&room.join("real"));
+        tell(&format!("the oracle's captures: generated ones, and {said}"));
+        captures::generated(&room).into_iter().chain(real).collect()
+    })
+}
+
+/// A capture as the program is to see it, what else it is told, and what it gives on the host alone.
+pub(crate) struct Input {
+    pub(crate) name: String,
+    pub(crate) capture: PathBuf,
+    /// A balancer's configuration.
+    pub(crate) backends: Option<PathBuf>,
+    /// What a balancer spreads.
+    service: Option<Ipv4Addr>,
+    pub(crate) expected: Left,
+    /// The expected output, as [`Self::comparable`] makes it.
+    pub(crate) comparable: PathBuf,
+}
+
+impl Input {
+    /// Makes the program's own version of a capture, in `room`.
+    pub(crate) fn prepare(program: &'static str, capture: &Capture, room: &Path) -> Self {
+        let (name, path) = (capture.name.as_str(), &capture.path);
+        let baseline = |name: &str, capture: &Path, backends: Option<&Path>| {
+            Way::BASELINE.run(
+                program,
+                capture,
+                backends,
+                room.join(format!("{name}-expected.pcap")),
+            )
+        };
+        let learn = |capture: &Path, backends: Option<&Path>| {
+            baseline(&format!("{name}-learnt"), capture, backends).output
+        };
+        let (mut input, mut backends, mut service) = (path.clone(), None, None);
+        match program {
+            "nat" => {
+                for round in 0..2 {
+                    let learnt = learn(&input, None);
+                    input = room.join(format!("{name}-{round}.pcap"));
+                    captures::readdress(path, &learnt, &input);
+                }
+            }
+            "balancer" => {
+                let spread = captures::service(path);
+                let config = room.join(format!("{name}-backends.txt"));
+                write(&config, &captures::backends(spread));
+                let learnt = learn(path, Some(&config));
+                input = room.join(format!("{name}-replies.pcap"));
+                captures::reply_from_backends(path, &learnt, spread, &input);
+                (backends, service) = (Some(config), Some(spread));
+            }
+            _ => {}
+        }
+        let expected = baseline(name, &input, backends.as_deref());
+        let comparable = comparable(&expected.output, service);
+        let name = name.to_owned();
+        let input = Self { name, capture: input, backends, service, expected, comparable };
+        input.replies_are_translated(program);
+        input
+    }
+
+    /// What a run put out, as the expected one can be compared with it.
+    pub(crate) fn comparable(&self, left: &Left) -> PathBuf {
+        comparable(&left.output, self.service)
+    }
+
+    /// In the baseline, so that what is compared with it is worth comparing.
+    fn replies_are_translated(&self, program: &str) {
+        let to_public =
+            |packet: &Packet<'_>| packet.destination() == Ok(Address::v4([192, 0, 2, 1]));
+        let from_backend = |packet: &Packet<'_>| {
+            packet.five_tuple().is_ok_and(|flow| captures::is_backend(flow.source))
+        };
+        let before = |so: &dyn Fn(&Packet<'_>) -> bool| captures::count(&self.capture, so);
+        let after = |so: &dyn Fn(&Packet<'_>) -> bool| captures::count(&self.expected.output, so);
+        let (replies, untranslated) = match program {
+            "nat" => (before(&to_public), after(&to_public)),
+            "balancer" => (before(&from_backend), after(&from_backend)),
+            _ => return,
+        };
+        let of = format!("{program}, {}", self.name);
+        assert!(replies > 0, "{of}: there are no replies");
+        assert!(
+            untranslated * 10 <= replies,
+            "{of}: {untranslated} of {replies} replies left as they came"
+        );
+        if program == "nat" {
+            let answers = after(&|packet| {
+                packet.is_ipv4() && packet.destination().is_ok_and(|to| is_inside(ip(to)))
+            });
+            assert!(answers * 2 > replies, "{of}: {answers} of {replies} replies went inside");
+        }
+    }
+}
+
+/// What left, with both directions of a connection in one flow again.
+fn comparable(output: &Path, service: Option<Ipv4Addr>) -> PathBuf {
+    let Some(service) = service else { return output.to_owned() };
+    let comparable = output.with_extension("comparable.pcap");
+    captures::before_balancing(output, service, &comparable);
+    comparable
+}
+
+pub(crate) fn ip(address: Address) -> std::net::IpAddr {
+    std::net::Ipv6Addr::from(address.octets()).to_canonical()
+}
+
+fn write(path: &Path, text: &str) {
+    if let Err(error) = std::fs::write(path, text) {
+        panic!("{}: {error}", path.display());
+    }
+}

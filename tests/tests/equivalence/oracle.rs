@@ -1,0 +1,171 @@
+//! Compares what a program does in many ways with what it does on the host alone.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use cora_tests::process::run;
+use cora_tests::{tell, workshop};
+
+use crate::chance::{Goal, ROUNDS};
+use crate::input::{Input, all_captures};
+use crate::order::Group;
+use crate::programs::{program, splits};
+use crate::table::{Row, Table};
+use crate::way::{Feed, LIMIT, Left, Way};
+
+/// Asked about one program.
+pub(crate) struct Oracle {
+    program: &'static str,
+    plans: Vec<&'static str>,
+    room: PathBuf,
+    inputs: Vec<Input>,
+}
+
+impl Oracle {
+    pub(crate) fn of(program: &'static str, others: &[&'static str]) -> Self {
+        let plans = ["host-only"].into_iter().chain(others.iter().copied()).collect();
+        let room = workshop::room(&format!("oracle/{program}"));
+        let inputs =
+            all_captures().iter().map(|capture| Input::prepare(program, capture, &room)).collect();
+        Self { program, plans, room, inputs }
+    }
+
+    /// Every plan, every kind of NIC, every capture; then moves by chance.
+    pub(crate) fn ask(&self) {
+        let mut nics = vec!["native"];
+        match workshop::emulator() {
+            Ok(_) => nics.push("emulated"),
+            Err(skipped) => tell(&skipped),
+        }
+        let mut table = Table::default();
+        let splitting: Vec<&'static str> =
+            self.plans.iter().copied().filter(|plan| self.splits(plan)).collect();
+        for plan in &self.plans {
+            for nic in ["off"].iter().chain(&nics) {
+                let moves = splitting.contains(plan) && *nic != "off";
+                let feeds: &[Feed] = if moves { &Feed::BOTH } else { &[Feed::Whole] };
+                for feed in feeds {
+                    let way = Way { plan, nic, feed: *feed, moves: None };
+                    table.add(self.program, way, &self.ask_about(way));
+                }
+            }
+        }
+        for nic in nics {
+            self.ask_by_chance(&splitting, nic, &mut table);
+        }
+        tell(&table.text);
+    }
+
+    fn splits(&self, plan: &str) -> bool {
+        splits(program(plan, self.program))
+    }
+
+    fn ask_about(&self, way: Way) -> Row {
+        let mut row = Row::default();
+        for input in &self.inputs {
+            self.run(way, input, &mut row);
+        }
+        self.is_not_vacuous(way, &row);
+        row
+    }
+
+    /// Rounds over all captures, each from another seed, until enough packets came and enough flows moved.
+    fn ask_by_chance(&self, plans: &[&'static str], nic: &'static str, table: &mut Table) {
+        let goal = Goal::stated();
+        let mut all = Row::default();
+        let feeds: &[Feed] = if goal.whole { &Feed::BOTH } else { &[Feed::Paced] };
+        let ways = plans.iter().flat_map(|plan| feeds.iter().map(move |feed| (*plan, *feed)));
+        let mut rows: Vec<(Way, Row)> = ways
+            .map(|(plan, feed)| (Way { plan, nic, feed, moves: Some(0) }, Row::default()))
+            .collect();
+        for round in 0..ROUNDS {
+            for (way, row) in &mut rows {
+                for input in &self.inputs {
+                    let way = Way { moves: Some(1 + round), ..*way };
+                    let left = self.run(way, input, row);
+                    all.add(&left);
+                }
+            }
+            if goal.is_reached(&all) {
+                break;
+            }
+        }
+        for (way, row) in &rows {
+            let of = format!("{}, {way}", self.program);
+            assert!(row.held > 0, "{of}: no packet waited for its flow");
+            assert!(row.moves > 2 * row.punts, "{of}: flows moved by punts alone");
+            table.add(self.program, *way, row);
+        }
+        assert!(
+            goal.is_reached(&all),
+            "{}, NIC {nic}: {} packets, {} moves",
+            self.program,
+            all.packets,
+            all.moves
+        );
+    }
+
+    /// Runs it, and compares what it leaves.
+    fn run(&self, way: Way, input: &Input, row: &mut Row) -> Left {
+        let output = self.room.join("out.pcap");
+        let left = way.run(self.program, &input.capture, input.backends.as_deref(), output);
+        self.compare(way, input, &left);
+        row.add(&left);
+        left
+    }
+
+    fn compare(&self, way: Way, input: &Input, left: &Left) {
+        let of = format!("{}, {way}, capture {}", self.program, input.capture.display());
+        assert_eq!(
+            left.report["outcomes"], input.expected.report["outcomes"],
+            "{of}: other outcomes"
+        );
+        left.accounts_for_all(&of);
+        self.compare_order(&of, &input.comparable, &input.comparable(left));
+        assert!(
+            left.state == input.expected.state,
+            "{of}: other final state: diff {} {}",
+            input.expected.output.with_extension("json").display(),
+            left.output.with_extension("json").display()
+        );
+    }
+
+    fn compare_order(&self, of: &str, expected: &Path, found: &Path) {
+        if let Some(group) = Group::of(self.program) {
+            return group.compare(of, expected, found);
+        }
+        let mut compare = Command::new(comparer());
+        let compared = run(compare.args(["cora", "compare"]).args([expected, found]), LIMIT);
+        assert_eq!(compared.code, Some(0), "{of}: {}{}", compared.stdout, compared.stderr);
+    }
+
+    /// That a plan is followed at all.
+    fn is_not_vacuous(&self, way: Way, row: &Row) {
+        let of = format!("{}, {way}", self.program);
+        match (way.plan, way.nic) {
+            (_, "off") => assert_eq!(row.nic, 0, "{of}: the NIC is off"),
+            ("host-only", _) => assert_eq!(row.nic, 0, "{of}: the NIC handled packets"),
+            (plan, _) if !self.splits(plan) => {
+                assert_eq!(row.host, 0, "{of}: the host handled packets");
+            }
+            _ => {
+                assert!(row.nic > 0, "{of}: the NIC handled nothing");
+                assert!(row.host > 0, "{of}: the host handled nothing");
+                assert!(row.moves > 0, "{of}: nothing moved");
+                assert!(
+                    row.punts > 0 || !["nat", "ledger"].contains(&self.program),
+                    "{of}: nothing was punted"
+                );
+            }
+        }
+    }
+}
+
+fn comparer() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let words = ["--profile", "checked", "--package", "cargo-cora"];
+        workshop::programs(&words, None, "checked-tools").into_values().next().expect("it is built")
+    })
+}

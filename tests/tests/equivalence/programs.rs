@@ -1,0 +1,81 @@
+//! What is run: programs, each built under several plans.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use cora_tests::process::run;
+use cora_tests::workshop;
+
+/// The NIC owns at most half of the flows.
+pub(crate) const HALF: &str = "half";
+/// What the search finds for a NIC and a traffic.
+pub(crate) const SEARCHED: &str = "searched";
+
+/// Programs that were written to be measured.
+const FURTHER: &[&str] = &["policer", "port-scan", "connection-limiter"];
+const EXAMPLES: &[&str] = &workshop::EXAMPLES;
+
+/// Name of the plan, name of the program, program.
+type Programs = BTreeMap<&'static str, BTreeMap<String, PathBuf>>;
+
+/// The program of this name under this plan.
+pub(crate) fn program(plan: &str, name: &str) -> &'static Path {
+    &programs()[plan][name]
+}
+
+/// Whether flows move under its plan.
+pub(crate) fn splits(program: &Path) -> bool {
+    let mut command = Command::new(program);
+    let plan = run(command.arg("plan"), Duration::from_secs(30)).well("plan").json();
+    plan["sides"] == "split"
+}
+
+fn programs() -> &'static Programs {
+    static BUILT: OnceLock<Programs> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let mut programs = Programs::new();
+        let (all, further_and_nat) = ([EXAMPLES, FURTHER].concat(), [&["nat"], FURTHER].concat());
+        let checked_ones = [
+            ("host-only", all.as_slice()),
+            ("nic-only", EXAMPLES),
+            ("split", &all),
+            (HALF, &["firewall", "nat"]),
+            (SEARCHED, &further_and_nat),
+        ];
+        for (plan, names) in checked_ones {
+            programs.entry(plan).or_default().extend(checked(plan, names));
+        }
+        for (plan, program) in ledgers() {
+            programs.entry(plan).or_default().insert("ledger".to_owned(), program);
+        }
+        programs
+    })
+}
+
+/// What states a plan, for a build.
+fn statement(plan: &str) -> PathBuf {
+    match plan {
+        HALF | SEARCHED => workshop::root().join(format!("tests/plans/{plan}.toml")),
+        named => named.into(),
+    }
+}
+
+/// With checks of arithmetic and assertions, and no link-time optimiser.
+fn checked(plan: &'static str, names: &[&str]) -> BTreeMap<String, PathBuf> {
+    let packages = names.iter().flat_map(|name| ["--package", name]);
+    let words: Vec<&str> =
+        ["--profile", "checked", "--features", "nic"].into_iter().chain(packages).collect();
+    workshop::programs(&words, Some(&statement(plan)), plan)
+}
+
+fn ledgers() -> [(&'static str, PathBuf); 4] {
+    let source = workshop::root().join("tests/programs/ledger.rs");
+    let source = std::fs::read_to_string(&source)
+        .unwrap_or_else(|error| panic!("{}: {error}", source.display()));
+    let package = workshop::package("ledger", &source);
+    ["host-only", "nic-only", "split", HALF]
+        .map(|plan| (plan, workshop::halves(&package, &statement(plan), plan)))
+}

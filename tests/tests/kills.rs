@@ -1,0 +1,274 @@
+//! Either half of a live run is killed, again and again, while the kernels of two namespaces talk through it by TCP:
+//! nothing hangs, no connection breaks, and every byte is the right one.
+//!
+//! Ten kills, or as many as `CORA_KILLS` says; their moments follow from `CORA_SEED`.
+#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use cora_tests::conversations::Conversations;
+use cora_tests::namespaces::Namespace;
+use cora_tests::process::{Running, start};
+use cora_tests::tell;
+use cora_tests::workshop::{package, programs, root};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// Connections that live through all kills.
+const CONNECTIONS: usize = 24;
+/// A process is up again well before this.
+const SOON: Duration = Duration::from_secs(10);
+
+/// The example, with durable connections, and changed in these further ways.
+fn build(name: &str, changes: &[(&str, &str)]) -> PathBuf {
+    let example = root().join("examples/firewall/src/main.rs");
+    let mut source = std::fs::read_to_string(example).unwrap();
+    for (from, to) in [("idle = \"5m\")", "idle = \"5m\", durable)")].iter().chain(changes) {
+        assert!(source.contains(from), "the example has no `{from}` any more");
+        source = source.replace(from, to);
+    }
+    let manifest = package(name, &source).join("Cargo.toml").display().to_string();
+    let built = programs(&["--manifest-path", &manifest], Some(Path::new("split")), name);
+    built.into_values().next().unwrap()
+}
+
+/// The firewall, whose connections are durable.
+fn firewall() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| build("kills-firewall", &[])).clone()
+}
+
+/// Waits until the run has made it.
+fn wait_for_interface(name: &str, since: Instant) {
+    while !Path::new("/sys/class/net").join(name).exists() {
+        assert!(since.elapsed() < SOON, "there is no interface {name}");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// Two networks, and a firewall between them under supervision.
+struct Site {
+    running: Running,
+    inside: Namespace,
+    outside: Namespace,
+}
+
+impl Site {
+    /// An error says what this machine lacks.
+    fn build(label: &str, program: &Path) -> Result<Self, String> {
+        if !Path::new("/dev/net/tun").exists() {
+            return Err("no /dev/net/tun".into());
+        }
+        let inside = Namespace::create(&format!("{label}-in"))?;
+        let outside = Namespace::create(&format!("{label}-out"))?;
+        let taps = ["i", "o"].map(|end| format!("k{end}{label}{}", std::process::id()));
+        let mut command = Command::new(program);
+        let live = format!("inside=tap:{},outside=tap:{}", taps[0], taps[1]);
+        let running = start(command.args(["run", "--json", "--live", &live]));
+        let up = Instant::now();
+        for (namespace, tap) in [(&inside, &taps[0]), (&outside, &taps[1])] {
+            wait_for_interface(tap, up);
+            namespace.take(tap)?;
+            namespace.ip(&format!("link set {tap} up"))?;
+        }
+        inside.ip(&format!("address add 10.77.0.1/24 dev {}", taps[0]))?;
+        inside.ip(&format!("route add default dev {}", taps[0]))?;
+        outside.ip(&format!("address add 203.0.113.1/32 dev {}", taps[1]))?;
+        outside.ip(&format!("route add 10.0.0.0/8 dev {}", taps[1]))?;
+        Ok(Self { running, inside, outside })
+    }
+
+    fn converse(&self) -> Conversations {
+        let address = "203.0.113.1:7".parse().unwrap();
+        let talks = Conversations::open(&self.inside, &self.outside, address, CONNECTIONS);
+        wait_for(&talks, 5);
+        talks
+    }
+
+    /// Kills one half, once it is there.
+    fn kill(&self, half: &str) {
+        let deadline = Instant::now() + SOON;
+        while Instant::now() < deadline {
+            if let Some(pid) = child(self.running.id(), half) {
+                kill_process(pid, Signal::KILL).unwrap();
+                return;
+            }
+            sleep(Duration::from_millis(1));
+        }
+        panic!("nothing to kill: {half} is not there");
+    }
+
+    /// Halts the host, lets `meanwhile` go on for a while, and kills it with what came for it unread.
+    fn kill_host_behind(&self, meanwhile: impl FnOnce() -> Conversations) -> Conversations {
+        let host = child(self.running.id(), "__host").expect("the host is there");
+        kill_process(host, Signal::STOP).unwrap();
+        let talks = meanwhile();
+        sleep(Duration::from_millis(100));
+        kill_process(host, Signal::KILL).unwrap();
+        talks
+    }
+
+    /// Ends the run; its report.
+    fn end(self) -> Value {
+        let pid = Pid::from_raw(self.running.id().cast_signed()).unwrap();
+        kill_process(pid, Signal::INT).unwrap();
+        let ended = self.running.end(Duration::from_secs(40));
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        // Neither half ends by itself, whatever state the other one left things in.
+        let told = ended.stderr.lines().filter(|line| !line.contains("(signal: 9"));
+        let told: Vec<_> = told.collect();
+        assert!(told.is_empty(), "{told:#?}: {}", ended.stdout);
+        serde_json::from_str(&ended.stdout).unwrap()
+    }
+}
+
+/// A process that this one started under the hidden command, if there is one.
+fn child(parent: u32, command: &str) -> Option<Pid> {
+    let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
+    let is_it = |pid: &&str| {
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words.split(|byte| *byte == 0).any(|word| word == command.as_bytes())
+    };
+    let children = children.ok()?;
+    children.split_whitespace().find(is_it).and_then(|pid| Pid::from_raw(pid.parse().ok()?))
+}
+
+/// Waits until each connection has gone on by so many exchanges, or one is seen to have broken.
+fn wait_for(talks: &Conversations, more: u64) {
+    let before = talks.rounds();
+    let deadline = Instant::now() + Duration::from_secs(25);
+    let goes_on = || before.iter().zip(talks.rounds()).all(|(before, now)| now >= before + more);
+    while !goes_on() && Instant::now() < deadline {
+        sleep(Duration::from_millis(5));
+    }
+}
+
+fn variable(name: &str, otherwise: u64) -> u64 {
+    let said = std::env::var(name).ok();
+    said.map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
+}
+
+/// Numbers that follow from a seed.
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        // SplitMix64.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}
+
+/// Kills at random moments, of halves that `choose` picks.
+fn kill_and_check(label: &str, kills: u64, choose: impl Fn(u64) -> &'static str) {
+    let seed = variable("CORA_SEED", 5);
+    let site = match Site::build(label, &firewall()) {
+        Ok(site) => site,
+        Err(why) => return tell(&format!("SKIPPED kills: {why}")),
+    };
+    let talks = site.converse();
+    let mut chance = Chance(seed);
+    for _ in 0..kills {
+        sleep(Duration::from_millis(chance.next() % 150));
+        site.kill(choose(chance.next()));
+    }
+    let before = talks.rounds();
+    wait_for(&talks, 5);
+    let stuck = before.iter().zip(talks.rounds()).filter(|(before, now)| **before >= *now).count();
+    let checked: u64 = talks.rounds().iter().sum();
+    let faults = talks.end();
+    let report = site.end();
+    assert!(faults.is_empty() && stuck == 0, "seed {seed}: {stuck} stand still; {faults:?}");
+    let restarts = report["restarts"].as_object().unwrap();
+    let restarted: u64 = restarts.values().map(|times| times.as_u64().unwrap()).sum();
+    assert!((1..=kills).contains(&restarted), "{report}");
+    let mut pauses: Vec<u64> =
+        report["pauses_us"].as_array().unwrap().iter().map(|it| it.as_u64().unwrap()).collect();
+    pauses.sort_unstable();
+    let told = serde_json::json!({
+        "schema": "cora-kills/1",
+        "halves": label,
+        "seed": seed,
+        "kills": kills,
+        "connections": CONNECTIONS,
+        "broken": faults.len(),
+        "exchanges_checked": checked,
+        "pause_p50_us": pauses[pauses.len() / 2],
+        "pause_max_us": pauses.last(),
+        "report": report,
+    });
+    tell(&told.to_string());
+}
+
+#[test]
+fn connections_outlive_whichever_half_is_killed() {
+    let kills = variable("CORA_KILLS", 10);
+    kill_and_check("b", kills, |chance| if chance.is_multiple_of(2) { "__nic" } else { "__host" });
+}
+
+#[test]
+fn connections_outlive_the_host_alone() {
+    kill_and_check("h", variable("CORA_KILLS", 10).div_ceil(2), |_| "__host");
+}
+
+/// What waits for a host that is killed: its successor finds it, and says how many packets were lost.
+#[test]
+fn a_new_host_reads_what_the_dead_one_left_unread() {
+    let site = match Site::build("m", &firewall()) {
+        Ok(site) => site,
+        Err(why) => return tell(&format!("SKIPPED kills: {why}")),
+    };
+    let first = site.converse();
+    let address = "203.0.113.1:8".parse().unwrap();
+    let second = site.kill_host_behind(|| {
+        Conversations::open(&site.inside, &site.outside, address, CONNECTIONS)
+    });
+    wait_for(&first, 5);
+    wait_for(&second, 5);
+    let opened = second.rounds().iter().all(|rounds| *rounds > 0);
+    let faults = [first.end(), second.end()].concat();
+    let report = site.end();
+    assert!(faults.is_empty() && opened, "{faults:?}; {report}");
+    let lost = report["halves"]["outcomes"]["lost-with-host"].as_u64();
+    assert!(lost >= Some(CONNECTIONS as u64), "{report}");
+}
+
+/// A second build whose entries have one more field, before one that was there: it takes the running one's place,
+/// and the server goes on to talk.
+#[test]
+fn connections_outlive_another_build_with_more_fields() {
+    let more = [
+        ("    packets: u64,\n}", "    again: u32,\n    packets: u64,\n}"),
+        ("packets: 1 }", "again: 0, packets: 1 }"),
+        ("self.packets += 1;", "self.packets += 1;\n        self.again += 1;"),
+    ];
+    let next = build("kills-firewall-more", &more);
+    let place = next.with_file_name("kills-firewall-replaced");
+    std::fs::copy(firewall(), &place).unwrap();
+    let site = match Site::build("u", &place) {
+        Ok(site) => site,
+        Err(why) => return tell(&format!("SKIPPED kills: {why}")),
+    };
+    let talks = site.converse();
+    // As cargo does: another file under the same name.
+    let fresh = place.with_extension("new");
+    std::fs::copy(&next, &fresh).unwrap();
+    std::fs::rename(&fresh, &place).unwrap();
+    let pid = Pid::from_raw(site.running.id().cast_signed()).unwrap();
+    kill_process(pid, Signal::HUP).unwrap();
+    sleep(Duration::from_millis(500));
+    site.kill("__nic");
+    let before = talks.rounds();
+    wait_for(&talks, 5);
+    let stuck = before.iter().zip(talks.rounds()).filter(|(before, now)| **before >= *now).count();
+    let faults = talks.end();
+    let report = site.end();
+    assert!(faults.is_empty() && stuck == 0, "{stuck} stand still; {faults:?}; {report}");
+    assert_eq!(report["upgrades"], 1, "{report}");
+}

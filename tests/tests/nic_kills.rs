@@ -1,0 +1,180 @@
+//! A NIC that is killed while packets run through it: the run goes on with another one, every packet has an outcome,
+//! and whatever left is in the final state of its durable session.
+#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::thread::sleep;
+use std::time::Duration;
+
+use cora::prelude::FiveTuple;
+use cora_tests::process::{Running, start_fed};
+use cora_tests::workshop::{emulator, halves, package, room, root};
+use cora_tests::{captures, tell};
+use cora_traffic::Profile;
+use serde_json::Value;
+
+/// Ends by itself well before this, or hangs.
+const LIMIT: Duration = Duration::from_mins(2);
+const PACKETS: u64 = 24_000;
+
+fn keeper() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let source = std::fs::read_to_string(root().join("tests/programs/keeper.rs")).unwrap();
+        halves(&package("keeper", &source), Path::new("split"), "keeper")
+    })
+}
+
+/// Moments that differ from run to run of the test, by a seed that is told.
+struct Moments(u64);
+
+impl Moments {
+    fn next(&mut self, below: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % below
+    }
+}
+
+/// The process that serves as the NIC, if there is one now.
+fn nic_of(host: &Running) -> Option<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{}/task", host.id())).ok()?;
+    let children = threads
+        .flatten()
+        .filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    children.collect::<String>().split_whitespace().next()?.parse().ok()
+}
+
+/// Packets by flow, both directions of one being the same.
+fn by_flow(capture: &Path) -> BTreeMap<FiveTuple, u64> {
+    let mut flows = BTreeMap::new();
+    captures::each(capture, |_, packet| {
+        if let Ok(flow) = packet.five_tuple() {
+            *flows.entry(flow.min(flow.reversed())).or_default() += 1;
+        }
+    });
+    flows
+}
+
+/// Kills the NIC `kills` times while it runs; the report.
+fn run_and_kill(nic: &str, kills: u64, moments: &mut Moments) -> (Value, PathBuf, Value, u64) {
+    let room = room(&format!("nic-kills-{nic}"));
+    let capture = room.join(format!("{nic}.pcap"));
+    captures::generate(Profile::Mix, 7, PACKETS, 600, &capture);
+    let (output, state) = (room.join(format!("{nic}-out.pcap")), room.join(format!("{nic}.json")));
+    let mut command = Command::new(keeper());
+    command.args([
+        "run",
+        "--json",
+        "--nic",
+        nic,
+        "--in",
+        "/dev/stdin",
+        "--restarts",
+        "20",
+        "--out",
+    ]);
+    command.arg(&output).arg("--state-out").arg(&state);
+    let bytes = std::fs::read(&capture).unwrap();
+    // Some seconds, however fast the machine is.
+    let pace = Duration::from_millis(2);
+    let host = start_fed(&mut command, move |mut to| {
+        for piece in bytes.chunks(bytes.len() / 2_000) {
+            if std::io::Write::write_all(&mut to, piece).is_err() {
+                break;
+            }
+            sleep(pace);
+        }
+    });
+    let mut killed = 0;
+    let mut last = None;
+    for _ in 0..kills {
+        sleep(Duration::from_millis(100 + moments.next(400)));
+        let Some(process) = nic_of(&host).filter(|process| last != Some(*process)) else {
+            continue;
+        };
+        let done = Command::new("kill").args(["-9", &process.to_string()]).status().unwrap();
+        killed += u64::from(done.success());
+        last = Some(process);
+    }
+    let report = host.end(LIMIT).well(nic).json();
+    let state = serde_json::from_str(&std::fs::read_to_string(&state).unwrap()).unwrap();
+    (report, output, state, killed)
+}
+
+fn holds(nic: &str, kills: u64) {
+    let seed = std::env::var("CORA_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
+    let (report, output, state, killed) = run_and_kill(nic, kills, &mut Moments(seed));
+    let what = format!("CORA_SEED={seed}, {nic}: {report:#}");
+    let number = |pointer: &str| report.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
+    let outcomes: u64 =
+        report["outcomes"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
+    assert_eq!((number("/packets_in"), outcomes), (PACKETS, PACKETS), "{what}");
+    assert!(killed > 0 && number("/recovery/restarts") >= killed.saturating_sub(1), "{what}");
+    assert!(number("/recovery/flows") > 0, "no flow lived on: {what}");
+    assert_eq!(number("/recovery/refused") + number("/recovery/uncopied"), 0, "{what}");
+
+    let capture = output.with_file_name(format!("{nic}.pcap"));
+    let (came, left) = (by_flow(&capture), by_flow(&output));
+    let mut sessions = BTreeMap::new();
+    for entry in state["states"]["Session"].as_array().unwrap() {
+        let key = entry["key"].as_str().unwrap().to_owned();
+        let doubled = sessions.insert(key, entry["value"]["packets"].as_u64().unwrap());
+        assert_eq!(doubled, None, "two sides own {entry}: {what}");
+    }
+    let (mut known, mut counted, mut gone) = (0, 0, 0);
+    for (flow, left) in &left {
+        let names = [*flow, flow.reversed()].map(|flow| flow.to_string());
+        let session = names.iter().find_map(|name| sessions.get(name));
+        let packets = *session.unwrap_or_else(|| panic!("{flow} is forgotten: {what}"));
+        assert!(*left <= packets, "{flow}: {left} packets left, {packets} are counted: {what}");
+        assert!(packets <= came[flow], "{flow}: {packets} are counted twice: {what}");
+        (known, counted, gone) = (known + 1, counted + packets, gone + packets - left);
+    }
+    tell(&format!(
+        "{nic}: {killed} kills, {known} sessions with {counted} packets, of which {gone} were lost after they were \
+         counted; {} lost with the NIC, {} flows reclaimed",
+        number("/outcomes/lost-with-nic"),
+        number("/recovery/flows"),
+    ));
+}
+
+#[test]
+fn a_native_nic_may_be_killed() {
+    holds("native", 12);
+}
+
+#[test]
+fn an_emulated_nic_may_be_killed() {
+    match emulator() {
+        Ok(_) => holds("emulated", 6),
+        Err(skipped) => tell(&skipped),
+    }
+}
+
+/// Without durable states, and without being asked to go on, a run ends with its NIC.
+#[test]
+fn no_restart_unless_states_are_durable_or_it_is_asked_for() {
+    let room = room("nic-kills-given-up");
+    let capture = room.join("given-up.pcap");
+    captures::generate(Profile::Mix, 7, PACKETS, 600, &capture);
+    let mut command = Command::new(keeper());
+    command.args(["run", "--json", "--nic", "native", "--in", "/dev/stdin", "--restarts", "0"]);
+    let host = start_fed(&mut command, captures::paced(&capture));
+    let mut killed = false;
+    for _ in 0..200 {
+        sleep(Duration::from_millis(10));
+        if let Some(process) = nic_of(&host) {
+            killed =
+                Command::new("kill").args(["-9", &process.to_string()]).status().unwrap().success();
+            break;
+        }
+    }
+    let ended = host.end(LIMIT);
+    assert!(killed && ended.code == Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("the NIC process ended early (signal: 9"), "{}", ended.stderr);
+}
