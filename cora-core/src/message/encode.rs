@@ -1,0 +1,63 @@
+//! Messages to bytes.
+
+use super::Message;
+
+impl Message<'_> {
+    /// Hands the encoding to `push`, in parts.
+    pub fn encode<T>(&self, push: impl FnOnce(u16, &[&[u8]]) -> T) -> T {
+        let kind = self.kind();
+        match self {
+            Self::Send(stamp, frame) => push(kind, &[&stamp.encode(), frame]),
+            Self::Begin => push(kind, &[]),
+            Self::Withdraw(ticket) => push(kind, &[&ticket.to_le_bytes()]),
+            Self::Offer { ticket, punts, group, keys } => {
+                let length = (group.len() as u32).to_le_bytes();
+                push(kind, &[&ticket.to_le_bytes(), &punts.to_le_bytes(), &length, group, keys])
+            }
+            Self::Transfer { ticket, entries } => {
+                push(kind, &[&ticket.to_le_bytes(), &entries.to_le_bytes()])
+            }
+            Self::WireEnd(now) | Self::Watch(now) => push(kind, &[&now.to_le_bytes()]),
+            Self::Recall(group) => push(kind, &[group]),
+            _ => self.encode_from_nic(push),
+        }
+    }
+
+    /// The same of those that the NIC sends, some of which the host sends, too. The NIC half has no code for others;
+    /// nothing stands in their place.
+    pub fn encode_from_nic<T>(&self, push: impl FnOnce(u16, &[&[u8]]) -> T) -> T {
+        let kind = self.kind();
+        match self {
+            Self::Frame(stamp, frame) | Self::Punt(stamp, frame) => {
+                push(kind, &[&stamp.encode(), frame])
+            }
+            Self::Release { punts, entries, group } => {
+                push(kind, &[&punts.to_le_bytes(), &entries.to_le_bytes(), group])
+            }
+            Self::Entry(state, piece) | Self::Piece(state, piece) | Self::Erase(state, piece) => {
+                push(kind, &[&state.to_le_bytes(), piece])
+            }
+            Self::Fence(ticket) | Self::Decline(ticket) => push(kind, &[&ticket.to_le_bytes()]),
+            Self::Drained(now) | Self::AllOwned(now) => push(kind, &[&now.to_le_bytes()]),
+            Self::Outcome(count, name) => push(kind, &[&count.to_le_bytes(), name]),
+            Self::Report(report) => push(kind, &[bytes_of(&report.words()).as_flattened()]),
+            Self::Owned(group) => push(kind, &[group]),
+            Self::Copy { state, group, piece } => {
+                let length = (group.len() as u16).to_le_bytes();
+                push(kind, &[&state.to_le_bytes(), &length, group, piece])
+            }
+            Self::Same { state, used, key } => {
+                push(kind, &[&state.to_le_bytes(), &used.to_le_bytes(), key])
+            }
+            Self::Load(load) => push(kind, &[bytes_of(&load.words()).as_flattened()]),
+            Self::Talker { count, error, group } => {
+                push(kind, &[&count.to_le_bytes(), &error.to_le_bytes(), group])
+            }
+            _ => push(kind, &[]),
+        }
+    }
+}
+
+fn bytes_of<const WORDS: usize>(words: &[u64; WORDS]) -> [[u8; 8]; WORDS] {
+    words.map(u64::to_le_bytes)
+}
