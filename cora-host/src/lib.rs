@@ -22,6 +22,7 @@
 //! | `bench` | the program in memory |
 //! | `punts` | how long a punt's round trip takes |
 //! | `moves` | what it costs that flows move |
+//! | `in_memory` | both halves in this process, for those who measure them |
 //! | `throughput` | how many packets a second both halves handle together |
 //! | `adapt` | both halves under changing traffic, with one conductor or another |
 //! | `scale` | the program in memory, on several pairs |
@@ -58,6 +59,7 @@ mod cores;
 mod count;
 mod error;
 mod futex;
+mod in_memory;
 mod inside;
 mod map;
 mod moves;

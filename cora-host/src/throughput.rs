@@ -12,33 +12,24 @@
 use std::hint::spin_loop;
 use std::io::{BufRead as _, Write as _};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
-use cora_core::message::{MAX_MESSAGE, Message, Stamp};
+use cora_core::migration::Burst;
 use cora_core::migration::burst::{BURST_BYTES, Frames};
-use cora_core::migration::nic::Wire;
-use cora_core::migration::{Burst, HostHalf, NicHalf, Outbox, ProtocolError};
-use cora_core::region::{HashSeed, Identity, Region, RegionLayout};
-use cora_core::ring::{Consumer, Producer, PushError, SharedMemory};
-use rustix::io::Errno;
 use serde::Serialize;
 
+use crate::RunError;
 use crate::apart::Apart;
 use crate::bench::Traffic;
-use crate::pair::RING_BYTES;
-use crate::punts::{Cores, Patience};
-use crate::run::configure;
+use crate::in_memory::{self, BACK_BURST, NicEnd, Out, Patience, Told, on_a_core_each};
 use crate::supply::Supply;
 use crate::worker::Worker;
-use crate::{RunError, map};
 
 /// A pass repeats its traffic until it took so long.
 const PASS: Duration = Duration::from_millis(300);
-/// Messages taken from the host between two bursts from the wire, as in `cora-nic`.
-const BACK_BURST: usize = 64;
 /// Between passes the host looks this often whether there is anything.
 const NAP: Duration = Duration::from_millis(1);
 /// Empty looks behind a burst until the flows in it have moved: some microseconds.
@@ -71,20 +62,6 @@ struct Pass {
     robbed_ns: Option<u64>,
 }
 
-/// What the host's thread tells of itself.
-#[derive(Debug, Default)]
-struct Told {
-    /// Packets that it handled.
-    packets: AtomicU64,
-    busy_ns: AtomicU64,
-    /// It ended, or should.
-    ended: AtomicBool,
-    /// Its number at the kernel.
-    thread: AtomicU64,
-    /// Nobody feeds: it may sleep.
-    resting: AtomicBool,
-}
-
 /// Loads, lets every flow settle, and runs a pass per line of standard input.
 pub(crate) fn run<A: App>(
     traffic: &Traffic,
@@ -92,51 +69,24 @@ pub(crate) fn run<A: App>(
     configurations: &[(String, PathBuf)],
     warm: usize,
 ) -> Result<(), RunError> {
-    let system = |errno: Errno| RunError::System { what: "shared memory", cause: errno.into() };
-    let layout = RegionLayout::new(RING_BYTES);
-    let layout = layout.unwrap_or_else(|_| unreachable!("powers of two are sizes of rings"));
-    let (_file, words) = map::shared_memory(layout.bytes()).map_err(system)?;
-    let identity = Identity { plan: A::PLAN.hash, generation: 1, seed: HashSeed(supply.seed) };
-    let region = Region::create(words, &layout, identity).map_err(RunError::Region)?;
-    let cores = Cores::of_this_process();
-    let told = Apart::new(Told::default());
-    thread::scope(|scope| {
-        let host = scope.spawn(|| {
-            cores.stay_on(1);
-            let served = serve::<A>(&region, supply, configurations, &told.0);
-            // Whoever waits for this side waits in vain.
-            told.0.ended.store(true, Ordering::Relaxed);
-            served
-        });
-        cores.stay_on(0);
-        let passes = Nic::<A>::new(&region, supply, &told.0)
-            .and_then(|nic| passes(nic, traffic, warm, &told.0));
-        told.0.ended.store(true, Ordering::Relaxed);
-        let served = host.join().unwrap_or(Err(RunError::RingToNic));
-        served.and(passes)
-    })
+    let region = in_memory::region::<A>(supply)?;
+    // Nobody feeds: the host may sleep.
+    let resting = Apart::new(AtomicBool::new(false));
+    on_a_core_each(
+        |told| serve(in_memory::worker::<A>(&region, supply, configurations)?, told, &resting.0),
+        |told| {
+            let end = NicEnd::new(&region, supply, |punt| Out::new(punt, told))?;
+            passes(Nic::<A>::new(end), traffic, warm, &resting.0)
+        },
+    )
 }
 
-/// The host's half, until the other says that it is over.
-fn serve<A: App>(
-    region: &Region,
-    supply: Supply,
-    configurations: &[(String, PathBuf)],
-    told: &Told,
-) -> Result<(), RunError> {
-    let thread = rustix::thread::gettid().as_raw_nonzero().get();
-    told.thread.store(u64::from(thread.unsigned_abs()), Ordering::Relaxed);
-    let mut app = supply.app::<A>(HostHalf::bytes)?;
-    let configured = configure(&mut app, configurations)?;
-    let mut memory = supply.memory(HostHalf::bytes(&mut app))?;
-    let half = HostHalf::create(app, &mut memory, true).map_err(RunError::Memory)?;
-    let mut worker = Worker::new(half, &region.rings());
-    worker.begin(&configured);
-    while !told.ended.load(Ordering::Relaxed) {
+/// The host's loop, until the other side says that it is over.
+fn serve<A: App>(mut worker: Worker<A>, told: &Told, resting: &AtomicBool) -> Result<(), RunError> {
+    while !told.is_over() {
         if worker.poll()? {
-            told.busy_ns.store(worker.half.report.busy_ns, Ordering::Relaxed);
-            told.packets.store(worker.half.report.packets, Ordering::Release);
-        } else if told.resting.load(Ordering::Relaxed) {
+            told.tell(&worker);
+        } else if resting.load(Ordering::Relaxed) {
             thread::sleep(NAP);
         } else {
             spin_loop();
@@ -150,25 +100,25 @@ fn passes<A: App>(
     mut nic: Nic<'_, A>,
     traffic: &Traffic,
     warm: usize,
-    told: &Told,
+    resting: &AtomicBool,
 ) -> Result<(), RunError> {
     let failed = |cause| RunError::System { what: "standard input and output", cause };
     let mut out = std::io::stdout();
     nic.settle_flows(traffic)?;
-    told.resting.store(true, Ordering::Relaxed);
+    resting.store(true, Ordering::Relaxed);
     writeln!(out, "ready").map_err(failed)?;
     for line in std::io::stdin().lock().lines() {
         line.map_err(failed)?;
-        told.resting.store(false, Ordering::Relaxed);
-        let before = nic.account(told);
+        resting.store(false, Ordering::Relaxed);
+        let before = nic.account();
         let start = Instant::now();
-        while start.elapsed() < PASS && !told.ended.load(Ordering::Relaxed) {
+        while start.elapsed() < PASS && !nic.end.out.told.is_over() {
             nic.feed(traffic, warm)?;
         }
-        nic.drain(told)?;
-        told.resting.store(true, Ordering::Relaxed);
+        nic.drain()?;
+        resting.store(true, Ordering::Relaxed);
         let ns = start.elapsed().as_nanos() as u64;
-        let pass = nic.account(told).since(before, ns);
+        let pass = nic.account().since(before, ns);
         let json = serde_json::to_string(&pass).unwrap_or_default();
         writeln!(out, "{json}").map_err(failed)?;
     }
@@ -194,18 +144,9 @@ impl Pass {
     }
 }
 
-/// How long a thread was ready and waited for a core, as the kernel counts (`proc_pid_schedstat(5)`).
-pub(crate) fn robbed(thread: &str) -> Option<u64> {
-    let told = std::fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?;
-    told.split_whitespace().nth(1)?.parse().ok()
-}
-
-/// The NIC's half.
+/// The NIC's side.
 struct Nic<'a, A: App> {
-    half: NicHalf<A>,
-    out: Out<'a>,
-    back: Consumer<SharedMemory>,
-    message: Vec<u8>,
+    end: NicEnd<A, Out<'a, u64>>,
     buffer: Vec<u8>,
     /// Packets that came in.
     packets: u64,
@@ -215,85 +156,27 @@ struct Nic<'a, A: App> {
     now: u64,
 }
 
-/// Where the NIC's messages and packets go: the latter are counted.
-struct Out<'a> {
-    punt: Producer<SharedMemory>,
-    left: u64,
-    waited: Duration,
-    broken: bool,
-    told: &'a Told,
-}
-
-impl Out<'_> {
-    #[inline(never)]
-    fn push(&mut self, kind: u16, parts: &[&[u8]]) -> bool {
-        let first = self.punt.push(kind, parts);
-        if !matches!(first, Err(PushError::Full)) {
-            return first.is_ok();
-        }
-        let start = Instant::now();
-        self.punt.publish();
-        let mut patience = Patience::default();
-        let pushed = loop {
-            match self.punt.push(kind, parts) {
-                Err(PushError::Full) if !self.told.ended.load(Ordering::Relaxed) => patience.wait(),
-                last => break last.is_ok(),
-            }
-        };
-        self.waited += start.elapsed();
-        pushed
-    }
-}
-
-impl Outbox for Out<'_> {
-    #[inline]
-    fn send(&mut self, message: &Message<'_>) {
-        self.broken |= !message.encode(|kind, parts| self.push(kind, parts));
-    }
-}
-
-impl Wire for Out<'_> {
-    #[inline]
-    fn transmit(&mut self, _: &Stamp, _: &[u8]) {
-        self.left += 1;
-    }
-}
-
 impl<'a, A: App> Nic<'a, A> {
-    fn new(region: &Region, supply: Supply, told: &'a Told) -> Result<Self, RunError> {
-        let mut app = supply.app::<A>(NicHalf::bytes)?;
-        let mut memory = supply.memory(NicHalf::bytes(&mut app))?;
-        let rings = region.rings();
-        let punt = Producer::new(rings.punt);
-        Ok(Self {
-            half: NicHalf::create(app, &mut memory).map_err(RunError::Memory)?,
-            out: Out { punt, left: 0, waited: Duration::ZERO, broken: false, told },
-            back: Consumer::new(rings.back),
-            message: vec![0; MAX_MESSAGE],
-            buffer: vec![0; BURST_BYTES],
-            packets: 0,
-            later: 0,
-            now: 0,
-        })
+    fn new(end: NicEnd<A, Out<'a, u64>>) -> Self {
+        Self { end, buffer: vec![0; BURST_BYTES], packets: 0, later: 0, now: 0 }
     }
 
     /// All that happened so far; in the place of what was busy, what was waited.
-    fn account(&self, told: &Told) -> Pass {
-        let report = &self.half.report;
-        let host = told.thread.load(Ordering::Relaxed);
-        let robbed = robbed("thread-self").zip(robbed(&format!("self/task/{host}")));
+    fn account(&self) -> Pass {
+        let NicEnd { half, out, .. } = &self.end;
+        let report = &half.report;
         Pass {
             packets: self.packets,
             ns: 0,
-            nic_busy_ns: self.out.waited.as_nanos() as u64,
-            host_busy_ns: told.busy_ns.load(Ordering::Relaxed),
+            nic_busy_ns: out.waited.as_nanos() as u64,
+            host_busy_ns: out.told.busy_ns(),
             at_nic: report.packets,
             punts: report.punts,
             passed_on: report.passed_on,
             held: report.held,
             offloads: report.offloads,
-            left: self.out.left,
-            robbed_ns: robbed.map(|(nic, host)| nic + host),
+            left: out.left,
+            robbed_ns: out.told.robbed_ns(),
         }
     }
 
@@ -317,12 +200,12 @@ impl<'a, A: App> Nic<'a, A> {
     ) -> Result<(), RunError> {
         let mut pass = traffic.pass(from);
         let mut buffer = std::mem::take(&mut self.buffer);
-        while !pass.is_over() && !self.out.told.ended.load(Ordering::Relaxed) {
+        while !pass.is_over() && !self.end.out.told.is_over() {
             between(self)?;
-            if !self.half.takes_packets() {
+            if !self.end.half.takes_packets() {
                 let start = Instant::now();
-                while !self.half.takes_packets() && !self.read_back()? {}
-                self.out.waited += start.elapsed();
+                while !self.end.half.takes_packets() && !self.read_back()? {}
+                self.end.out.waited += start.elapsed();
                 continue;
             }
             let mut frames = Frames::new(&mut buffer);
@@ -343,11 +226,8 @@ impl<'a, A: App> Nic<'a, A> {
                 }
             }
             self.packets += burst.len() as u64;
-            self.half.burst(&mut burst, &mut self.out);
-            self.out.punt.publish();
-            if self.out.broken {
-                return Err(RunError::RingToNic);
-            }
+            self.end.half.burst(&mut burst, &mut self.end.out);
+            self.end.out.publish()?;
         }
         self.buffer = buffer;
         // The first frame of the next pass follows the last one of this.
@@ -358,9 +238,9 @@ impl<'a, A: App> Nic<'a, A> {
     /// Handles what comes from the host until nothing has come for a while.
     fn settle(&mut self) -> Result<(), RunError> {
         let mut empty = 0;
-        let host = self.out.told;
-        while empty < SETTLED && !host.ended.load(Ordering::Relaxed) {
-            let all = host.packets.load(Ordering::Acquire) == self.at_host();
+        let host = self.end.out.told;
+        while empty < SETTLED && !host.is_over() {
+            let all = host.packets() == self.at_host();
             empty = if self.read_back()? || !all { 0 } else { empty + 1 };
             spin_loop();
         }
@@ -368,12 +248,13 @@ impl<'a, A: App> Nic<'a, A> {
     }
 
     /// Waits until the host has handled everything.
-    fn drain(&mut self, told: &Told) -> Result<(), RunError> {
+    fn drain(&mut self) -> Result<(), RunError> {
         let mut patience = Patience::default();
-        while !told.ended.load(Ordering::Relaxed) {
-            let done = told.packets.load(Ordering::Acquire) == self.at_host();
+        let host = self.end.out.told;
+        while !host.is_over() {
+            let done = host.packets() == self.at_host();
             if !self.read_back()? {
-                if done && self.half.is_drained() {
+                if done && self.end.half.is_drained() {
                     break;
                 }
                 patience.wait();
@@ -384,23 +265,18 @@ impl<'a, A: App> Nic<'a, A> {
 
     /// Packets that went to the host.
     const fn at_host(&self) -> u64 {
-        self.half.report.passed_on + self.half.report.punts
+        self.end.half.report.passed_on + self.end.half.report.punts
     }
 
     /// Handles some of what the host sent; whether there was anything.
     fn read_back(&mut self) -> Result<bool, RunError> {
-        if self.back.is_empty()? {
-            return Ok(false);
+        let any = self.end.read_back(BACK_BURST, |half, out, message| {
+            half.message(message, out)?;
+            Ok(())
+        })?;
+        if any {
+            self.end.out.publish()?;
         }
-        for _ in 0..BACK_BURST {
-            let Some(popped) = self.back.pop(&mut self.message)? else { break };
-            let bytes = self.message.get(..popped.len).unwrap_or_default();
-            let undecodable = ProtocolError::Undecodable(popped.kind);
-            let message = Message::decode(popped.kind, bytes).ok_or(undecodable)?;
-            self.half.message(&message, &mut self.out)?;
-        }
-        self.back.release();
-        self.out.punt.publish();
-        if self.out.broken { Err(RunError::RingToNic) } else { Ok(true) }
+        Ok(any)
     }
 }

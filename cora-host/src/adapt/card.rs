@@ -8,33 +8,28 @@
 )]
 
 use cora_core::app::App;
-use cora_core::message::{MAX_MESSAGE, Message, Stamp};
+use cora_core::message::{Message, Stamp};
 use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
 use cora_core::migration::nic::{Event, Wire};
-use cora_core::migration::{Burst, NicHalf, Outbox, ProtocolError};
+use cora_core::migration::{Burst, Outbox};
 use cora_core::monitor::Load;
 use cora_core::packet::{Meta, Port};
 use cora_core::region::Region;
-use cora_core::ring::{Consumer, SharedMemory};
 
 use super::clock::Stopwatch;
 use super::trace::{Arrival, Arrivals};
 use crate::RunError;
+use crate::in_memory::{BACK_BURST, NicEnd};
 use crate::pair::RING_BYTES;
 use crate::supply::Supply;
 use crate::worker::Back;
 
-/// Messages taken from the host between two bursts from the wire, as in `cora-nic`.
-const BACK_BURST: usize = 64;
 /// Bytes of a short frame on a ring.
 const RECORD: u64 = 112;
 
 /// The NIC's half at work.
 pub(super) struct Card<'a, A: App> {
-    pub(super) half: NicHalf<A>,
-    out: Out,
-    back: Consumer<SharedMemory>,
-    message: Vec<u8>,
+    pub(super) end: NicEnd<A, Out>,
     buffer: Vec<u8>,
     frames: &'a [Vec<u8>],
     arrivals: std::iter::Peekable<Arrivals<'a>>,
@@ -49,7 +44,7 @@ pub(super) struct Card<'a, A: App> {
 }
 
 /// Where messages and packets go: the latter are counted.
-struct Out {
+pub(super) struct Out {
     punt: Back,
     left: u64,
     /// Flows that there is room for.
@@ -82,15 +77,10 @@ impl<'a, A: App> Card<'a, A> {
         arrivals: Arrivals<'a>,
         (room, slower): (u32, f64),
     ) -> Result<Self, RunError> {
-        let mut app = supply.app::<A>(NicHalf::bytes)?;
-        let mut memory = supply.memory(NicHalf::bytes(&mut app))?;
-        let rings = region.rings();
+        let out = |punt| Out { punt: Back::new(punt), left: 0, room: u32::MAX };
         Ok(Self {
-            half: NicHalf::create(app, &mut memory).map_err(RunError::Memory)?,
-            out: Out { punt: Back::new(rings.punt), left: 0, room: u32::MAX },
+            end: NicEnd::new(region, supply, out)?,
             room,
-            back: Consumer::new(rings.back),
-            message: vec![0; MAX_MESSAGE],
             buffer: vec![0; BURST_BYTES],
             frames,
             arrivals: arrivals.peekable(),
@@ -105,7 +95,7 @@ impl<'a, A: App> Card<'a, A> {
     pub(super) fn turn(&mut self, now: u64, stopwatch: Stopwatch) -> Result<(u64, bool), RunError> {
         let mut took = 0;
         let tells = now >= self.watch.1;
-        if tells || !self.back.is_empty()? || !self.out.punt.is_clear() {
+        if tells || !self.end.is_empty()? || !self.end.out.punt.is_clear() {
             let (done, time) = stopwatch.time(|| self.messages(now, tells));
             done?;
             took += time;
@@ -115,30 +105,30 @@ impl<'a, A: App> Card<'a, A> {
             let Some(arrival) = self.arrivals.next_if(|next| next.time <= now) else { break };
             self.due.push(arrival);
         }
-        let open = self.half.takes_packets() && self.out.punt.is_clear();
+        let open = self.end.half.takes_packets() && self.end.out.punt.is_clear();
         let full = open && self.due.len() == BURST;
         if open && !self.due.is_empty() {
             took += self.packets(stopwatch);
         }
         let took = (took as f64 * self.slower) as u64;
-        self.half.report.busy_ns += took;
-        if self.out.punt.is_broken() {
+        self.end.half.report.busy_ns += took;
+        if self.end.out.punt.is_broken() {
             return Err(RunError::RingToNic);
         }
-        Ok((took, full || !self.back.is_empty()?))
+        Ok((took, full || !self.end.is_empty()?))
     }
 
     fn messages(&mut self, now: u64, tells: bool) -> Result<(), RunError> {
-        self.out.punt.flush();
+        self.end.out.punt.flush();
         self.read_back()?;
         if tells {
             self.watch.1 = now + self.watch.0;
             let wire_ring = self.waiting(now);
-            let peer_ring = self.out.punt.occupancy() as u64;
+            let peer_ring = self.end.out.punt.occupancy() as u64;
             let load = Load { time: now, wire_ring, peer_ring, ..Load::default() };
-            self.half.tell(&load, &mut self.out);
+            self.end.half.tell(&load, &mut self.end.out);
         }
-        self.out.punt.flush();
+        self.end.out.punt.flush();
         Ok(())
     }
 
@@ -157,7 +147,7 @@ impl<'a, A: App> Card<'a, A> {
             burst.push(stamp, frames.keep(frame.len()));
             self.packets += 1;
         }
-        let (half, out) = (&mut self.half, &mut self.out);
+        let (half, out) = (&mut self.end.half, &mut self.end.out);
         let handle = || {
             half.burst(&mut burst, out);
             out.punt.flush();
@@ -166,33 +156,30 @@ impl<'a, A: App> Card<'a, A> {
     }
 
     fn read_back(&mut self) -> Result<(), RunError> {
-        for _ in 0..BACK_BURST {
-            let Some(popped) = self.back.pop(&mut self.message)? else { break };
-            let bytes = self.message.get(..popped.len).unwrap_or_default();
-            let undecodable = ProtocolError::Undecodable(popped.kind);
-            let message = Message::decode(popped.kind, bytes).ok_or(undecodable)?;
-            if let Message::Offer { ticket, .. } = message
-                && self.half.flows() >= self.out.room
+        let watch = &mut self.watch;
+        self.end.read_back(BACK_BURST, |half, out, message| {
+            if let Message::Offer { ticket, .. } = *message
+                && half.flows() >= out.room
             {
-                self.half.report.declined += 1;
-                self.out.send(&Message::Decline(ticket));
-            } else if let Event::Watch(every) = self.half.message(&message, &mut self.out)? {
-                self.watch = (every, 0);
+                half.report.declined += 1;
+                out.send(&Message::Decline(ticket));
+            } else if let Event::Watch(every) = half.message(message, out)? {
+                *watch = (every, 0);
             }
-        }
-        self.back.release();
+            Ok(())
+        })?;
         Ok(())
     }
 
     /// From now on there is little room; whether there was more.
     pub(super) const fn tightens(&mut self) -> bool {
-        let before = std::mem::replace(&mut self.out.room, self.room);
+        let before = std::mem::replace(&mut self.end.out.room, self.room);
         before != self.room
     }
 
     /// Packets that left.
     pub(super) const fn left(&self) -> u64 {
-        self.out.left
+        self.end.out.left
     }
 
     /// How long the oldest packet has waited at the wire.
@@ -210,6 +197,6 @@ impl<'a, A: App> Card<'a, A> {
     /// Nothing comes any more, and nothing waits here.
     pub(super) fn is_drained(&mut self) -> bool {
         let all_came = self.due.is_empty() && self.arrivals.peek().is_none();
-        all_came && self.half.is_drained() && self.out.punt.is_clear()
+        all_came && self.end.half.is_drained() && self.end.out.punt.is_clear()
     }
 }

@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 
 use cora_core::app::App;
-use cora_core::migration::{Admission, HostHalf, Order};
-use cora_core::region::{HashSeed, Identity, Region, RegionLayout};
-use rustix::io::Errno;
+use cora_core::migration::{Admission, Order};
 use serde::Serialize;
 
 use super::card::Card;
@@ -13,11 +11,9 @@ use super::clock::Stopwatch;
 use super::oracle::Oracle;
 use super::trace::Trace;
 use crate::conductor::{Conductor, Moves};
-use crate::pair::RING_BYTES;
-use crate::run::configure;
 use crate::supply::Supply;
 use crate::worker::Worker;
-use crate::{RunError, map};
+use crate::{RunError, in_memory};
 
 /// A side that found less than a burst looks again so much later (ns).
 const LOOK: u64 = 4_000;
@@ -110,18 +106,8 @@ impl<'a, A: App> Trial<'a, A> {
         supply: Supply,
         setting: &Setting<'a>,
     ) -> Result<Self, RunError> {
-        let system = |errno: Errno| RunError::System { what: "shared memory", cause: errno.into() };
-        let layout = RegionLayout::new(RING_BYTES);
-        let layout = layout.unwrap_or_else(|_| unreachable!("powers of two are sizes of rings"));
-        let (_file, words) = map::shared_memory(layout.bytes()).map_err(system)?;
-        let identity = Identity { plan: A::PLAN.hash, generation: 1, seed: HashSeed(supply.seed) };
-        let region = Region::create(words, &layout, identity).map_err(RunError::Region)?;
-        let mut app = supply.app::<A>(HostHalf::bytes)?;
-        let configured = configure(&mut app, setting.configurations)?;
-        let mut memory = supply.memory(HostHalf::bytes(&mut app))?;
-        let half = HostHalf::create(app, &mut memory, true).map_err(RunError::Memory)?;
-        let mut worker = Worker::new(half, &region.rings());
-        worker.begin(&configured);
+        let region = in_memory::region::<A>(supply)?;
+        let mut worker = in_memory::worker::<A>(&region, supply, setting.configurations)?;
         // All go to the NIC once, and come back before the first phase: both sides have touched their memory then.
         worker
             .follow(&[Order::Admit(Admission { most: u32::MAX, ..Admission::of_plan(&A::PLAN) })]);
@@ -254,7 +240,7 @@ impl<'a, A: App> Trial<'a, A> {
 
     /// Ends a slice.
     fn cut(&mut self) {
-        let report = &self.card.half.report;
+        let report = &self.card.end.half.report;
         let now = Slice {
             packets: self.card.packets,
             at_nic: report.packets,

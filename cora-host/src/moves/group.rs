@@ -87,18 +87,18 @@ fn one<A: App>(
     per_second: f64,
     task: Task,
 ) -> Result<Move, RunError> {
-    let before = nic.half.report;
+    let before = nic.end.half.report;
     let there = matches!(task, Task::Offer(_));
-    nic.tally = Some(Tally::new(flows));
+    nic.note.tally = Some(Tally::new(flows));
     let mut feed = Feed::At(Pace::new(per_second));
     nic.serve(AFTER, &mut feed)?;
     // Only what comes from now on counts.
-    nic.tally = Some(Tally::new(flows));
+    nic.note.tally = Some(Tally::new(flows));
     let (start, robbed) = (Instant::now(), nic.robbed());
     nic.ask(task)?;
     let done = nic.until_done(&mut feed)?;
     // The host is done when it has sent the last entry; the NIC, when what waited for it has run.
-    while there && nic.half.report.offloads == before.offloads && start.elapsed() < 50 * AFTER {
+    while there && nic.end.half.report.offloads == before.offloads && start.elapsed() < 50 * AFTER {
         nic.round(&mut feed)?;
     }
     let took = start.elapsed();
@@ -106,8 +106,8 @@ fn one<A: App>(
     nic.serve(AFTER, &mut feed)?;
     let Feed::At(Pace { lost, .. }) = feed else { unreachable!("made so above") };
     nic.drain()?;
-    let tally = nic.tally.take().unwrap_or_else(|| Tally::new(0));
-    let report = nic.half.report;
+    let tally = nic.note.tally.take().unwrap_or_else(|| Tally::new(0));
+    let report = nic.end.half.report;
     let parts = tally.parts;
     let ns = took.as_nanos() as u64;
     let (copy_ns, waiting_ns) = if there { (parts.copy_ns, parts.waiting_ns) } else { (ns, 0) };

@@ -2,20 +2,16 @@
 
 use std::hint::spin_loop;
 use std::ops::Range;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
-use cora_core::migration::{Admission, HostHalf, Order};
-use cora_core::region::Region;
+use cora_core::migration::{Admission, Order};
 
 use super::flows::FlowsOf;
 use crate::RunError;
 use crate::bench::Traffic;
-use crate::run::configure;
-use crate::supply::Supply;
+use crate::in_memory::Told;
 use crate::worker::Worker;
 
 /// Recalls without an answer, at most.
@@ -48,43 +44,20 @@ pub(super) struct Done {
     pub(super) took: Duration,
 }
 
-/// What the host's thread tells of itself.
-#[derive(Debug, Default)]
-pub(super) struct Told {
-    /// Packets that it handled.
-    pub(super) packets: AtomicU64,
-    /// It ended, or should.
-    pub(super) ended: AtomicBool,
-    /// Its time with something to do.
-    pub(super) busy_ns: AtomicU64,
-    /// Its number at the kernel.
-    pub(super) thread: AtomicU64,
-}
-
-/// The host's half, until the other says that it is over.
+/// The host's loop, until the other side says that it is over.
 pub(super) fn serve<A: App>(
-    region: &Region,
-    supply: Supply,
-    configurations: &[(String, PathBuf)],
+    mut worker: Worker<A>,
     traffic: &Traffic,
-    (told, tasks, done): (&Told, Receiver<Task>, Sender<Done>),
+    told: &Told,
+    (tasks, done): (Receiver<Task>, Sender<Done>),
 ) -> Result<(), RunError> {
-    let thread = rustix::thread::gettid().as_raw_nonzero().get();
-    told.thread.store(u64::from(thread.unsigned_abs()), Ordering::Relaxed);
-    let mut app = supply.app::<A>(HostHalf::bytes)?;
-    let configured = configure(&mut app, configurations)?;
-    let mut memory = supply.memory(HostHalf::bytes(&mut app))?;
-    let half = HostHalf::create(app, &mut memory, true).map_err(RunError::Memory)?;
-    let mut worker = Worker::new(half, &region.rings());
-    worker.begin(&configured);
     // Whatever moves does so because it is asked for.
     worker.follow(&[Order::Admit(Admission::NONE)]);
     let flows = FlowsOf::<A::Group>::new(traffic)?;
     let mut mover = Mover::new(&flows.groups);
-    while !told.ended.load(Ordering::Relaxed) {
+    while !told.is_over() {
         if worker.poll()? {
-            told.busy_ns.store(worker.half.report.busy_ns, Ordering::Relaxed);
-            told.packets.store(worker.half.report.packets, Ordering::Release);
+            told.tell(&worker);
         } else {
             spin_loop();
         }

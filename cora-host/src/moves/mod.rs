@@ -17,6 +17,7 @@
 //! | `flows` | which flow a frame is of |
 //! | `host` | the host's loop, and the moves that it is asked for |
 //! | `nic` | the NIC's loop, and frames at a pace |
+//! | `note` | what the NIC's side sees of moves |
 //! | `tally` | who waited for how long |
 //! | `spread` | how long things took |
 //! | `group` | the move of one flow with many entries |
@@ -26,33 +27,28 @@ mod flows;
 mod group;
 mod host;
 mod nic;
+mod note;
 mod spread;
 mod tally;
 
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
 use cora_core::message::Report;
-use cora_core::region::{HashSeed, Identity, Region, RegionLayout};
-use rustix::io::Errno;
 use serde::Serialize;
 
 use flows::FlowsOf;
-use host::{Task, Told};
+use host::Task;
 use nic::{Feed, Nic, Pace};
 use spread::Summary;
 use tally::Tally;
 
-use crate::apart::Apart;
+use crate::RunError;
 use crate::bench::Traffic;
-use crate::pair::RING_BYTES;
-use crate::punts::Cores;
+use crate::in_memory::{self, on_a_core_each};
 use crate::supply::Supply;
-use crate::{RunError, map};
 
 /// Turns of everything that has turns.
 const TURNS: usize = 5;
@@ -144,41 +140,26 @@ pub(crate) fn run<A: App>(
     warm: usize,
     which: Which,
 ) -> Result<String, RunError> {
-    let system = |errno: Errno| RunError::System { what: "shared memory", cause: errno.into() };
-    let layout = RegionLayout::new(RING_BYTES);
-    let layout = layout.unwrap_or_else(|_| unreachable!("powers of two are sizes of rings"));
-    let (_file, words) = map::shared_memory(layout.bytes()).map_err(system)?;
-    let identity = Identity { plan: A::PLAN.hash, generation: 1, seed: HashSeed(supply.seed) };
-    let region = Region::create(words, &layout, identity).map_err(RunError::Region)?;
+    let region = in_memory::region::<A>(supply)?;
     let flows = FlowsOf::<A::Group>::new(traffic)?;
-    let cores = Cores::of_this_process();
-    let told = Apart::new(Told::default());
     let (tasks, to_do) = channel();
     let (did, done) = channel();
-    thread::scope(|scope| {
-        let (count, told) = (flows.groups.len(), &told.0);
-        let (region, cores) = (&region, &cores);
-        let host = scope.spawn(move || {
-            cores.stay_on(1);
-            let ends = (told, to_do, did);
-            let served = host::serve::<A>(region, supply, configurations, traffic, ends);
-            // Whoever waits for this side waits in vain.
-            told.ended.store(true, Ordering::Relaxed);
-            served
-        });
-        cores.stay_on(0);
-        let nic = Nic::<A>::new(region, supply, (traffic, warm), &flows, (told, tasks, done));
-        let measured = nic.and_then(|mut nic| {
+    on_a_core_each(
+        |told| {
+            let worker = in_memory::worker::<A>(&region, supply, configurations)?;
+            host::serve(worker, traffic, told, (to_do, did))
+        },
+        |told| {
+            let ends = (told, tasks, done);
+            let mut nic = Nic::<A>::new(&region, supply, (traffic, warm), &flows, ends)?;
             nic.warm_up()?;
+            let count = flows.groups.len();
             match which {
                 Which::Flows => as_json(&measure(&mut nic, count)?),
                 Which::First => as_json(&group::measure(&mut nic, count)?),
             }
-        });
-        told.ended.store(true, Ordering::Relaxed);
-        let served = host.join().unwrap_or(Err(RunError::RingToNic));
-        served.and(measured)
-    })
+        },
+    )
 }
 
 fn as_json(all: &impl Serialize) -> Result<String, RunError> {
@@ -212,12 +193,12 @@ fn measure<A: App>(nic: &mut Nic<'_, A>, flows: usize) -> Result<Flows, RunError
 /// All those flows in one direction.
 fn all<A: App>(nic: &mut Nic<'_, A>, task: Task) -> Result<Moved, RunError> {
     let back = matches!(task, Task::Recall(_));
-    let before = nic.half.report.moved_bytes;
+    let before = nic.end.half.report.moved_bytes;
     nic.ask(task)?;
     let done = nic.until_done(&mut Feed::None)?;
     nic.drain()?;
     // Bytes are counted by who sends them.
-    let bytes = if back { nic.half.report.moved_bytes - before } else { 0 };
+    let bytes = if back { nic.end.half.report.moved_bytes - before } else { 0 };
     Ok(Moved { flows: done.moved, ns: done.took.as_nanos() as u64, bytes })
 }
 
@@ -239,12 +220,12 @@ fn borne<A: App>(nic: &mut Nic<'_, A>) -> Result<Vec<Borne>, RunError> {
 fn bears<A: App>(nic: &mut Nic<'_, A>, flows: usize) -> Result<f64, RunError> {
     let mut rates = Vec::new();
     for _ in 0..TURNS {
-        nic.tally = Some(Tally::new(flows));
+        nic.note.tally = Some(Tally::new(flows));
         let (before, start) = (nic.packets(), Instant::now());
         nic.serve(TURN, &mut Feed::At(Pace::new(TOO_MANY)))?;
         rates.push((nic.packets() - before) as f64 / start.elapsed().as_secs_f64());
         nic.drain()?;
-        nic.tally = None;
+        nic.note.tally = None;
     }
     rates.sort_by(f64::total_cmp);
     Ok(rates.get(rates.len() / 2).copied().unwrap_or_default())
@@ -265,8 +246,8 @@ fn paced<A: App>(
     per_second: f64,
     moves: Option<Duration>,
 ) -> Result<Paced, RunError> {
-    let (before, packets) = (nic.half.report, nic.packets());
-    nic.tally = Some(Tally::new(flows));
+    let (before, packets) = (nic.end.half.report, nic.packets());
+    nic.note.tally = Some(Tally::new(flows));
     if let Some(every) = moves {
         nic.ask(Task::Churn(every))?;
     }
@@ -282,8 +263,8 @@ fn paced<A: App>(
         nic.until_done(&mut Feed::None)?;
     }
     nic.drain()?;
-    let tally = nic.tally.take().unwrap_or_else(|| Tally::new(0));
-    let Report { offloads, released, declined, held, moved_bytes, .. } = nic.half.report;
+    let tally = nic.note.tally.take().unwrap_or_else(|| Tally::new(0));
+    let Report { offloads, released, declined, held, moved_bytes, .. } = nic.end.half.report;
     Ok(Paced {
         per_second,
         packets: nic.packets() - packets,

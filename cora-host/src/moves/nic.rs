@@ -6,33 +6,25 @@
     reason = "counts and nanoseconds of a few seconds, none below zero"
 )]
 
-use std::collections::HashMap;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
-use cora_core::key::Key as _;
-use cora_core::message::{MAX_MESSAGE, Message, Stamp};
+use cora_core::message::Stamp;
 use cora_core::migration::burst::{BURST_BYTES, Frames};
 use cora_core::migration::nic::Wire;
-use cora_core::migration::{AT_ONCE, Burst, NicHalf, Outbox, ProtocolError};
+use cora_core::migration::{AT_ONCE, Burst};
 use cora_core::monitor::Load;
-use cora_core::plain::Plain as _;
 use cora_core::region::Region;
-use cora_core::ring::{Consumer, Producer, PushError, SharedMemory};
 
 use super::flows::FlowsOf;
-use super::host::{Done, Task, Told};
-use super::tally::Tally;
+use super::host::{Done, Task};
+use super::note::Note;
 use crate::RunError;
 use crate::bench::{Pass, Traffic};
-use crate::punts::Patience;
+use crate::in_memory::{BACK_BURST, NicEnd, Out, Told};
 use crate::supply::Supply;
-use crate::throughput::robbed;
 
-/// Messages taken from the host between two bursts from the wire, as in `cora-nic`.
-const BACK_BURST: usize = 64;
 /// Frames that the wire holds while the NIC takes none: about what the ring of a run does. More are lost.
 const WIRE: u64 = 8_192;
 
@@ -73,19 +65,13 @@ pub(super) enum Feed {
     At(Pace),
 }
 
-/// The NIC's half.
+/// The NIC's side.
 pub(super) struct Nic<'a, A: App> {
-    pub(super) half: NicHalf<A>,
-    pub(super) out: Out<'a>,
-    back: Consumer<SharedMemory>,
-    message: Vec<u8>,
+    pub(super) end: NicEnd<A, Out<'a, Gone>>,
     buffer: Vec<u8>,
     frames: Source<'a>,
     flows: &'a FlowsOf<A::Group>,
-    numbers: HashMap<[u64; 5], u32>,
-    pub(super) tally: Option<Tally>,
-    /// Where the times in the tally begin.
-    zero: Instant,
+    pub(super) note: Note,
     /// The load is told so often, and next at.
     pub(super) watch: Option<(Duration, Instant)>,
     tasks: Sender<Task>,
@@ -105,46 +91,14 @@ struct Source<'a> {
     packets: u64,
 }
 
-/// Where the NIC's messages and packets go.
-pub(super) struct Out<'a> {
-    punt: Producer<SharedMemory>,
-    /// Packets that left, and the numbers of those since the last look.
-    pub(super) left: u64,
-    gone: Vec<u64>,
-    broken: bool,
-    told: &'a Told,
-}
+/// The numbers of packets that left since the last look.
+#[derive(Default)]
+pub(super) struct Gone(Vec<u64>);
 
-impl Out<'_> {
-    #[inline(never)]
-    fn push(&mut self, kind: u16, parts: &[&[u8]]) -> bool {
-        let first = self.punt.push(kind, parts);
-        if !matches!(first, Err(PushError::Full)) {
-            return first.is_ok();
-        }
-        self.punt.publish();
-        let mut patience = Patience::default();
-        loop {
-            match self.punt.push(kind, parts) {
-                Err(PushError::Full) if !self.told.ended.load(Ordering::Relaxed) => patience.wait(),
-                last => return last.is_ok(),
-            }
-        }
-    }
-}
-
-impl Outbox for Out<'_> {
-    #[inline]
-    fn send(&mut self, message: &Message<'_>) {
-        self.broken |= !message.encode(|kind, parts| self.push(kind, parts));
-    }
-}
-
-impl Wire for Out<'_> {
+impl Wire for Out<'_, Gone> {
     #[inline]
     fn transmit(&mut self, stamp: &Stamp, _: &[u8]) {
-        self.left += 1;
-        self.gone.push(stamp.number);
+        self.left.0.push(stamp.number);
     }
 }
 
@@ -156,24 +110,14 @@ impl<'a, A: App> Nic<'a, A> {
         flows: &'a FlowsOf<A::Group>,
         (told, tasks, done): (&'a Told, Sender<Task>, Receiver<Done>),
     ) -> Result<Self, RunError> {
-        let mut app = supply.app::<A>(NicHalf::bytes)?;
-        let mut memory = supply.memory(NicHalf::bytes(&mut app))?;
-        let rings = region.rings();
-        let punt = Producer::new(rings.punt);
-        let numbers = flows.groups.iter().zip(0..).map(|(key, number)| (key.words(), number));
         let (at, later, now, packets) = (0, 0, 0, 0);
         let pass = traffic.pass(0);
         Ok(Self {
-            half: NicHalf::create(app, &mut memory).map_err(RunError::Memory)?,
-            out: Out { punt, left: 0, gone: Vec::new(), broken: false, told },
-            back: Consumer::new(rings.back),
-            message: vec![0; MAX_MESSAGE],
+            end: NicEnd::new(region, supply, |punt| Out::new(punt, told))?,
             buffer: vec![0; BURST_BYTES],
             frames: Source { traffic, from: warm, pass, at, later, now, packets },
             flows,
-            numbers: numbers.collect(),
-            tally: None,
-            zero: Instant::now(),
+            note: Note::new(&flows.groups),
             watch: None,
             tasks,
             done,
@@ -217,12 +161,11 @@ impl<'a, A: App> Nic<'a, A> {
 
     /// Waits until every packet was handled and every flow is somewhere.
     pub(super) fn drain(&mut self) -> Result<(), RunError> {
-        let told = self.out.told;
         loop {
-            let report = &self.half.report;
+            let report = &self.end.half.report;
             let at_host = report.passed_on + report.punts;
-            let done = told.packets.load(Ordering::Acquire) == at_host;
-            if !self.round(&mut Feed::None)? && done && self.half.is_drained() {
+            let done = self.end.out.told.packets() == at_host;
+            if !self.round(&mut Feed::None)? && done && self.end.half.is_drained() {
                 return Ok(());
             }
             self.is_served()?;
@@ -230,8 +173,7 @@ impl<'a, A: App> Nic<'a, A> {
     }
 
     fn is_served(&self) -> Result<(), RunError> {
-        let ended = self.out.told.ended.load(Ordering::Relaxed);
-        if ended { Err(RunError::RingToNic) } else { Ok(()) }
+        if self.end.out.told.is_over() { Err(RunError::RingToNic) } else { Ok(()) }
     }
 
     /// Packets that came in.
@@ -241,47 +183,34 @@ impl<'a, A: App> Nic<'a, A> {
 
     /// How long either thread was ready and had no core.
     pub(super) fn robbed(&self) -> Option<u64> {
-        let host = self.out.told.thread.load(Ordering::Relaxed);
-        let (here, there) = robbed("thread-self").zip(robbed(&format!("self/task/{host}")))?;
-        Some(here + there)
+        self.end.out.told.robbed_ns()
     }
 
     /// The host's time with something to do.
     pub(super) fn host_busy_ns(&self) -> u64 {
-        self.out.told.busy_ns.load(Ordering::Relaxed)
-    }
-
-    fn now(&self) -> u64 {
-        self.zero.elapsed().as_nanos() as u64
+        self.end.out.told.busy_ns()
     }
 
     /// A look at both rings; whether the host had sent anything.
     pub(super) fn round(&mut self, feed: &mut Feed) -> Result<bool, RunError> {
         let any = self.read_back()?;
-        self.half.hand_over(AT_ONCE, &mut self.out);
+        self.end.half.hand_over(AT_ONCE, &mut self.end.out);
         let most = match feed {
             Feed::None => 0,
             Feed::Fast => u64::MAX,
             Feed::At(pace) => pace.waiting(),
         };
-        if most > 0 && self.half.takes_packets() {
+        if most > 0 && self.end.half.takes_packets() {
             let taken = self.read_wire(most, feed);
             if let Feed::At(pace) = feed {
                 pace.gone += taken;
             }
         }
-        self.out.punt.publish();
-        self.count_gone();
+        let published = self.end.out.publish();
+        self.note.left(&self.end.out.left.0);
+        self.end.out.left.0.clear();
         self.tell_load();
-        if self.out.broken { Err(RunError::RingToNic) } else { Ok(any) }
-    }
-
-    fn count_gone(&mut self) {
-        if let Some(tally) = self.tally.as_mut().filter(|_| !self.out.gone.is_empty()) {
-            let now = self.zero.elapsed().as_nanos() as u64;
-            self.out.gone.iter().for_each(|number| tally.left(*number, now));
-        }
-        self.out.gone.clear();
+        published.map(|()| any)
     }
 
     fn tell_load(&mut self) {
@@ -289,7 +218,7 @@ impl<'a, A: App> Nic<'a, A> {
         let now = Instant::now();
         if now >= *next {
             *next = now + *every;
-            self.half.tell(&Load::default(), &mut self.out);
+            self.end.half.tell(&Load::default(), &mut self.end.out);
         }
     }
 
@@ -305,7 +234,7 @@ impl<'a, A: App> Nic<'a, A> {
         let mut burst = Burst::new();
         let due = match feed {
             Feed::At(pace) => {
-                let since = pace.start.duration_since(self.zero).as_nanos() as f64;
+                let since = pace.start.duration_since(self.note.zero).as_nanos() as f64;
                 Some((since + pace.gone as f64 * pace.distance, pace.distance))
             }
             Feed::None | Feed::Fast => None,
@@ -316,67 +245,26 @@ impl<'a, A: App> Nic<'a, A> {
                 break;
             }
             let (behind, number, at) = place;
-            if let (Some(tally), Some((first, distance))) = (&mut self.tally, due) {
+            if let (Some(tally), Some((first, distance))) = (&mut self.note.tally, due) {
                 let at = if at < self.flows.of_frame.len() { at } else { self.frames.from };
                 let flow = self.flows.of_frame.get(at).copied().unwrap_or_default();
                 tally.came(number, flow, (first + behind * distance) as u64);
             }
         }
         let taken = burst.len() as u64;
-        self.half.burst(&mut burst, &mut self.out);
+        self.end.half.burst(&mut burst, &mut self.end.out);
         taken
     }
 
     /// Handles some of what the host sent; whether there was anything.
     fn read_back(&mut self) -> Result<bool, RunError> {
-        if self.back.is_empty()? {
-            return Ok(false);
-        }
-        let mut buffer = std::mem::take(&mut self.message);
-        for _ in 0..BACK_BURST {
-            let Some(popped) = self.back.pop(&mut buffer)? else { break };
-            let bytes = buffer.get(..popped.len).unwrap_or_default();
-            let undecodable = ProtocolError::Undecodable(popped.kind);
-            let message = Message::decode(popped.kind, bytes).ok_or(undecodable)?;
-            self.note(&message);
-            self.half.message(&message, &mut self.out)?;
-            self.note_arrival();
-        }
-        self.message = buffer;
-        self.back.release();
-        Ok(true)
-    }
-
-    fn note(&mut self, message: &Message<'_>) {
-        if self.tally.is_none() {
-            return;
-        }
-        let now = self.now();
-        let Some(tally) = &mut self.tally else { return };
-        let number = |group| Some(*self.numbers.get(&A::Group::get(group)?.words())?);
-        match *message {
-            Message::Offer { ticket, group, .. } => {
-                if let Some(flow) = number(group) {
-                    tally.offered(ticket, flow, now);
-                }
-            }
-            Message::Recall(group) => {
-                if let Some(flow) = number(group) {
-                    tally.recalled(flow);
-                }
-            }
-            Message::Transfer { ticket, entries } => tally.transfer(ticket, entries, now),
-            Message::Entry(_, piece) => tally.entry(piece.len(), now),
-            Message::Withdraw(ticket) => tally.end_of(ticket, None),
-            _ => {}
-        }
-    }
-
-    fn note_arrival(&mut self) {
-        let now = self.tally.as_ref().is_some_and(Tally::is_whole).then(|| self.now());
-        if let Some((tally, now)) = self.tally.as_mut().zip(now) {
-            tally.arrived(now);
-        }
+        let note = &mut self.note;
+        self.end.read_back(BACK_BURST, |half, out, message| {
+            note.message::<A::Group>(message);
+            half.message(message, out)?;
+            note.arrival();
+            Ok(())
+        })
     }
 }
 

@@ -1,0 +1,65 @@
+//! The NIC's half at its end of the region. Where packets come from is its owner's.
+
+use cora_core::app::App;
+use cora_core::message::{MAX_MESSAGE, Message};
+use cora_core::migration::{NicHalf, ProtocolError};
+use cora_core::region::Region;
+use cora_core::ring::{Consumer, SharedMemory};
+
+use crate::RunError;
+use crate::supply::Supply;
+
+/// The half, what it sends to, and what the host sent.
+pub(crate) struct NicEnd<A: App, O> {
+    pub(crate) half: NicHalf<A>,
+    pub(crate) out: O,
+    back: Consumer<SharedMemory>,
+    message: Vec<u8>,
+}
+
+impl<A: App, O> NicEnd<A, O> {
+    /// A half that owns no flow; `out` is given the punt ring.
+    pub(crate) fn new(
+        region: &Region,
+        supply: Supply,
+        out: impl FnOnce(SharedMemory) -> O,
+    ) -> Result<Self, RunError> {
+        let mut app = supply.app::<A>(NicHalf::bytes)?;
+        let mut memory = supply.memory(NicHalf::bytes(&mut app))?;
+        let rings = region.rings();
+        Ok(Self {
+            half: NicHalf::create(app, &mut memory).map_err(RunError::Memory)?,
+            out: out(rings.punt),
+            back: Consumer::new(rings.back),
+            message: vec![0; MAX_MESSAGE],
+        })
+    }
+
+    /// Hands the host's next messages to `handle`, `most` at most; whether there were any.
+    ///
+    /// # Errors
+    /// When the ring or a message is broken, and those of `handle`.
+    pub(crate) fn read_back(
+        &mut self,
+        most: usize,
+        mut handle: impl FnMut(&mut NicHalf<A>, &mut O, &Message<'_>) -> Result<(), RunError>,
+    ) -> Result<bool, RunError> {
+        if self.back.is_empty()? {
+            return Ok(false);
+        }
+        for _ in 0..most {
+            let Some(popped) = self.back.pop(&mut self.message)? else { break };
+            let bytes = self.message.get(..popped.len).unwrap_or_default();
+            let undecodable = ProtocolError::Undecodable(popped.kind);
+            let message = Message::decode(popped.kind, bytes).ok_or(undecodable)?;
+            handle(&mut self.half, &mut self.out, &message)?;
+        }
+        self.back.release();
+        Ok(true)
+    }
+
+    /// Whether the host sent nothing that was not read.
+    pub(crate) fn is_empty(&mut self) -> Result<bool, RunError> {
+        Ok(self.back.is_empty()?)
+    }
+}

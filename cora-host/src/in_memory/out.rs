@@ -1,0 +1,73 @@
+//! Where the NIC's messages and packets go.
+
+use std::time::{Duration, Instant};
+
+use cora_core::message::{Message, Stamp};
+use cora_core::migration::Outbox;
+use cora_core::migration::nic::Wire;
+use cora_core::ring::{Producer, PushError, SharedMemory};
+
+use super::{Patience, Told};
+use crate::RunError;
+
+/// Messages go onto the punt ring, which the host empties meanwhile; `L` takes note of packets that leave.
+pub(crate) struct Out<'a, L> {
+    punt: Producer<SharedMemory>,
+    pub(crate) left: L,
+    /// How long it took until there was room on the ring, and whatever else the NIC adds to that.
+    pub(crate) waited: Duration,
+    broken: bool,
+    pub(crate) told: &'a Told,
+}
+
+impl<'a, L: Default> Out<'a, L> {
+    pub(crate) fn new(punt: SharedMemory, told: &'a Told) -> Self {
+        let (left, waited) = (L::default(), Duration::ZERO);
+        Self { punt: Producer::new(punt), left, waited, broken: false, told }
+    }
+}
+
+impl<L> Out<'_, L> {
+    #[inline(never)]
+    fn push(&mut self, kind: u16, parts: &[&[u8]]) -> bool {
+        let first = self.punt.push(kind, parts);
+        if !matches!(first, Err(PushError::Full)) {
+            return first.is_ok();
+        }
+        let start = Instant::now();
+        self.punt.publish();
+        let mut patience = Patience::default();
+        let pushed = loop {
+            match self.punt.push(kind, parts) {
+                Err(PushError::Full) if !self.told.is_over() => patience.wait(),
+                last => break last.is_ok(),
+            }
+        };
+        self.waited += start.elapsed();
+        pushed
+    }
+
+    /// Shows the host what was sent.
+    ///
+    /// # Errors
+    /// When something could not be sent: a ring that is broken, or a host that ended.
+    pub(crate) fn publish(&mut self) -> Result<(), RunError> {
+        self.punt.publish();
+        if self.broken { Err(RunError::RingToNic) } else { Ok(()) }
+    }
+}
+
+impl<L> Outbox for Out<'_, L> {
+    #[inline]
+    fn send(&mut self, message: &Message<'_>) {
+        self.broken |= !message.encode(|kind, parts| self.push(kind, parts));
+    }
+}
+
+/// Packets that leave are counted.
+impl Wire for Out<'_, u64> {
+    #[inline]
+    fn transmit(&mut self, _: &Stamp, _: &[u8]) {
+        self.left += 1;
+    }
+}

@@ -1,0 +1,74 @@
+//! What the NIC's side sees of moves as they happen, noted in a tally while there is one.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use cora_core::key::Key;
+use cora_core::message::Message;
+
+use super::tally::Tally;
+
+/// Who takes notes.
+pub(super) struct Note {
+    pub(super) tally: Option<Tally>,
+    /// Where the times in the tally begin.
+    pub(super) zero: Instant,
+    /// The number of each flow, by the words of its group key.
+    numbers: HashMap<[u64; 5], u32>,
+}
+
+impl Note {
+    /// For flows with these group keys, numbered in their order.
+    pub(super) fn new(groups: &[impl Key]) -> Self {
+        let numbers = groups.iter().zip(0..).map(|(key, number)| (key.words(), number)).collect();
+        Self { tally: None, zero: Instant::now(), numbers }
+    }
+
+    fn now(&self) -> u64 {
+        self.zero.elapsed().as_nanos() as u64
+    }
+
+    /// The packets with these numbers left.
+    pub(super) fn left(&mut self, gone: &[u64]) {
+        if let Some(tally) = self.tally.as_mut().filter(|_| !gone.is_empty()) {
+            let now = self.zero.elapsed().as_nanos() as u64;
+            for number in gone {
+                tally.left(*number, now);
+            }
+        }
+    }
+
+    /// A message from the host, before the NIC handles it.
+    pub(super) fn message<K: Key>(&mut self, message: &Message<'_>) {
+        if self.tally.is_none() {
+            return;
+        }
+        let now = self.now();
+        let Some(tally) = &mut self.tally else { return };
+        let number = |group| Some(*self.numbers.get(&K::get(group)?.words())?);
+        match *message {
+            Message::Offer { ticket, group, .. } => {
+                if let Some(flow) = number(group) {
+                    tally.offered(ticket, flow, now);
+                }
+            }
+            Message::Recall(group) => {
+                if let Some(flow) = number(group) {
+                    tally.recalled(flow);
+                }
+            }
+            Message::Transfer { ticket, entries } => tally.transfer(ticket, entries, now),
+            Message::Entry(_, piece) => tally.entry(piece.len(), now),
+            Message::Withdraw(ticket) => tally.end_of(ticket, None),
+            _ => {}
+        }
+    }
+
+    /// The NIC has handled the message: the flow that it was the last one of is here.
+    pub(super) fn arrival(&mut self) {
+        let now = self.tally.as_ref().is_some_and(Tally::is_whole).then(|| self.now());
+        if let Some((tally, now)) = self.tally.as_mut().zip(now) {
+            tally.arrived(now);
+        }
+    }
+}
