@@ -10,10 +10,11 @@
 //! slot   │ number 48, holder 8, valid 8 │ checksum 32, state 16, key 8, group 8 │ piece 64 │ group … piece … │
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cora_core::migration::{Copied, Holder, Standby};
+
+use crate::copies::Index;
 
 /// Words before the first slot.
 const HEADER_WORDS: usize = 8;
@@ -21,26 +22,13 @@ const HEADER_WORDS: usize = 8;
 const HEAD: usize = 3;
 const VALID: u64 = 0x5a;
 
-/// What a copy is found by.
-type Name = (u16, Vec<u8>);
-
-/// A copy, and the slot that it is in.
-#[derive(Debug)]
-struct Kept {
-    slot: usize,
-    holder: Holder,
-    group: Vec<u8>,
-    piece: Vec<u8>,
-}
-
 /// Copies in shared memory.
 #[derive(Debug)]
 pub(super) struct SharedStandby {
     words: &'static [AtomicU64],
     slot_words: usize,
-    copies: BTreeMap<Name, Kept>,
-    /// The copies of each flow.
-    groups: BTreeMap<Vec<u8>, BTreeSet<Name>>,
+    /// The copies, each with its slot.
+    copies: Index<usize>,
     free: Vec<usize>,
     /// Slots in use so far.
     made: usize,
@@ -65,8 +53,7 @@ impl SharedStandby {
         let mut standby = Self {
             words,
             slot_words: slot_words(entry, group),
-            copies: BTreeMap::new(),
-            groups: BTreeMap::new(),
+            copies: Index::default(),
             free: Vec::new(),
             made: 0,
             number: 0,
@@ -117,23 +104,14 @@ impl SharedStandby {
             self.clear(slot);
             return;
         };
-        let name = (state, piece[..key].to_vec());
-        let older = self.copies.get(&name).map(|other| {
-            let other_first = self.slot(other.slot).first();
-            other_first.map_or(0, |word| word.load(Ordering::Relaxed)) >> 16 < number
-        });
-        match older {
-            Some(false) => return self.clear(slot),
-            Some(true) => self.drop_copy(&name),
-            None => {}
+        let key = &piece[..key];
+        let other = self.copies.place(state, key).and_then(|other| self.slot(other).first());
+        if other.is_some_and(|first| first.load(Ordering::Relaxed) >> 16 >= number) {
+            return self.clear(slot);
         }
         let holder = holder(first >> 8);
-        self.index(name, Kept { slot, holder, group: group.to_vec(), piece: piece.to_vec() });
-    }
-
-    fn index(&mut self, name: Name, kept: Kept) {
-        self.groups.entry(kept.group.clone()).or_default().insert(name.clone());
-        self.copies.insert(name, kept);
+        let older = self.copies.put(&Copied { state, holder, group, key, piece }, slot);
+        self.clear_all(older);
     }
 
     /// The slot is free again.
@@ -144,15 +122,10 @@ impl SharedStandby {
         self.free.push(slot);
     }
 
-    fn drop_copy(&mut self, name: &Name) {
-        let Some(kept) = self.copies.remove(name) else { return };
-        if let Some(names) = self.groups.get_mut(&kept.group) {
-            names.remove(name);
-            if names.is_empty() {
-                self.groups.remove(&kept.group);
-            }
+    fn clear_all(&mut self, slots: impl IntoIterator<Item = usize>) {
+        for slot in slots {
+            self.clear(slot);
         }
-        self.clear(kept.slot);
     }
 
     /// A slot that holds nothing.
@@ -196,22 +169,10 @@ impl SharedStandby {
         words[0].store(first(self.number, copy.holder), Ordering::Release);
         true
     }
-
-    /// The names of this holder's copies, of one flow or of all.
-    fn names(&self, holder: Holder, group: Option<&[u8]>) -> Vec<Name> {
-        let held = |name: &&Name| self.copies.get(*name).is_some_and(|kept| kept.holder == holder);
-        match group {
-            Some(group) => {
-                self.groups.get(group).into_iter().flatten().filter(held).cloned().collect()
-            }
-            None => self.copies.keys().filter(held).cloned().collect(),
-        }
-    }
 }
 
 impl Standby for SharedStandby {
     fn keep(&mut self, copy: &Copied<'_>) -> bool {
-        let name = (copy.state, copy.key.to_vec());
         let written = self.take_slot().filter(|slot| {
             let fits = self.write(*slot, copy);
             if !fits {
@@ -219,31 +180,26 @@ impl Standby for SharedStandby {
             }
             fits
         });
-        self.drop_copy(&name);
-        let Some(slot) = written else { return false };
-        let (group, piece) = (copy.group.to_vec(), copy.piece.to_vec());
-        self.index(name, Kept { slot, holder: copy.holder, group, piece });
-        true
+        let older = match written {
+            Some(slot) => self.copies.put(copy, slot),
+            None => self.copies.take(copy.state, copy.key),
+        };
+        self.clear_all(older);
+        written.is_some()
     }
 
     fn forget(&mut self, holder: Holder, state: u16, key: &[u8]) {
-        let name = (state, key.to_vec());
-        if self.copies.get(&name).is_some_and(|kept| kept.holder == holder) {
-            self.drop_copy(&name);
-        }
+        let slot = self.copies.take_of(holder, state, key);
+        self.clear_all(slot);
     }
 
     fn forget_all(&mut self, holder: Holder, group: Option<&[u8]>) {
-        for name in self.names(holder, group) {
-            self.drop_copy(&name);
-        }
+        let slots = self.copies.take_all(holder, group);
+        self.clear_all(slots);
     }
 
     fn assign(&mut self, from: Holder, to: Holder, group: Option<&[u8]>) {
-        for name in self.names(from, group) {
-            let Some(kept) = self.copies.get_mut(&name) else { continue };
-            kept.holder = to;
-            let slot = kept.slot;
+        for slot in self.copies.assign(from, to, group) {
             if let Some(word) = self.slot(slot).first() {
                 let number = word.load(Ordering::Relaxed) >> 16;
                 word.store(first(number, to), Ordering::Release);
@@ -252,22 +208,12 @@ impl Standby for SharedStandby {
     }
 
     fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Copied<'_>)) -> bool {
-        let Some(kept) = self.copies.get(&(state, key.to_vec())) else { return false };
-        visit(&copied(state, key, kept));
-        true
+        self.copies.find(state, key, visit)
     }
 
     fn each(&self, holder: Holder, group: Option<&[u8]>, visit: &mut dyn FnMut(&Copied<'_>)) {
-        for name in self.names(holder, group) {
-            if let Some(kept) = self.copies.get(&name) {
-                visit(&copied(name.0, &name.1, kept));
-            }
-        }
+        self.copies.each(holder, group, visit);
     }
-}
-
-fn copied<'a>(state: u16, key: &'a [u8], kept: &'a Kept) -> Copied<'a> {
-    Copied { state, holder: kept.holder, group: &kept.group, key, piece: &kept.piece }
 }
 
 /// A slot's first word.

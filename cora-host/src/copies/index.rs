@@ -1,0 +1,131 @@
+//! Finds copies by key, by holder and by flow, wherever they are kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cora_core::migration::{Copied, Holder};
+
+/// A state's number, and a key.
+type Name = (u16, Vec<u8>);
+
+/// Copies by state and key; each with its place in what keeps it.
+#[derive(Debug)]
+pub(crate) struct Index<P> {
+    copies: BTreeMap<Name, Kept<P>>,
+    /// Those of each flow.
+    groups: BTreeMap<Vec<u8>, BTreeSet<Name>>,
+}
+
+#[derive(Debug)]
+struct Kept<P> {
+    place: P,
+    holder: Holder,
+    group: Vec<u8>,
+    piece: Vec<u8>,
+}
+
+impl<P> Default for Index<P> {
+    fn default() -> Self {
+        Self { copies: BTreeMap::new(), groups: BTreeMap::new() }
+    }
+}
+
+impl<P: Copy> Index<P> {
+    /// Takes a copy in, in place of the one with the same key, whose place it gives.
+    pub(crate) fn put(&mut self, copy: &Copied<'_>, place: P) -> Option<P> {
+        let name = (copy.state, copy.key.to_vec());
+        if let Some(kept) = self.copies.get_mut(&name).filter(|kept| kept.group == copy.group) {
+            kept.holder = copy.holder;
+            kept.piece.clear();
+            kept.piece.extend_from_slice(copy.piece);
+            return Some(std::mem::replace(&mut kept.place, place));
+        }
+        let before = self.remove(&name);
+        self.groups.entry(copy.group.to_vec()).or_default().insert(name.clone());
+        let (group, piece) = (copy.group.to_vec(), copy.piece.to_vec());
+        self.copies.insert(name, Kept { place, holder: copy.holder, group, piece });
+        before
+    }
+
+    /// Where the copy with this key is.
+    pub(crate) fn place(&self, state: u16, key: &[u8]) -> Option<P> {
+        self.copies.get(&(state, key.to_vec())).map(|kept| kept.place)
+    }
+
+    /// Forgets the copy with this key; gives its place.
+    pub(crate) fn take(&mut self, state: u16, key: &[u8]) -> Option<P> {
+        self.remove(&(state, key.to_vec()))
+    }
+
+    /// The same, if this side holds the entry.
+    pub(crate) fn take_of(&mut self, holder: Holder, state: u16, key: &[u8]) -> Option<P> {
+        let name = (state, key.to_vec());
+        self.copies.get(&name).filter(|kept| kept.holder == holder)?;
+        self.remove(&name)
+    }
+
+    /// Forgets the copies of this holder's entries, of one flow or of all; gives their places.
+    pub(crate) fn take_all(&mut self, holder: Holder, group: Option<&[u8]>) -> Vec<P> {
+        let names = self.names(holder, group);
+        names.iter().filter_map(|name| self.remove(name)).collect()
+    }
+
+    /// From now on the entries of `from`, of one flow or of all, are `to`'s; gives their copies' places.
+    pub(crate) fn assign(&mut self, from: Holder, to: Holder, group: Option<&[u8]>) -> Vec<P> {
+        let mut places = Vec::new();
+        for name in self.names(from, group) {
+            if let Some(kept) = self.copies.get_mut(&name) {
+                kept.holder = to;
+                places.push(kept.place);
+            }
+        }
+        places
+    }
+
+    /// Visits the copy with this key; whether there is one.
+    pub(crate) fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Copied<'_>)) -> bool {
+        let Some(kept) = self.copies.get(&(state, key.to_vec())) else { return false };
+        let Kept { holder, group, piece, .. } = kept;
+        visit(&Copied { state, holder: *holder, group, key, piece });
+        true
+    }
+
+    /// Visits the copies of this holder's entries, of one flow or of all, in the order of states and keys.
+    pub(crate) fn each(
+        &self,
+        holder: Holder,
+        group: Option<&[u8]>,
+        visit: &mut dyn FnMut(&Copied<'_>),
+    ) {
+        for (state, key) in self.names(holder, group) {
+            self.find(state, &key, visit);
+        }
+    }
+
+    fn remove(&mut self, name: &Name) -> Option<P> {
+        let kept = self.copies.remove(name)?;
+        if let Some(names) = self.groups.get_mut(&kept.group) {
+            names.remove(name);
+            if names.is_empty() {
+                self.groups.remove(&kept.group);
+            }
+        }
+        Some(kept.place)
+    }
+
+    /// The names of this holder's copies, of one flow or of all.
+    fn names(&self, holder: Holder, group: Option<&[u8]>) -> Vec<Name> {
+        let held = |name: &&Name| self.copies.get(*name).is_some_and(|kept| kept.holder == holder);
+        match group {
+            Some(group) => {
+                self.groups.get(group).into_iter().flatten().filter(held).cloned().collect()
+            }
+            None => self.copies.keys().filter(held).cloned().collect(),
+        }
+    }
+
+    /// Flows that there are copies of.
+    #[cfg(test)]
+    pub(super) fn groups(&self) -> usize {
+        self.groups.len()
+    }
+}
