@@ -17,6 +17,8 @@
 //! | [`readdress`] | replies sent to where a NAT moved their flows |
 //! | [`answer`] | replies to what a NAT put out |
 //! | [`real`] | real traffic, or a generated stand-in |
+//! | [`odd()`] | frames that are odd, each in one way and by name |
+//! | [`mutate()`] | a capture's frames over and over, most of them changed by chance |
 //!
 //! Inside hosts have addresses of 10.0.0.0/8 and fd00::/8; everybody else is outside. This crate
 //! depends on nothing else of Cora, so that it is a witness of its own.
@@ -25,6 +27,8 @@ mod answer;
 mod flow;
 mod generate;
 mod merge;
+mod mutate;
+mod odd;
 pub mod pcap;
 mod profile;
 mod random;
@@ -40,6 +44,8 @@ mod zipf;
 pub use answer::answer;
 pub use generate::{Generated, Generator, generate};
 pub use merge::merge;
+pub use mutate::{Mutated, mutate};
+pub use odd::{OddFrame, odd, write_odd};
 pub use profile::Profile;
 pub use ranked::{MOST_FLOWS, Ranked, RankedFrames, Transport};
 pub use readdress::readdress;

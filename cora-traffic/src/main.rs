@@ -1,7 +1,8 @@
-//! Captures from the command line: `generate` from a seed, or `real` from network namespaces.
+//! Captures from the command line: `generate` from a seed, `real` from network namespaces, the `odd` frames by hand,
+//! or those of another capture, changed: `mutate`.
 
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,6 +12,8 @@ const USAGE: &str = "\
 usage: cora-traffic generate [--profile P] [--packets N] [--flows N] [--seed N] <out.pcap>
        cora-traffic generate --profile R [--packets N] [--rate PER-SECOND] [--tcp] [--seed N] <out.pcap>
        cora-traffic real <out-directory>
+       cora-traffic odd <out.pcap>
+       cora-traffic mutate <in.pcap> <out.pcap> [--packets N] [--seed N]
 profiles: mix (default), churn, zipf, odd, closing, flood
 flows by a law, R: uniform:flows=N,bytes=64,churn=0, zipf:flows=N,s=0.99,bytes=64,churn=0";
 
@@ -18,6 +21,8 @@ enum Command {
     Generate { profile: Profile, packets: u64, flows: u64, seed: u64, out: PathBuf },
     Ranked { ranked: Ranked, packets: u64, seed: u64, out: PathBuf },
     Real { directory: PathBuf },
+    Odd { out: PathBuf },
+    Mutate { input: PathBuf, packets: u64, seed: u64, out: PathBuf },
     Help,
 }
 
@@ -51,6 +56,23 @@ fn run(command: Command) -> Result<(), TrafficError> {
             let summary = ranked.write(seed, packets, BufWriter::new(File::create(&out)?))?;
             println!("{}: {summary}", out.display());
         }
+        Command::Odd { out } => {
+            let frames = cora_traffic::write_odd(BufWriter::new(File::create(&out)?))?;
+            for (number, frame) in frames.iter().enumerate() {
+                println!("{:>4}  {:>5} octets  {}", number + 1, frame.bytes.len(), frame.name);
+            }
+        }
+        Command::Mutate { input, packets, seed, out } => {
+            let from = BufReader::new(File::open(&input)?);
+            let to = BufWriter::new(File::create(&out)?);
+            let done = cora_traffic::mutate(from, packets, seed, to)?;
+            println!(
+                "{}: {} packets, {} of them changed",
+                out.display(),
+                done.packets,
+                done.changed
+            );
+        }
         Command::Real { directory } => {
             let traffic = cora_traffic::real(&directory)?;
             if let Mode::Generated { why } = &traffic.mode {
@@ -68,6 +90,11 @@ fn run(command: Command) -> Result<(), TrafficError> {
 fn parse(arguments: &[String]) -> Result<Command, String> {
     match arguments.split_first() {
         Some((command, rest)) if command == "generate" => parse_generate(rest),
+        Some((command, rest)) if command == "mutate" => parse_mutate(rest),
+        Some((command, [out])) if command == "odd" && !out.starts_with('-') => {
+            Ok(Command::Odd { out: Path::new(out).to_owned() })
+        }
+        Some((command, _)) if command == "odd" => Err("`odd` takes one output file".to_owned()),
         Some((command, [directory])) if command == "real" && !directory.starts_with('-') => {
             Ok(Command::Real { directory: Path::new(directory).to_owned() })
         }
@@ -111,6 +138,27 @@ fn parse_generate(arguments: &[String]) -> Result<Command, String> {
         }
     }
     given.command()
+}
+
+fn parse_mutate(arguments: &[String]) -> Result<Command, String> {
+    let (mut packets, mut seed, mut files) = (10_000, 1, Vec::new());
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let into = match argument.as_str() {
+            "--packets" => &mut packets,
+            "--seed" => &mut seed,
+            option if option.starts_with('-') => return Err(format!("unknown option `{option}`")),
+            path => {
+                files.push(PathBuf::from(path));
+                continue;
+            }
+        };
+        let text = rest.next().ok_or_else(|| format!("`{argument}` needs a value"))?;
+        *into = text.parse().map_err(|_| format!("`{argument}` takes a number, not `{text}`"))?;
+    }
+    let [input, out] = <[PathBuf; 2]>::try_from(files)
+        .map_err(|_| "`mutate` takes a capture and an output file".to_owned())?;
+    Ok(Command::Mutate { input, packets, seed, out })
 }
 
 impl Given {
