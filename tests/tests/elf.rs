@@ -85,8 +85,9 @@ const fn is_lse(word: u32) -> bool {
 }
 
 fn images() -> BTreeMap<&'static str, Elf> {
-    let _built = build(&["--release", "--features", "nic"], None)
-        .well("cargo build --release --features nic");
+    let packages = EXAMPLES.into_iter().flat_map(|name| ["--package", name]);
+    let words: Vec<&str> = ["--release", "--features", "nic"].into_iter().chain(packages).collect();
+    let _built = build(&words, None).well("cargo build --release --features nic");
     let directory = target().join("nic/aarch64-unknown-none/release");
     EXAMPLES.into_iter().map(|name| (name, Elf::read(&directory.join(name)))).collect()
 }

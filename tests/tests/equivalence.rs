@@ -77,3 +77,8 @@ fn port_scan() {
 fn connection_limiter() {
     Oracle::of("connection-limiter", &["split", SEARCHED]).ask();
 }
+
+#[test]
+fn flow_monitor() {
+    Oracle::of("flow-monitor", &["split"]).ask();
+}

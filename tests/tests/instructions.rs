@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use cora_tests::golden::{blessing, check};
-use cora_tests::workshop::{EXAMPLES, examples, library, programs, required, room, root};
+use cora_tests::workshop::{FIRST, examples, library, programs, required, room, root};
 use cora_tests::{captures, tell};
 use cora_traffic::Profile;
 use serde_json::Value;
@@ -74,7 +74,7 @@ fn a_packet_costs_no_more_than_it_did() {
     let mut risen = Vec::new();
     let kept = std::fs::read_to_string(root().join("tests/golden/instructions.txt"));
     let kept = kept.unwrap_or_default();
-    for example in EXAMPLES {
+    for example in FIRST {
         let now = per_packet(&programs[example], &capture);
         writeln!(text, "{example:<14}{now:>6}").unwrap();
         let before = kept.lines().find_map(|line| line.strip_prefix(example)?.trim().parse().ok());
@@ -93,7 +93,7 @@ const LINUX_ON_NIC: &str = "aarch64-unknown-linux-musl";
 
 /// The directory where the measuring program and the examples stand, built for one side alone.
 fn one_sided(plan: &str, target: &[&str]) -> PathBuf {
-    let packages = EXAMPLES.into_iter().chain(["cora-bench"]).flat_map(|name| ["--package", name]);
+    let packages = FIRST.into_iter().chain(["cora-bench"]).flat_map(|name| ["--package", name]);
     let words: Vec<&str> =
         ["--release"].into_iter().chain(packages).chain(target.iter().copied()).collect();
     let built = programs(&words, Some(Path::new(plan)), &format!("counted-{plan}"));
@@ -135,7 +135,7 @@ fn beside_loops() -> (BTreeMap<String, [u64; 2]>, String) {
 #[test]
 fn a_packet_costs_no_more_than_it_did_beside_loops_by_hand() {
     let (counts, why) = beside_loops();
-    let expected = |side: &str| EXAMPLES.map(|example| format!("{example}/{side}"));
+    let expected = |side: &str| FIRST.map(|example| format!("{example}/{side}"));
     let lacks = |side| expected(side).iter().any(|name| !counts.contains_key(name));
     assert!(!(lacks("nic") && required()), "CORA_REQUIRE_EMULATED=1, but {why}");
     if lacks("nic") || lacks("host") {

@@ -1,0 +1,135 @@
+//! # connection-limiter: how fast an inside host may open connections
+//!
+//! Inside may open so many connections per host within a window, and outside may answer: worms, broken clients and
+//! floods from inside are held back where they begin. What is beyond is refused as `too-many-connections`; connections
+//! that are open go on. A sketch of fixed size tells afterwards who asked how often, and a list who was refused most.
+//!
+//! Try it:  `cargo cora run connection-limiter --nic native --in some.pcap --config Limit=limit.txt`
+//!
+//! where limit.txt says `connections 1000` and `window 60` (seconds; these are the defaults).
+//!
+//! Expect:  connections travel with the inside host that they count for; each side has a sketch and a list of its own,
+//! and the report shows the merge, the same under every plan.
+#![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
+
+use cora::prelude::*;
+
+const SECOND: u64 = 1_000_000_000;
+
+const TOO_MANY: Reason = Reason::new("too-many-connections");
+
+/// A connection that was let through.
+#[state(key = FiveTuple, reply, capacity = 1_000_000, idle = "5m")]
+struct Connection {
+    packets: u64,
+    bytes: u64,
+}
+
+/// What an inside host opened within its window.
+#[state(key = InsideAddress, capacity = 1 << 20, idle = "10m")]
+struct Client {
+    /// When its window began (ns).
+    since: u64,
+    opened: u32,
+    /// In all its windows.
+    refused: u64,
+}
+
+/// Who asked how often.
+#[state(commutative)]
+struct Asked {
+    connections: CountMin<4, 16_384>,
+    refused: TopK<SourceAddress, 16>,
+}
+
+/// How many connections within how long (ns).
+#[state(read_mostly)]
+struct Limit {
+    connections: u32,
+    window: u64,
+}
+
+impl Default for Limit {
+    fn default() -> Self {
+        Self { connections: 1_000, window: 60 * SECOND }
+    }
+}
+
+impl Configure for Limit {
+    fn configure(text: &str) -> Result<Self, &'static str> {
+        let mut limit = Self::default();
+        let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+        for line in lines.filter(|line| !line.is_empty()) {
+            const FORM: &str = "a line is `connections NUMBER` or `window SECONDS`";
+            let (what, number) = line.split_once(' ').ok_or(FORM)?;
+            let number: u32 = number.trim().parse().map_err(|_| "not a whole number")?;
+            match (what, number) {
+                ("connections", _) => limit.connections = number,
+                // A client is forgotten when it was unused for ten minutes.
+                ("window", 1..=600) => limit.window = u64::from(number) * SECOND,
+                ("window", _) => return Err("a window is from 1 to 600 seconds"),
+                _ => return Err(FORM),
+            }
+        }
+        Ok(limit)
+    }
+}
+
+impl Client {
+    /// One more, if its window has room.
+    fn open(&mut self, limit: &Limit, now: u64) -> bool {
+        if now.saturating_sub(self.since) >= limit.window {
+            (self.since, self.opened) = (now, 0);
+        }
+        let open = self.opened < limit.connections;
+        self.opened += u32::from(open);
+        self.refused += u64::from(!open);
+        open
+    }
+}
+
+/// Inside may open connections up to its limit; outside may only answer.
+#[flow_handler]
+fn limit(
+    packet: &mut Packet,
+    connections: &mut Table<Connection>,
+    clients: &mut Table<Client>,
+    asked: &mut Asked,
+    limit: &Limit,
+) -> Verdict {
+    if packet.is_link_local_control() {
+        return Transmit;
+    }
+    let flow = packet.five_tuple()?;
+    let bytes = packet.len() as u64;
+    if let Some((_, connection)) = connections.find_mut(&flow) {
+        connection.packets += 1;
+        connection.bytes += bytes;
+        return Transmit;
+    }
+    if !packet.from_inside() {
+        return Drop(NotAllowed);
+    }
+    let (inside, now) = (packet.inside_address()?, packet.now());
+    asked.connections.add(&SourceAddress(inside), 1);
+    let key = InsideAddress(inside);
+    let (open, refused) = if let Some(client) = clients.get_mut(&key) {
+        (client.open(limit, now), client.refused)
+    } else {
+        let mut client = Client { since: now, opened: 0, refused: 0 };
+        let open = client.open(limit, now);
+        clients.insert(key, client)?;
+        (open, client.refused)
+    };
+    if !open {
+        asked.refused.raise(SourceAddress(inside), refused);
+        return Drop(TOO_MANY);
+    }
+    connections.insert(flow, Connection { packets: 1, bytes })?;
+    Transmit
+}
+
+cora::app!(limit);
+
+#[cfg(test)]
+mod tests;

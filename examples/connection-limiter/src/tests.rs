@@ -1,0 +1,54 @@
+//! When a host has opened too many.
+
+use super::*;
+
+#[test]
+fn a_window_has_room_for_so_many() {
+    let limit = Limit::configure("connections 3\nwindow 10 # seconds\n").unwrap();
+    let mut client = Client { since: SECOND, opened: 0, refused: 0 };
+    let opened = [0; 5].map(|_| client.open(&limit, SECOND));
+    assert_eq!(opened, [true, true, true, false, false]);
+    assert!(!client.open(&limit, 11 * SECOND - 1));
+    assert!(client.open(&limit, 11 * SECOND), "the next window");
+    assert_eq!((client.opened, client.refused), (1, 3));
+}
+
+/// An Ethernet frame with a UDP datagram from inside to this port.
+fn frame(port: u8) -> [u8; 60] {
+    let mut frame = [0; 60];
+    frame[12..14].copy_from_slice(&[8, 0]);
+    frame[14..18].copy_from_slice(&[0x45, 0, 0, 28]);
+    frame[22..24].copy_from_slice(&[64, 17]);
+    frame[26..34].copy_from_slice(&[10, 0, 0, 1, 10, 9, 9, 9]);
+    frame[34..40].copy_from_slice(&[1, 0, 0, port, 0, 8]);
+    frame
+}
+
+#[test]
+fn what_is_open_goes_on() {
+    let limits = Limit { connections: 1, ..Limit::default() };
+    let (mut connections, mut clients) = (cora::testing::table(), cora::testing::table());
+    let mut asked = <Asked as cora::__private::core::state::commutative::Replica>::EMPTY;
+    let mut send = |port| {
+        let mut frame = frame(port);
+        let mut packet = Packet::new(&mut frame, Meta::default());
+        limit(&mut packet, &mut connections, &mut clients, &mut asked, &limits)
+    };
+    assert_eq!([1, 2, 1, 2].map(&mut send), [Transmit, Drop(TOO_MANY), Transmit, Drop(TOO_MANY)]);
+    let refused: Vec<_> = asked.refused.iter().map(|(_, refused)| refused).collect();
+    assert_eq!(refused, [2]);
+    assert_eq!(asked.connections.estimate(&SourceAddress(Address::v4([10, 0, 0, 1]))), 3);
+}
+
+#[test]
+fn faults_are_told() {
+    for (text, fault) in [
+        ("connections", "a line is"),
+        ("limit 3", "a line is"),
+        ("window 601", "from 1 to 600"),
+        ("connections -1", "whole number"),
+    ] {
+        let told = Limit::configure(text).map(|_| ()).unwrap_err();
+        assert!(told.contains(fault), "{text}: {told}");
+    }
+}

@@ -1,0 +1,65 @@
+//! Who is a scanner.
+
+use super::*;
+
+fn service(port: u16) -> Option<FiveTuple> {
+    let destination = Address::v4([10, 0, 0, 1]);
+    Some(FiveTuple { destination, destination_port: port, protocol: 6, ..FiveTuple::default() })
+}
+
+/// How many services of a row a source may try, one a millisecond.
+fn tries(limits: &Limits, first: u16) -> u64 {
+    let mut source = Source::new(0);
+    let refused =
+        (0..10_000_u64).find(|n| !source.note(service(first + *n as u16), limits, n * 1_000_000));
+    refused.expect("it is found out")
+}
+
+#[test]
+fn about_as_many_services_as_the_threshold_says() {
+    for threshold in [10, 50, 200] {
+        let limits = Limits { window: 600 * SECOND, block: SECOND, bits: Limits::bits(threshold) };
+        let mean = (0..50).map(|n| tries(&limits, n * 1_000)).sum::<u64>() / 50;
+        let off = mean.abs_diff(u64::from(threshold));
+        assert!(off <= 2 + u64::from(threshold) / 10, "{mean} services instead of {threshold}");
+    }
+    assert_eq!((Limits::bits(0), Limits::bits(1), Limits::bits(500)), (0, 1, 220));
+}
+
+#[test]
+fn a_service_tried_often_is_one() {
+    let mut source = Source::new(0);
+    assert!((0..1_000).all(|n| source.note(service(443), &Limits::default(), n)));
+    assert!((0..1_000).all(|n| source.note(None, &Limits::default(), n)));
+}
+
+#[test]
+fn a_block_ends_and_so_does_a_window() {
+    let limits = Limits::configure("window 10\nblock 20 # seconds\nthreshold 3").unwrap();
+    let mut source = Source::new(0);
+    let mut at = |port, second| source.note(service(port), &limits, second * SECOND);
+    // Ports whose bits differ.
+    let ports = [1, 2, 3, 4].map(|n| bit(&service(n).unwrap()));
+    assert!(ports.iter().all(|bit| ports.iter().filter(|it| *it == bit).count() == 1));
+    assert!(at(1, 0) && at(2, 0) && at(3, 0));
+    assert!(at(4, 10), "another window");
+    assert!(at(1, 11) && at(2, 12));
+    assert!(!at(3, 13), "the fourth");
+    assert!(!at(1, 32));
+    assert!(at(1, 33));
+}
+
+#[test]
+fn faults_are_told() {
+    for (text, fault) in [
+        ("window", "a line is"),
+        ("windows 3", "a line is"),
+        ("window 601", "from 1 to 600"),
+        ("block 0", "from 1 to 600"),
+        ("threshold 501", "from 1 to 500"),
+        ("threshold many", "whole number"),
+    ] {
+        let told = Limits::configure(text).map(|_| ()).unwrap_err();
+        assert!(told.contains(fault), "{text}: {told}");
+    }
+}
