@@ -4,6 +4,8 @@
 //! neither machine nor compiler, and no unsafe code is generated into a user's crate. Decoding
 //! checks: bytes from the other side are not trusted to be a value of the type.
 
+use core::time::Duration;
+
 /// Data of fixed width without pointers.
 ///
 /// Derived for structs and field-less enums by `#[derive(Plain)]`, and implied by `#[state]`.
@@ -20,6 +22,10 @@ pub trait Plain: Copy + 'static {
     /// Whether copies are kept of entries of a keyed state that is this type: `#[state(durable)]`.
     const DURABLE: bool = false;
 
+    /// Whether entries of a keyed state that is this type say how long they live unused:
+    /// `#[state(idle_by = …)]`.
+    const IDLE_VARIES: bool = false;
+
     /// The fields of a struct in the order of their encoding, each with its bytes: entries of a program's older
     /// build are carried over by them. None: the encoding is carried over whole.
     const FIELDS: &'static [(&'static str, usize)] = &[];
@@ -31,6 +37,13 @@ pub trait Plain: Copy + 'static {
     /// Reads a value from the first [`Self::SIZE`] bytes; `None` when they encode none, or there
     /// are fewer.
     fn get(bytes: &[u8]) -> Option<Self>;
+
+    /// How long an entry with this value lives unused, if that [varies](Self::IDLE_VARIES); the state's
+    /// `idle` at most.
+    #[inline]
+    fn idle_time(&self) -> Duration {
+        Duration::MAX
+    }
 
     /// Tells `to` what this value is, for people and for comparison.
     fn describe(&self, to: &mut dyn Describe);

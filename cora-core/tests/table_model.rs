@@ -11,7 +11,7 @@ use cora_core::state::table::raw::Shape;
 use cora_core::state::table::travelling::ImportError;
 use cora_core::state::table::{InsertError, Travelling};
 use proptest::prelude::*;
-use table_support::{Entry, FLOWS, Model, Small, Subject, table};
+use table_support::{Entry, FLOWS, LONGEST, Model, Small, Subject, Value, table};
 
 /// One step.
 #[derive(Clone, Debug)]
@@ -97,8 +97,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// A table and its model, side by side.
-struct Pair {
-    table: Subject,
+struct Pair<const VARIES: bool> {
+    table: Subject<VARIES>,
     model: Model,
     /// The model before the packet, if the packet can be taken back.
     before: Option<Model>,
@@ -106,10 +106,11 @@ struct Pair {
     packet: u8,
 }
 
-impl Pair {
+impl<const VARIES: bool> Pair<VARIES> {
     fn new(shape: Shape) -> Self {
         let model = Model {
             shape,
+            varies: VARIES,
             entries: Vec::new(),
             touched: Vec::new(),
             made: Vec::new(),
@@ -163,7 +164,7 @@ impl Pair {
 
     fn insert(&mut self, key: Small, reply: Small, value: u32) -> Result<(), TestCaseError> {
         let may_be_full = self.may_be_full();
-        let found = self.table.insert(key, Some(reply), value);
+        let found = self.table.insert(key, Some(reply), Value(value));
         let full = found == Err(InsertError::Full);
         if full && self.before.is_some() {
             // It is not certain, so the packet is taken back whatever it says.
@@ -212,7 +213,7 @@ impl Pair {
             }
             Step::Get(key) => {
                 let wanted = self.model.find(key).map(|(_, value)| *value);
-                prop_assert_eq!(self.table.get(&key).copied(), wanted);
+                prop_assert_eq!(self.table.get(&key).map(|value| value.0), wanted);
             }
             Step::Change(key, value) => self.change(key, value)?,
             Step::Insert(key, reply, value) => self.insert(key, reply, value)?,
@@ -251,7 +252,7 @@ impl Pair {
         let found = self
             .table
             .find_mut(&key)
-            .map(|(direction, value)| (direction, std::mem::replace(value, to)));
+            .map(|(direction, value)| (direction, std::mem::replace(&mut value.0, to)));
         if self.is_lost() && found.is_none() {
             return Ok(());
         }
@@ -264,7 +265,7 @@ impl Pair {
     }
 
     fn remove(&mut self, key: Small) -> Result<(), TestCaseError> {
-        let found = self.table.remove(&key);
+        let found = self.table.remove(&key).map(|value| value.0);
         if self.is_lost() && found.is_none() {
             return Ok(());
         }
@@ -277,7 +278,7 @@ impl Pair {
         let wanted = self.model.alive();
         let mut found = Vec::new();
         self.table.each_alive(self.model.now, &mut |entry| {
-            found.push((entry.key, entry.reply, entry.used, entry.value));
+            found.push((entry.key, entry.reply, entry.used, entry.value.0));
         });
         found.sort_unstable();
         let plain = |entry: &Entry| (entry.key, entry.reply, entry.used, entry.value);
@@ -325,9 +326,9 @@ impl Pair {
         prop_assert_eq!(self.model.alive().len(), 0);
         for number in 0..self.model.shape.capacity {
             let key = Small(number as u8);
-            prop_assert_eq!(self.table.insert(key, Some(Small(key.0 + 128)), 0), Ok(()));
+            prop_assert_eq!(self.table.insert(key, Some(Small(key.0 + 128)), Value(0)), Ok(()));
         }
-        prop_assert_eq!(self.table.insert(Small(127), None, 0), Err(InsertError::Full));
+        prop_assert_eq!(self.table.insert(Small(127), None, Value(0)), Err(InsertError::Full));
         prop_assert_eq!(self.table.len(), self.model.shape.capacity);
         Ok(())
     }
@@ -356,7 +357,19 @@ proptest! {
         shape in shape(),
         steps in prop::collection::vec(step(), 1..if cfg!(miri) { 40 } else { 160 }),
     ) {
-        let mut pair = Pair::new(shape);
+        let mut pair = Pair::<false>::new(shape);
+        for step in &steps {
+            pair.step(step)?;
+        }
+        pair.nothing_leaks()?;
+    }
+
+    #[test]
+    fn agrees_with_the_model_where_entries_say_how_long_they_live(
+        shape in shape(),
+        steps in prop::collection::vec(step(), 1..if cfg!(miri) { 40 } else { 160 }),
+    ) {
+        let mut pair = Pair::<true>::new(shape);
         for step in &steps {
             pair.step(step)?;
         }
@@ -368,14 +381,14 @@ const SHAPE: Shape = Shape { capacity: 200, spare: 200, idle: 6400, reply: true 
 
 #[test]
 fn more_writes_than_can_be_taken_back_are_told_and_taken_back() {
-    let mut table = table(SHAPE);
+    let mut table = table::<false>(SHAPE);
     let visit = |now, undo| Visit { now, horizon: now, undo, flow: 0, ahead: ALONE };
     table.begin(visit(1, false));
     for key in 0..100 {
-        table.insert(Small(key), Some(Small(key + 100)), u32::from(key)).unwrap();
+        table.insert(Small(key), Some(Small(key + 100)), Value(u32::from(key))).unwrap();
     }
     table.commit();
-    let contents = |table: &Subject| {
+    let contents = |table: &Subject<false>| {
         let mut contents = Vec::new();
         table.each_alive(2, &mut |entry| contents.push((entry.key, entry.reply, entry.value)));
         contents.sort_unstable();
@@ -389,11 +402,11 @@ fn more_writes_than_can_be_taken_back_are_told_and_taken_back() {
             0 => changed += u32::from(table.remove(&Small(key)).is_some()),
             1 => {
                 if let Some((_, value)) = table.find_mut(&Small(key)) {
-                    *value = 0;
+                    *value = Value(0);
                     changed += 1;
                 }
             }
-            _ => changed += u32::from(table.insert(Small(key), Some(Small(230)), 0).is_ok()),
+            _ => changed += u32::from(table.insert(Small(key), Some(Small(230)), Value(0)).is_ok()),
         }
     }
     assert!(table.overflowed());
@@ -406,23 +419,23 @@ fn more_writes_than_can_be_taken_back_are_told_and_taken_back() {
 
 #[test]
 fn an_insertion_that_fails_changes_nothing() {
-    let mut table = table(SHAPE);
+    let mut table = table::<false>(SHAPE);
     table.begin(Visit { now: 1, horizon: 1, undo: false, flow: 0, ahead: ALONE });
-    table.insert(Small(1), Some(Small(11)), 1).unwrap();
-    table.insert(Small(2), Some(Small(12)), 2).unwrap();
-    assert_eq!(table.insert(Small(1), Some(Small(12)), 3), Err(InsertError::KeyTaken));
-    assert_eq!(table.get(&Small(11)), Some(&1));
+    table.insert(Small(1), Some(Small(11)), Value(1)).unwrap();
+    table.insert(Small(2), Some(Small(12)), Value(2)).unwrap();
+    assert_eq!(table.insert(Small(1), Some(Small(12)), Value(3)), Err(InsertError::KeyTaken));
+    assert_eq!(table.get(&Small(11)), Some(&Value(1)));
 }
 
 #[test]
 fn what_comes_back_finds_room_in_a_full_table() {
     let shape = Shape { capacity: 3, spare: 3, ..SHAPE };
-    let mut table = table(shape);
+    let mut table = table::<false>(shape);
     table.begin(Visit { now: 10, horizon: 10, undo: false, flow: 0, ahead: ALONE });
     for key in 0..3 {
-        table.insert(Small(key), None, 0).unwrap();
+        table.insert(Small(key), None, Value(0)).unwrap();
     }
-    assert_eq!(table.insert(Small(3), None, 0), Err(InsertError::Full));
+    assert_eq!(table.insert(Small(3), None, Value(0)), Err(InsertError::Full));
     for key in 10..13 {
         let entry = Entry { key: Small(key), reply: Small(key), used: 9, value: 1, flow: 1 };
         assert!(matches!(
@@ -432,17 +445,45 @@ fn what_comes_back_finds_room_in_a_full_table() {
         assert_eq!(table.import_entry(&entry.encode(), 1, u32::MAX), Ok(9));
     }
     assert_eq!(table.len(), 6);
-    assert_eq!(table.insert(Small(11), Some(Small(50)), 2), Ok(()), "one for one");
-    assert_eq!(table.insert(Small(3), None, 0), Err(InsertError::Full));
+    assert_eq!(table.insert(Small(11), Some(Small(50)), Value(2)), Ok(()), "one for one");
+    assert_eq!(table.insert(Small(3), None, Value(0)), Err(InsertError::Full));
 }
 
 #[test]
 fn a_late_arrival_is_freed_as_soon_as_one_that_was_always_here() {
     let shape = Shape { capacity: 1, spare: 0, ..SHAPE };
-    let mut table = table(shape);
+    let mut table = table::<false>(shape);
     table.begin(Visit { now: 100_000, horizon: 95_000, undo: false, flow: 0, ahead: ALONE });
     let entry = Entry { key: Small(1), reply: Small(1), used: 90_000, value: 1, flow: 0 };
     assert_eq!(table.import_entry(&entry.encode(), 0, 1), Ok(90_000));
     table.begin(Visit { now: 100_100, horizon: 100_100, undo: false, flow: 0, ahead: ALONE });
-    assert_eq!(table.insert(Small(2), None, 0), Ok(()));
+    assert_eq!(table.insert(Small(2), None, Value(0)), Ok(()));
+}
+
+/// An entry that a packet has expire sooner makes room when it has, though it was hung to be looked at later.
+#[test]
+fn what_was_closed_makes_room_soon() {
+    let shape = Shape { capacity: 2, spare: 0, ..SHAPE };
+    for undo in [false, true] {
+        let mut table = table::<true>(shape);
+        let visit = |now| Visit { now, horizon: now, undo, flow: 0, ahead: ALONE };
+        table.begin(visit(1000));
+        for key in [1, 2] {
+            table.insert(Small(key), None, Value(0)).unwrap();
+        }
+        table.commit();
+        table.begin(visit(1100));
+        table.find_mut(&Small(1)).unwrap().1.0 = 2;
+        table.find_mut(&Small(2)).unwrap();
+        table.commit();
+        let soon = 1100 + LONGEST / 16;
+        table.begin(visit(soon - 1));
+        assert_eq!(table.insert(Small(3), None, Value(0)), Err(InsertError::Full));
+        table.rollback();
+        table.begin(visit(soon));
+        assert!(table.get(&Small(1)).is_none());
+        table.begin(visit(soon + LONGEST / 64));
+        assert_eq!(table.insert(Small(3), None, Value(0)), Ok(()));
+        assert!(table.get(&Small(2)).is_some());
+    }
 }

@@ -71,7 +71,7 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
         _ => return StateKind::Keyed(keyed(shape, diagnostics)),
     };
     for argument in &shape.arguments {
-        if matches!(argument.name, Name::Reply | Name::Capacity | Name::Idle) {
+        if matches!(argument.name, Name::Reply | Name::Capacity | Name::Idle | Name::IdleBy) {
             let (name, kind) = (argument.name.text(), first.map_or("", |kind| kind.name.text()));
             diagnostics
                 .error(
@@ -121,7 +121,7 @@ fn is_kind(argument: &Argument) -> bool {
 
 /// Arguments that take no value.
 fn check_flag(argument: &Argument, diagnostics: &mut Diagnostics) {
-    let is_flag = !matches!(argument.name, Name::Key | Name::Capacity | Name::Idle);
+    let is_flag = !matches!(argument.name, Name::Key | Name::Capacity | Name::Idle | Name::IdleBy);
     if is_flag && argument.value.is_some() {
         let name = argument.name.text();
         diagnostics
@@ -176,6 +176,7 @@ fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
         durable: find(Name::Durable).is_some(),
         capacity: capacity.and_then(|given| entries(given, diagnostics)).unwrap_or(1),
         idle_ns: idle.and_then(|given| lifetime(given, diagnostics)).unwrap_or(1),
+        idle_by: find(Name::IdleBy).and_then(|given| function(given, diagnostics)),
     }
 }
 
@@ -263,6 +264,16 @@ fn entries(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<u32> {
             "write it out: `65_536`, `64 * 1024` or `1 << 16`",
         ),
     }
+}
+
+/// The function that `idle_by` names.
+fn function(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<syn::Path> {
+    let path = syn::parse2(argument.value.clone().unwrap_or_default()).ok();
+    if path.is_none() {
+        let help = "write `idle_by = Self::idle`, with `fn idle(&self) -> Duration` among the state's methods";
+        wrong_value(argument, "the path of a function", help.to_owned(), diagnostics);
+    }
+    path
 }
 
 /// `idle` in nanoseconds, if it is in range.

@@ -9,7 +9,7 @@ use crate::syntax::{KeyedArgs, StateDecl};
 pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
     let core = core();
     let (ident, name) = (&decl.ident, &decl.name);
-    let KeyedArgs { key, reply, durable, capacity, idle_ns, .. } = args;
+    let KeyedArgs { key, reply, durable, capacity, idle_ns, idle_by, .. } = args;
     let item = plain::item(&decl.item);
     let durable = durable
         .then(|| {
@@ -18,7 +18,19 @@ pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
             )
         })
         .unwrap_or_default();
-    let plain = plain::implementation_with(ident, &decl.item.fields, &durable);
+    let idle_by = idle_by
+        .as_ref()
+        .map(|path| {
+            quote!(
+                const IDLE_VARIES: bool = true;
+                #[inline]
+                fn idle_time(&self) -> ::core::time::Duration {
+                    #path(self)
+                }
+            )
+        })
+        .unwrap_or_default();
+    let plain = plain::implementation_with(ident, &decl.item.fields, &quote!(#durable #idle_by));
     quote! {
         #item
         #plain

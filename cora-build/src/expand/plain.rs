@@ -39,11 +39,11 @@ pub(super) fn implementation(name: &Ident, fields: &Fields) -> TokenStream {
     implementation_with(name, fields, &TokenStream::new())
 }
 
-/// The same, with further constants.
+/// The same, with further items.
 pub(super) fn implementation_with(
     name: &Ident,
     fields: &Fields,
-    constants: &TokenStream,
+    further: &TokenStream,
 ) -> TokenStream {
     let core = core();
     let plain = quote!(#core::plain::Plain);
@@ -57,7 +57,7 @@ pub(super) fn implementation_with(
             const SIZE: usize = 0 #(+ <#types as #plain>::SIZE)*;
             const FIELDS: &'static [(&'static str, usize)] =
                 &[#((#labels, <#types as #plain>::SIZE)),*];
-            #constants
+            #further
 
             #[inline]
             fn put(&self, out: &mut [u8]) {

@@ -39,6 +39,8 @@ pub(crate) enum Name {
     Capacity,
     /// `idle = "duration"`
     Idle,
+    /// `idle_by = path of a function`
+    IdleBy,
     /// `durable`
     Durable,
     /// `singleton`
@@ -50,11 +52,12 @@ pub(crate) enum Name {
 }
 
 /// Every argument with its spelling, and what else people call it.
-const NAMES: [(Name, &str, &[&str]); 8] = [
+const NAMES: [(Name, &str, &[&str]); 9] = [
     (Name::Key, "key", &["keyed", "by", "flow"]),
     (Name::Reply, "reply", &["reverse", "bidirectional", "both"]),
     (Name::Capacity, "capacity", &["size", "max", "limit", "entries", "max_entries", "cap"]),
     (Name::Idle, "idle", &["timeout", "idle_timeout", "ttl", "expiry", "expires", "lifetime"]),
+    (Name::IdleBy, "idle_by", &["timeout_by", "idle_fn", "idle_of"]),
     (Name::Durable, "durable", &["persistent", "persist", "backup", "replicate", "survives"]),
     (Name::Singleton, "singleton", &["single", "global", "one"]),
     (Name::Commutative, "commutative", &["replicated", "mergeable", "sum", "counter", "sketch"]),
@@ -155,7 +158,7 @@ fn syntax_error(tokens: &TokenStream, diagnostics: &mut Diagnostics) {
     };
     let found = diagnostics.error(codes::ARGUMENT_SYNTAX, Place::of(tokens), message);
     match Name::read(name) {
-        Some(Name::Key | Name::Capacity | Name::Idle) => {
+        Some(Name::Key | Name::Capacity | Name::Idle | Name::IdleBy) => {
             found.help(format!("write `{name} = …`"));
         }
         Some(_) => {
@@ -185,8 +188,8 @@ fn known(
     match Name::meant(&text) {
         Some(meant) => found.label("not an argument").help(format!("did you mean `{meant}`?")),
         None => found.help(
-            "it takes `key`, `reply`, `capacity`, `idle`, `durable`, `singleton`, `commutative` and \
-             `read_mostly`",
+            "it takes `key`, `reply`, `capacity`, `idle`, `idle_by`, `durable`, `singleton`, `commutative` \
+             and `read_mostly`",
         ),
     };
     None

@@ -67,8 +67,10 @@ pub struct KeyedArgs {
     pub durable: bool,
     /// Most entries at a time.
     pub capacity: u32,
-    /// How long an entry lives unused, in nanoseconds.
+    /// How long an entry lives unused, in nanoseconds; at most, where it says so itself.
     pub idle_ns: u64,
+    /// What says of an entry how long it lives unused: `fn(&State) -> Duration`.
+    pub idle_by: Option<syn::Path>,
 }
 
 /// A function with `#[flow_handler]`.

@@ -18,3 +18,9 @@ struct Seen {}
 struct Session {
     packets: u64,
 }
+
+/// Entries live as long as they say.
+#[state(key = FiveTuple, capacity = 10, idle = "2h", idle_by = Self::idle)]
+struct Exchange {
+    is_over: bool,
+}

@@ -174,3 +174,61 @@ impl ::cora::__private::core::state::Keyed for Session {
     const IDLE: u64 = 300000000000u64;
     const REPLY: bool = false;
 }
+#[derive(::core::clone::Clone)]
+#[derive(::core::marker::Copy)]
+#[repr(C)]
+/// Entries live as long as they say.
+struct Exchange {
+    is_over: bool,
+}
+#[automatically_derived]
+impl ::cora::__private::core::plain::Plain for Exchange {
+    const SIZE: usize = 0 + <bool as ::cora::__private::core::plain::Plain>::SIZE;
+    const FIELDS: &'static [(&'static str, usize)] = &[
+        ("is_over", <bool as ::cora::__private::core::plain::Plain>::SIZE),
+    ];
+    const IDLE_VARIES: bool = true;
+    #[inline]
+    fn idle_time(&self) -> ::core::time::Duration {
+        Self::idle(self)
+    }
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        let mut at = 0usize;
+        <bool as ::cora::__private::core::plain::Plain>::put(
+            &self.is_over,
+            out.get_mut(at..).unwrap_or_default(),
+        );
+        at += <bool as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (at, out);
+    }
+    #[inline]
+    fn get(bytes: &[u8]) -> ::core::option::Option<Self> {
+        let mut at = 0usize;
+        let value = Self {
+            is_over: {
+                let field = <bool as ::cora::__private::core::plain::Plain>::get(
+                    bytes.get(at..)?,
+                )?;
+                at += <bool as ::cora::__private::core::plain::Plain>::SIZE;
+                field
+            },
+        };
+        let _ = (at, bytes);
+        ::core::option::Option::Some(value)
+    }
+    fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
+        to.open();
+        to.field("is_over");
+        <bool as ::cora::__private::core::plain::Plain>::describe(&self.is_over, to);
+        to.close();
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::state::Keyed for Exchange {
+    type Key = FiveTuple;
+    const NAME: &'static str = "Exchange";
+    const CAPACITY: u32 = 10u32;
+    const IDLE: u64 = 7200000000000u64;
+    const REPLY: bool = false;
+}

@@ -242,7 +242,8 @@ pub trait Keyed: Plain {
     const NAME: &'static str;
     /// Most entries at a time.
     const CAPACITY: u32;
-    /// How long an entry lives unused, in nanoseconds of packet time.
+    /// How long an entry lives unused, in nanoseconds of packet time; at most, where entries say it themselves
+    /// ([`Plain::IDLE_VARIES`]).
     const IDLE: u64;
     /// Whether an entry is also found by the key of the reply direction.
     const REPLY: bool;

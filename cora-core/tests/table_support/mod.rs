@@ -7,6 +7,7 @@ use cora_core::state::table::raw::{RawTable, Shape};
 use cora_core::state::table::{Direction, InsertError, Travelling};
 use cora_core::state::{Line, Memory};
 use cora_core::verdict::{Reason, reasons};
+use std::time::Duration;
 
 /// A key from a small space, so that keys meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,17 +47,51 @@ impl Key for Small {
     }
 }
 
-pub type Subject = RawTable<Small, u32>;
+/// A value, which may say how long its entry lives unused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Value<const VARIES: bool>(pub u32);
+
+/// The longest idle time of entries that say it themselves (ns).
+pub const LONGEST: u64 = 6400;
+
+/// How long an entry with this value says that it lives.
+pub const fn said(value: u32) -> u64 {
+    match value % 4 {
+        0 => LONGEST,
+        1 => LONGEST / 2,
+        2 => LONGEST / 16,
+        _ => 1,
+    }
+}
+
+impl<const VARIES: bool> Plain for Value<VARIES> {
+    const SIZE: usize = 4;
+    const IDLE_VARIES: bool = VARIES;
+    fn idle_time(&self) -> Duration {
+        Duration::from_nanos(said(self.0))
+    }
+    fn put(&self, out: &mut [u8]) {
+        self.0.put(out);
+    }
+    fn get(bytes: &[u8]) -> Option<Self> {
+        u32::get(bytes).map(Self)
+    }
+    fn describe(&self, to: &mut dyn Describe) {
+        to.number(u128::from(self.0));
+    }
+}
+
+pub type Subject<const VARIES: bool> = RawTable<Small, Value<VARIES>>;
 
 /// Flows that entries may belong to.
 pub const FLOWS: u32 = 4;
 
-pub fn table(shape: Shape) -> Subject {
+pub fn table<const VARIES: bool>(shape: Shape) -> Subject<VARIES> {
     let entries = (shape.capacity + shape.spare) as usize;
-    let bytes = Subject::bytes(shape) + 12 * entries + 1024;
+    let bytes = Subject::<VARIES>::bytes(shape) + 12 * entries + 1024;
     let lines = vec![Line::ZERO; bytes.div_ceil(Line::BYTES)].leak();
     let mut memory = Memory::new(lines).with_seed(9);
-    let mut table = Subject::create(&mut memory, shape).expect("there is memory");
+    let mut table = Subject::<VARIES>::create(&mut memory, shape).expect("there is memory");
     table.attach(&mut memory, FLOWS).expect("there is memory");
     table
 }
@@ -89,6 +124,8 @@ impl Entry {
 #[derive(Clone, Debug)]
 pub struct Model {
     pub shape: Shape,
+    /// Whether entries say how long they live.
+    pub varies: bool,
     pub entries: Vec<Entry>,
     /// Keys of entries that the packet found, of those that were there before it.
     pub touched: Vec<(Small, Small)>,
@@ -101,7 +138,12 @@ pub struct Model {
 
 impl Model {
     pub fn is_alive(&self, entry: &Entry) -> bool {
-        self.now.saturating_sub(entry.used) < self.shape.idle
+        self.now.saturating_sub(entry.used) < self.idle_of(entry)
+    }
+
+    /// How long an entry lives unused.
+    fn idle_of(&self, entry: &Entry) -> u64 {
+        if self.varies { said(entry.value).min(self.shape.idle) } else { self.shape.idle }
     }
 
     pub fn alive(&self) -> Vec<Entry> {
@@ -115,7 +157,7 @@ impl Model {
     pub fn held(&self) -> usize {
         let late = (self.shape.idle / 64).max(1);
         let held = |entry: &&Entry| {
-            self.horizon.saturating_sub(entry.used) < self.shape.idle.saturating_add(late)
+            self.horizon.saturating_sub(entry.used) < self.idle_of(entry).saturating_add(late)
         };
         self.entries.iter().filter(held).count()
     }
@@ -143,11 +185,9 @@ impl Model {
 
     /// What has expired gives its keys to others.
     fn bury(&mut self, keys: [Small; 2]) {
-        let now = self.now;
-        let idle = self.shape.idle;
-        self.entries.retain(|entry| {
-            now.saturating_sub(entry.used) < idle || !keys.iter().any(|key| entry.has(*key))
-        });
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.retain(|entry| self.is_alive(entry) || !keys.iter().any(|key| entry.has(*key)));
+        self.entries = entries;
     }
 
     /// `full` is what the table said, where the model can't know.
@@ -185,7 +225,7 @@ impl Model {
     }
 
     pub fn import(&mut self, entry: Entry, full: bool) -> Result<(), InsertError> {
-        if self.horizon.saturating_sub(entry.used) >= self.shape.idle {
+        if self.horizon.saturating_sub(entry.used) >= self.idle_of(&entry) {
             return Ok(());
         }
         for key in [entry.key, entry.reply] {

@@ -160,7 +160,7 @@ impl<K: Key, V: Plain> Durable for RawTable<K, V> {
         let mut whole = Self::decode(piece).ok_or(ImportError::Malformed(Malformed))?;
         whole.used = used;
         // Nobody will find it, and its keys may be another's by now.
-        if self.horizon().saturating_sub(used) >= self.shape.idle {
+        if self.horizon().saturating_sub(used) >= Self::idle_of(self.shape.idle, &whole.value) {
             return Ok(());
         }
         self.install(&whole, flow, u32::MAX).map_err(ImportError::Refused)?;

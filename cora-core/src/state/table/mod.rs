@@ -101,8 +101,8 @@ impl From<InsertError> for Stop {
 
 /// A keyed state, as a handler sees it.
 ///
-/// An entry lives until it is removed or was unused for its idle time; being found by any method
-/// here counts as use. A handler's keys must come from its packet: an entry of another flow may be
+/// An entry lives until it is removed or was unused for its idle time (the state's, or what the entry's value says:
+/// `idle_by`); being found by any method here counts as use. A handler's keys must come from its packet: an entry of another flow may be
 /// at the other side.
 #[derive(Debug)]
 pub struct Table<S: Keyed> {
@@ -271,7 +271,7 @@ impl<S: Keyed> Described for Table<S> {
         item: &mut DescribeItem<'_>,
     ) -> Result<(), Malformed> {
         let entry = RawTable::<S::Key, S>::decode(piece).ok_or(Malformed)?;
-        if now.saturating_sub(entry.used) < S::IDLE {
+        if now.saturating_sub(entry.used) < RawTable::<S::Key, S>::idle_of(S::IDLE, &entry.value) {
             describe_entry(&entry, item);
         }
         Ok(())

@@ -23,7 +23,7 @@ pub struct Shape {
     /// Room for entries beyond that: for what comes back from the other side, and for what a packet
     /// took out and may get back.
     pub spare: u32,
-    /// How long an entry lives unused (ns).
+    /// How long an entry lives unused (ns), at most where entries say it themselves.
     pub idle: u64,
     /// Whether entries have a second key.
     pub reply: bool,
@@ -44,6 +44,8 @@ pub struct RawTable<K: Key, V: 'static> {
     free: u32,
     alive: u32,
     pub(super) wheel: Wheel,
+    /// The entry that was last handed out to be changed; none where all have one idle time.
+    pub(super) touched: u32,
     pub(super) journal: Journal<V>,
     pub(super) changes: Changes<K>,
     pub(super) visit: Visit,
@@ -85,6 +87,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             free: NONE,
             alive: 0,
             wheel: Wheel::create(memory, shape.idle)?,
+            touched: NONE,
             journal: Journal::create(memory)?,
             changes: Changes::create::<V>(memory, shape)?,
             visit: Visit { now: 0, horizon: 0, undo: false, flow: NO_FLOW, ahead: ALONE },
@@ -126,6 +129,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         };
         if self.visit.undo && !self.note_change(number) {
             return None;
+        }
+        if const { V::IDLE_VARIES } {
+            self.touch(number);
         }
         if const { V::DURABLE } && !self.visit.undo {
             self.note(number);
@@ -221,7 +227,19 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// Whether nobody finds the entry at `now`.
     #[inline]
     pub(super) fn expired_at(&self, entry: &Entry<K, V>, now: u64) -> bool {
-        now.saturating_sub(entry.used.get()) >= self.shape.idle
+        now.saturating_sub(entry.used.get()) >= Self::idle_of(self.shape.idle, &entry.value)
+    }
+
+    /// How long an entry with this value lives unused (ns), in a table where that is `longest` at most. Never nothing:
+    /// no entry is gone before its packet is.
+    #[inline(always)]
+    pub(super) fn idle_of(longest: u64, value: &V) -> u64 {
+        if const { !V::IDLE_VARIES } {
+            return longest;
+        }
+        let idle = value.idle_time();
+        let seconds = idle.as_secs().saturating_mul(1_000_000_000);
+        seconds.saturating_add(u64::from(idle.subsec_nanos())).clamp(1, longest.max(1))
     }
 
     #[inline]
@@ -342,6 +360,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         if let Some(entry) = self.entries.get_mut(number) {
             entry.value = value;
             entry.used.set(self.visit.now.max(entry.used.get()));
+        }
+        if const { V::IDLE_VARIES } {
+            self.touch(number);
         }
         if const { V::DURABLE } && !self.visit.undo {
             self.note(number);

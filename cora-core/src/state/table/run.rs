@@ -1,6 +1,7 @@
 //! A packet's run, as the table sees it: it begins, and what it wrote stays or is taken back.
 
 use super::super::Visit;
+use super::entry::NONE;
 use super::journal::Write;
 use super::raw::RawTable;
 use crate::key::Key;
@@ -20,6 +21,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// What the packet wrote stays.
     #[inline]
     pub fn commit(&mut self) {
+        if const { V::IDLE_VARIES } {
+            self.settle_touched();
+        }
         for number in 0..self.journal.len() {
             let write = self.journal.get(number);
             if let Some(Write::Remove(entry)) = write {
@@ -38,6 +42,10 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     /// What the packet wrote is taken back, last write first.
     pub fn rollback(&mut self) {
+        // What it was before, it was when it was hung: it may be looked at too early, not too late.
+        if const { V::IDLE_VARIES } {
+            self.touched = NONE;
+        }
         for number in (0..self.journal.len()).rev() {
             match self.journal.get(number) {
                 Some(Write::Insert(entry)) => self.release(entry),

@@ -32,7 +32,7 @@ pub trait Travelling {
     /// Most entries.
     fn capacity(&self) -> u32;
 
-    /// The idle time of entries (ns).
+    /// The idle time of entries (ns), at most.
     fn idle(&self) -> u64;
 
     /// The type of the key.
@@ -155,7 +155,7 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
         let whole = Self::decode(piece).ok_or(ImportError::Malformed(Malformed))?;
         let used = whole.used;
         // Nobody will find it, and its keys may be another's by now.
-        if self.horizon().saturating_sub(used) >= self.shape.idle {
+        if self.horizon().saturating_sub(used) >= Self::idle_of(self.shape.idle, &whole.value) {
             return Ok(used);
         }
         self.install(&whole, flow, most).map_err(ImportError::Refused)?;

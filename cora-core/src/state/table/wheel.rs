@@ -11,6 +11,11 @@
 //!
 //! With 64 ticks to an idle time, an entry is freed at most 1/64 of it late. Look-ups compare times
 //! exactly, so lateness shows only in when a full table has room again.
+//!
+//! Where entries say themselves how long they live unused, the ticks are those of the longest time. A packet may
+//! change an entry so that it expires sooner than where it hangs: the entry that was handed out last is therefore
+//! hung anew when the next one is, or when the packet is through ([`RawTable::settle_touched`]). Other tables
+//! have nothing of that.
 
 use super::super::{Memory, OutOfMemory};
 use super::entry::{Facts, Links, NONE};
@@ -122,8 +127,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             *looks -= 1;
             let next = self.links.get(entry).map_or(NONE, |links| links.next);
             let (alive, used) = (found.is_alive(), found.used.get());
+            let expired = self.expired_at(found, now);
             self.unhang(entry);
-            if alive && now.saturating_sub(used) >= self.shape.idle {
+            if alive && expired {
                 self.release(entry);
             } else if alive {
                 self.hang(entry, used);
@@ -137,7 +143,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline(never)]
     pub(super) fn hang(&mut self, number: u32, used: u64) {
         let Some(entry) = self.entries.get_mut(number) else { return };
-        let tick = self.wheel.tick_of(used, self.shape.idle);
+        let tick = self.wheel.tick_of(used, Self::idle_of(self.shape.idle, &entry.value));
         let slot = (tick % SLOTS as u64) as u8;
         if entry.facts.has(Facts::HUNG) {
             if self.wheel.next_look(entry.wheel_slot) <= tick {
@@ -157,6 +163,24 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             links.previous = number;
         }
         self.wheel.set_head(slot, number);
+    }
+
+    /// Notes that an entry is handed out to be changed, and settles the one before.
+    #[inline]
+    pub(super) fn touch(&mut self, number: u32) {
+        if self.touched != number {
+            self.settle_touched();
+            self.touched = number;
+        }
+    }
+
+    /// Hangs the entry that was handed out last where its value now says.
+    #[inline(never)]
+    pub(super) fn settle_touched(&mut self) {
+        let number = core::mem::replace(&mut self.touched, NONE);
+        if let Some(used) = self.entry(number).map(|entry| entry.used.get()) {
+            self.hang(number, used);
+        }
     }
 
     /// Takes an entry out of the wheel.
