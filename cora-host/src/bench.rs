@@ -14,7 +14,7 @@ use cora_core::app::App;
 use cora_core::message::Stamp;
 use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
 use cora_core::migration::{Burst, HostHalf, NicHalf, Outbox};
-use cora_core::packet::{Meta, Packet, Port};
+use cora_core::packet::{Meta, Packet, Port, Roomy};
 use cpu_time::ThreadTime;
 
 use crate::inside::Inside;
@@ -149,7 +149,7 @@ impl Traffic {
             while !burst.is_full() {
                 let received = pass.receive(&mut frames, |stamp, frame| {
                     // There is room: the loop's condition.
-                    burst.push(stamp, frame);
+                    burst.push_roomy(stamp, frame);
                 });
                 if !received {
                     break;
@@ -174,7 +174,7 @@ impl Traffic {
                 }
             }
             for (stamp, frame) in burst.iter().map_while(Option::as_ref) {
-                out.leave(stamp, stamp.egress.opposite(), frame);
+                out.leave(stamp, stamp.egress.opposite(), frame.frame());
             }
         }
     }
@@ -197,7 +197,7 @@ impl Pass<'_> {
     pub(crate) fn receive<'a>(
         &mut self,
         frames: &mut Frames<'a>,
-        to: impl FnOnce(Stamp, &'a mut [u8]),
+        to: impl FnOnce(Stamp, Roomy<'a>),
     ) -> bool {
         let Some(room) = frames.room() else { return false };
         let Some(Frame { time, length, port }) = self.left.next().copied() else { return false };

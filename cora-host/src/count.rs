@@ -90,7 +90,7 @@ fn pass(
         while burst.len() < most {
             let received = pass.receive(&mut frames, |stamp, frame| {
                 // There is room: the loop's condition.
-                burst.push(stamp, frame);
+                burst.push_roomy(stamp, frame);
             });
             if !received {
                 break;

@@ -13,6 +13,7 @@ use cora_core::app::App;
 use cora_core::message::Stamp;
 use cora_core::migration::Burst;
 use cora_core::migration::burst::{BURST_BYTES, Frames};
+use cora_core::packet::Roomy;
 use serde_json::json;
 
 use crate::RunError;
@@ -100,13 +101,13 @@ impl<A: App> Nic<'_, A> {
     }
 
     /// Handles a packet; how long it took until one left. `None`: it was dropped.
-    fn way(&mut self, stamp: Stamp, frame: &mut [u8]) -> Result<Option<Duration>, RunError> {
+    fn way(&mut self, stamp: Stamp, frame: Roomy<'_>) -> Result<Option<Duration>, RunError> {
         let left = self.end.out.left;
         let mut patience = Patience::default();
         let start = Instant::now();
         let mut burst = Burst::new();
         // There is room for one.
-        burst.push(stamp, frame);
+        burst.push_roomy(stamp, frame);
         self.end.half.burst(&mut burst, &mut self.end.out);
         self.end.out.publish()?;
         while self.end.out.left == left {

@@ -118,7 +118,7 @@ fn without_nic<A: App>(
             let Some(room) = frames.room() else { break };
             let Some((stamp, length)) = source.next(room)? else { break };
             // There is room: the loop's condition.
-            burst.push(stamp, frames.keep(length));
+            burst.push_roomy(stamp, frames.keep(length));
         }
         if burst.is_empty() {
             break;

@@ -219,7 +219,7 @@ impl<'a, A: App> Nic<'a, A> {
                     }
                     *now = stamp.meta.now;
                     // There is room: the loop's condition.
-                    burst.push(stamp, frame);
+                    burst.push_roomy(stamp, frame);
                 });
                 if !received {
                     break;

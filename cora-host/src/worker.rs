@@ -255,16 +255,16 @@ impl<A: App> Worker<A> {
             let bytes = frames.keep(popped.len);
             let undecodable = ProtocolError::Undecodable(popped.kind);
             if popped.kind == Message::PUNT {
-                let frame = Message::decode_frame(popped.kind, bytes);
+                let frame = Message::decode_roomy(popped.kind, bytes);
                 let (stamp, frame) = frame.ok_or(undecodable)?;
                 // There is room: no more is popped than a burst takes.
-                burst.push(stamp, frame);
+                burst.push_roomy(stamp, frame);
                 continue;
             }
             // It stands between packets, and means something to those behind it.
             self.half.burst(&mut burst, &mut self.back)?;
             burst.clear();
-            self.message(&Message::decode(popped.kind, bytes).ok_or(undecodable)?)?;
+            self.message(&Message::decode(popped.kind, bytes.frame()).ok_or(undecodable)?)?;
         }
         self.half.burst(&mut burst, &mut self.back)?;
         self.punt.release();

@@ -319,17 +319,17 @@ impl<A: App> Server<'_, A> {
             let Some(popped) = wire.pop(room)? else { break };
             let bytes = frames.keep(popped.len);
             if popped.kind == Message::WIRE_END {
-                let message = Message::decode_from_host(popped.kind, bytes);
+                let message = Message::decode_from_host(popped.kind, bytes.frame());
                 let Some(Message::WireEnd(now)) = message else {
                     return Err(ProtocolError::Undecodable(popped.kind).into());
                 };
                 self.wire_ended = Some(now);
                 break;
             }
-            let frame = Message::decode_frame(popped.kind, bytes);
+            let frame = Message::decode_roomy(popped.kind, bytes);
             let (stamp, frame) = frame.ok_or(ProtocolError::Undecodable(popped.kind))?;
             // There is room: the loop's condition.
-            burst.push(stamp, frame);
+            burst.push_roomy(stamp, frame);
         }
         // They are copies: whoever looks for what a killed NIC left unread finds none that it had begun.
         wire.release();

@@ -2,6 +2,7 @@
 
 use super::{MAX_FRAME, MAX_KEYS, Message, Report, Stamp};
 use crate::monitor::Load;
+use crate::packet::Roomy;
 use crate::verdict::Reason;
 
 impl Message<'_> {
@@ -13,6 +14,17 @@ impl Message<'_> {
             return None;
         }
         let (head, frame) = bytes.split_at_mut_checked(Stamp::BYTES)?;
+        let (stamp, _) = Stamp::decode(head)?;
+        (frame.len() <= MAX_FRAME).then_some((stamp, frame))
+    }
+
+    /// Likewise, with the room behind the frame.
+    #[inline]
+    pub fn decode_roomy(kind: u16, bytes: Roomy<'_>) -> Option<(Stamp, Roomy<'_>)> {
+        if !matches!(kind, 1 | 3 | 11) {
+            return None;
+        }
+        let (head, frame) = bytes.split_head::<{ Stamp::BYTES }>()?;
         let (stamp, _) = Stamp::decode(head)?;
         (frame.len() <= MAX_FRAME).then_some((stamp, frame))
     }

@@ -6,7 +6,7 @@ use super::flows::Flows;
 use crate::app::App;
 use crate::key::Key;
 use crate::message::{MAX_FRAME, MAX_MESSAGE, Stamp};
-use crate::packet::{Packet, Port};
+use crate::packet::{Packet, Port, ROOM, Roomy};
 pub use crate::state::table::ahead::{ALONE, BURST};
 
 /// Bytes that the frames of a burst take at most: bursts of large frames are shorter.
@@ -43,9 +43,15 @@ impl<'a> Burst<'a> {
     }
 
     /// Parses a frame, whose packet is then the last one; `false` when the burst is full, and nothing has
-    /// happened.
+    /// happened. It has no room to grow.
     #[inline(always)]
     pub fn push(&mut self, stamp: Stamp, frame: &'a mut [u8]) -> bool {
+        self.push_roomy(stamp, frame.into())
+    }
+
+    /// Likewise, with the room behind it.
+    #[inline(always)]
+    pub fn push_roomy(&mut self, stamp: Stamp, frame: Roomy<'a>) -> bool {
         match Packet::plain(frame, stamp.meta) {
             Ok(packet) => self.put(stamp, packet),
             Err(frame) => self.push_parsed(stamp, frame),
@@ -53,7 +59,7 @@ impl<'a> Burst<'a> {
     }
 
     #[inline(never)]
-    fn push_parsed(&mut self, stamp: Stamp, frame: &'a mut [u8]) -> bool {
+    fn push_parsed(&mut self, stamp: Stamp, frame: Roomy<'a>) -> bool {
         self.put(stamp, Packet::parsed(frame, stamp.meta))
     }
 
@@ -121,14 +127,17 @@ impl<'a> Frames<'a> {
         (self.rest.len() >= MAX_MESSAGE).then_some(&mut *self.rest)
     }
 
-    /// Keeps the first `length` bytes of what was read.
+    /// Keeps the first `length` bytes of what was read, with [`ROOM`] behind them.
     #[inline]
-    pub fn keep(&mut self, length: usize) -> &'a mut [u8] {
+    pub fn keep(&mut self, length: usize) -> Roomy<'a> {
         let rest = core::mem::take(&mut self.rest);
-        let Some((kept, rest)) = rest.split_at_mut_checked(length) else { return &mut [] };
-        // The next frame begins at a line.
-        self.rest = rest.get_mut(length.wrapping_neg() % 64..).unwrap_or_default();
-        kept
+        // The next frame begins at a line. The last one may be among the longest, with room to the end.
+        let stride = (length.next_multiple_of(64) + ROOM).min(rest.len());
+        let Some((kept, rest)) = rest.split_at_mut_checked(stride) else {
+            return Roomy::new(&mut [], 0);
+        };
+        self.rest = rest;
+        Roomy::new(kept, length)
     }
 }
 

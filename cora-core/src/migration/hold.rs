@@ -82,22 +82,23 @@ impl HoldQueue {
         self.joined += 1;
     }
 
-    /// The first packet, left in the queue: its frame is copied to `buffer`.
-    pub(super) fn peek<'a>(&self, buffer: &'a mut [u8]) -> Option<(Stamp, &'a mut [u8])> {
+    /// The first packet, left in the queue: its frame is copied to `buffer`. Beside its stamp, the frame's length.
+    pub(super) fn peek(&self, buffer: &mut [u8]) -> Option<(Stamp, usize)> {
         if self.is_empty() {
             return None;
         }
         self.packet_at(self.read, buffer)
     }
 
-    fn packet_at<'a>(&self, at: usize, buffer: &'a mut [u8]) -> Option<(Stamp, &'a mut [u8])> {
+    fn packet_at(&self, at: usize, buffer: &mut [u8]) -> Option<(Stamp, usize)> {
         let mut head = [0; HEAD];
         self.copy_out(at, &mut head);
         let [length, port, time, now, number] = unpack(&head);
-        let frame = buffer.get_mut(..length as usize)?;
+        let length = length as usize;
+        let frame = buffer.get_mut(..length)?;
         self.copy_out(self.around(at + HEAD), frame);
         let port = Port(port as u8);
-        Some((Stamp { meta: Meta { time, now, port }, number, horizon: now, egress: port }, frame))
+        Some((Stamp { meta: Meta { time, now, port }, number, horizon: now, egress: port }, length))
     }
 
     /// The time of the first packet: none that is older waits or is still to come.
@@ -115,9 +116,9 @@ impl HoldQueue {
     pub(super) fn each(&self, buffer: &mut [u8], packet: &mut dyn FnMut(&Stamp, &[u8])) {
         let (mut read, mut used) = (self.read, self.used);
         while used > 0 {
-            let Some((stamp, frame)) = self.packet_at(read, buffer) else { return };
-            packet(&stamp, frame);
-            let bytes = HEAD + frame.len();
+            let Some((stamp, length)) = self.packet_at(read, buffer) else { return };
+            packet(&stamp, buffer.get(..length).unwrap_or_default());
+            let bytes = HEAD + length;
             read = self.around(read + bytes);
             used -= bytes.min(used);
         }
@@ -197,7 +198,8 @@ mod tests {
                 next += 1;
             }
             while queue.joined() - queue.left() > round % 7 {
-                let (found, frame) = queue.peek(&mut buffer).unwrap();
+                let (found, length) = queue.peek(&mut buffer).unwrap();
+                let frame = &buffer[..length];
                 assert_eq!(found, stamp(expected));
                 // Whole, not byte by byte, for Miri's sake.
                 assert!(frame == vec![expected as u8; 20_000 + expected as usize % 977]);

@@ -13,7 +13,7 @@ use crate::app::{App, Sides};
 use crate::key::Key;
 use crate::message::{MAX_FRAME, Message, Report, Stamp};
 use crate::monitor::{Load, Watch};
-use crate::packet::Packet;
+use crate::packet::{Packet, ROOM, Roomy};
 use crate::plain::Plain;
 use crate::state::table::Change;
 use crate::state::{Memory, NO_FLOW, OutOfMemory, Place, Reach, Visit};
@@ -97,7 +97,7 @@ impl<A: App> NicHalf<A> {
 
     /// The same, for a queue of so many bytes in which packets wait.
     pub fn bytes_to_hold(app: &mut A, bytes: usize) -> usize {
-        Flows::bytes(app) + bytes.max(HoldQueue::LEAST) + 2 * (MAX_FRAME + 128)
+        Flows::bytes(app) + bytes.max(HoldQueue::LEAST) + 2 * (MAX_FRAME + ROOM + 128)
     }
 
     /// The half, owning no flow.
@@ -118,7 +118,7 @@ impl<A: App> NicHalf<A> {
             hold: HoldQueue::create(memory, bytes)?,
             host_waits_until: 0,
             original: memory.take_u64(MAX_FRAME.div_ceil(8))?,
-            waiting: memory.take_u64(MAX_FRAME.div_ceil(8))?,
+            waiting: memory.take_u64((MAX_FRAME + ROOM).div_ceil(8))?,
             engine: Engine::new(app),
             tickets: [None; TICKETS],
             announced: Announced::new(),
@@ -282,11 +282,12 @@ impl<A: App> NicHalf<A> {
                 if let Some(record) = self.flows.record(flow) {
                     record.passed = joined;
                 }
+                let length = packet.len();
                 if self.run(flow, stamp, packet, ahead, io) {
                     return;
                 }
                 // The original is what punts.
-                let frame = packet.frame_mut();
+                let frame = packet.frame_of(length);
                 copy_words(self.original, frame);
                 if A::PLAN.host_ordered && !self.hold.is_empty() {
                     self.queue(Some(flow), stamp, frame);
@@ -355,15 +356,16 @@ impl<A: App> NicHalf<A> {
     #[inline(never)]
     pub(super) fn drain(&mut self, io: &mut (impl Outbox + Wire)) {
         let buffer = core::mem::take(&mut self.waiting);
-        while let Some((stamp, frame)) = self.hold.peek(zerocopy::IntoBytes::as_mut_bytes(buffer)) {
+        let bytes = zerocopy::IntoBytes::as_mut_bytes(buffer);
+        while let Some((stamp, length)) = self.hold.peek(bytes) {
             self.flows.begin(stamp.meta.now, stamp.horizon, ALONE);
-            let mut packet = Packet::new(frame, stamp.meta);
+            let mut packet = Packet::in_room(Roomy::new(bytes, length), stamp.meta);
             match self.dispatch(&stamp, &packet) {
                 Dispatch::Wait(_) => break,
                 Dispatch::Run(flow) if !self.was_passed_by(flow) => {
                     self.hold.pop();
                     if !self.run(flow, &stamp, &mut packet, ALONE, io) {
-                        copy_words(self.original, packet.frame_mut());
+                        copy_words(self.original, packet.frame_of(length));
                         self.release(flow, &stamp, packet.frame(), io);
                     } else if let Some(record) = self.flows.record(flow) {
                         // It may have made a key that finds others which wait.

@@ -36,6 +36,11 @@ pub fn verify(packet: &Packet<'_>) -> bool {
     headers_right && (layers.outer.part != Part::Whole || transport_is_right(packet, bytes))
 }
 
+/// Whether the transport of a whole packet has the right checksum.
+pub(super) fn is_right(packet: &Packet<'_>) -> bool {
+    transport_is_right(packet, packet.frame.get(..packet.layers.end as usize).unwrap_or_default())
+}
+
 /// Whether the IPv4 header at `at` has the right checksum.
 fn header_is_right(packet: &[u8], at: usize) -> bool {
     let first = packet.get(at).copied().unwrap_or_default();

@@ -264,6 +264,15 @@ impl Layers {
         Some((layers, FiveTuple { source, destination, source_port, destination_port, protocol }))
     }
 
+    /// What is found in a frame of any bytes, the short way if there is one, and its flow.
+    #[inline]
+    pub(super) fn of_any(frame: &[u8]) -> (Self, FiveTuple) {
+        Self::plain_v6(frame).unwrap_or_else(|| {
+            let layers = Self::parse(frame);
+            (layers, layers.flow(frame))
+        })
+    }
+
     /// Parses a frame of any bytes.
     #[inline(never)]
     pub(super) fn parse(frame: &[u8]) -> Self {

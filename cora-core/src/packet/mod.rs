@@ -20,11 +20,15 @@
 pub mod checksum;
 mod crc32c;
 mod flow;
+mod icmp;
 mod ip;
 mod layers;
 mod plain;
+mod resize;
 mod rewrite;
+mod room;
 mod tcp;
+mod translate;
 mod transport;
 
 use core::fmt;
@@ -34,8 +38,11 @@ use crate::verdict::Reason;
 use crate::verdict::reasons::Truncated;
 use layers::{Layers, Version};
 
+pub use resize::NoRoom;
 pub use rewrite::TtlExceeded;
+pub use room::{ROOM, Roomy};
 pub use tcp::{TcpFlags, TcpHeader};
+pub use translate::{BadChecksum, NotTranslated};
 
 /// A port of the NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -68,9 +75,12 @@ pub struct Meta {
 
 /// One Ethernet frame, parsed, with its metadata.
 pub struct Packet<'a> {
-    // Invariant: the offsets in `layers` lie within `frame`. Its length never changes, and the
-    // setters write only fields that the parse does not go by.
+    // Invariant: the offsets in `layers` lie within the first `length` bytes of `frame`, and there are as
+    // many. The setters write only fields that the parse does not go by; what changes others parses anew.
+    /// The frame, and behind it the room that it may grow into.
     frame: &'a mut [u8],
+    /// Bytes of the frame.
+    length: usize,
     layers: Layers,
     /// Read once, since all ask for it; the setters keep it right. Means nothing beside a fault of
     /// the layers.
@@ -82,7 +92,14 @@ pub struct Packet<'a> {
 
 impl<'a> Packet<'a> {
     /// Parses `frame`. Any bytes will do: what does not parse is told by the getters.
+    ///
+    /// It has no room to grow, see [`Self::in_room`].
     pub fn new(frame: &'a mut [u8], meta: Meta) -> Self {
+        Self::in_room(frame.into(), meta)
+    }
+
+    /// Likewise of a frame with room behind it.
+    pub fn in_room(frame: Roomy<'a>, meta: Meta) -> Self {
         Self::plain(frame, meta).unwrap_or_else(|frame| Self::parsed(frame, meta))
     }
 
@@ -90,44 +107,52 @@ impl<'a> Packet<'a> {
     ///
     /// By itself, so that who makes many writes each field once, where it stays.
     #[inline(always)]
-    pub(crate) fn plain(frame: &'a mut [u8], meta: Meta) -> Result<Self, &'a mut [u8]> {
+    pub(crate) fn plain(frame: Roomy<'a>, meta: Meta) -> Result<Self, Roomy<'a>> {
         let Meta { time, now, port } = meta;
-        match Layers::plain(frame) {
-            Some((layers, flow)) => Ok(Self { frame, layers, flow, time, now, port }),
+        match Layers::plain(frame.frame()) {
+            Some((layers, flow)) => {
+                let (frame, length) = frame.into_parts();
+                Ok(Self { frame, length, layers, flow, time, now, port })
+            }
             None => Err(frame),
         }
     }
 
     /// The packet of any frame.
     #[inline(never)]
-    pub(crate) fn parsed(frame: &'a mut [u8], meta: Meta) -> Self {
+    pub(crate) fn parsed(frame: Roomy<'a>, meta: Meta) -> Self {
         let Meta { time, now, port } = meta;
-        let (layers, flow) = Layers::plain_v6(frame).unwrap_or_else(|| {
-            let layers = Layers::parse(frame);
-            (layers, layers.flow(frame))
-        });
-        Self { frame, layers, flow, time, now, port }
+        let (layers, flow) = Layers::of_any(frame.frame());
+        let (frame, length) = frame.into_parts();
+        Self { frame, length, layers, flow, time, now, port }
     }
 }
 
 impl Packet<'_> {
     /// The whole frame, from the Ethernet header to the last byte of padding.
     #[inline]
-    pub const fn frame(&self) -> &[u8] {
-        self.frame
+    pub fn frame(&self) -> &[u8] {
+        self.frame.get(..self.length).unwrap_or_default()
     }
 
-    /// The frame, to be put back as it was.
+    /// The frame, to be put back as it was when it had `length` bytes.
     #[inline]
-    pub(crate) const fn frame_mut(&mut self) -> &mut [u8] {
-        self.frame
+    pub(crate) fn frame_of(&mut self, length: usize) -> &mut [u8] {
+        self.length = length;
+        self.frame_mut()
+    }
+
+    /// The frame, to be written to.
+    #[inline]
+    fn frame_mut(&mut self) -> &mut [u8] {
+        self.frame.get_mut(..self.length).unwrap_or_default()
     }
 
     /// Bytes of the frame.
     #[inline]
     #[expect(clippy::len_without_is_empty, reason = "a frame's length; no collection")]
     pub const fn len(&self) -> usize {
-        self.frame.len()
+        self.length
     }
 
     /// The packet's own time stamp, in nanoseconds.
@@ -189,13 +214,13 @@ impl Packet<'_> {
     /// The Ethernet address that the frame comes from.
     #[inline]
     pub fn mac_source(&self) -> Result<[u8; 6], Reason> {
-        layers::chunk(self.frame, layers::MAC_SOURCE).copied().ok_or(Truncated)
+        layers::chunk(self.frame(), layers::MAC_SOURCE).copied().ok_or(Truncated)
     }
 
     /// The Ethernet address that the frame goes to.
     #[inline]
     pub fn mac_destination(&self) -> Result<[u8; 6], Reason> {
-        layers::chunk(self.frame, layers::MAC_DESTINATION).copied().ok_or(Truncated)
+        layers::chunk(self.frame(), layers::MAC_DESTINATION).copied().ok_or(Truncated)
     }
 
     /// The bytes at an offset that the parse found to be within the frame.

@@ -109,9 +109,9 @@ mod tests {
         ) {
             let frame = frame(udp, &filling);
             let (mut short, mut long) = (frame.clone(), frame);
-            let plain = Packet::plain(&mut short, Meta::default()).expect("plain");
+            let plain = Packet::plain(short.as_mut_slice().into(), Meta::default()).expect("plain");
             let short = rewritten(plain, new, port);
-            let long = rewritten(Packet::parsed(&mut long, Meta::default()), new, port);
+            let long = rewritten(Packet::parsed(long.as_mut_slice().into(), Meta::default()), new, port);
             prop_assert_eq!(&short, &long);
             // The flow that is kept is the one that now stands there.
             let mut again = short.0;

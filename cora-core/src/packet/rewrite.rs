@@ -92,7 +92,7 @@ impl Packet<'_> {
     }
 
     fn set_mac(&mut self, at: usize, mac: [u8; 6]) -> Result<(), Reason> {
-        let field = self.frame.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
+        let field = self.frame_mut().get_mut(at..).and_then(<[u8]>::first_chunk_mut);
         *field.ok_or(Truncated)? = mac;
         Ok(())
     }
@@ -211,7 +211,7 @@ impl Packet<'_> {
 
     /// Lets the transport's internet checksum, if it has one, follow a change.
     #[inline]
-    fn apply_transport(&mut self, header: Header, change: Change) -> Change {
+    pub(super) fn apply_transport(&mut self, header: Header, change: Change) -> Change {
         let at = usize::from(header.sum);
         let old = self.read_u16(at);
         if at == 0 || old == 0 && header.protocol == protocol::UDP {

@@ -144,7 +144,7 @@ impl<'a, A: App> Card<'a, A> {
             room[..frame.len()].copy_from_slice(frame);
             let meta = Meta { time, now: time, port: Port::INSIDE };
             let stamp = Stamp { meta, number: 0, horizon: time, egress: Port::INSIDE };
-            burst.push(stamp, frames.keep(frame.len()));
+            burst.push_roomy(stamp, frames.keep(frame.len()));
             self.packets += 1;
         }
         let (half, out) = (&mut self.end.half, &mut self.end.out);

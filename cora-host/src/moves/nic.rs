@@ -284,7 +284,7 @@ impl Source<'_> {
             *now = stamp.meta.now;
             stamp.number = *packets;
             // There is room: the caller's condition.
-            burst.push(stamp, frame);
+            burst.push_roomy(stamp, frame);
         });
         self.packets += u64::from(received);
         self.at += usize::from(received);

@@ -4,7 +4,7 @@
 use cora_core::message::Stamp;
 use cora_core::migration::Burst;
 use cora_core::migration::burst::{BURST, BURST_BYTES};
-use cora_core::packet::{Meta, Port};
+use cora_core::packet::{Meta, Port, ROOM, Roomy};
 
 use crate::apart::Apart;
 
@@ -12,6 +12,11 @@ use crate::apart::Apart;
 pub(crate) const FRAMES: usize = 4 * BURST;
 /// Frames begin at lines.
 const LINE: usize = 64;
+
+/// From one frame to the next: it has room behind it.
+const fn stride(length: usize) -> usize {
+    (length + ROOM).next_multiple_of(LINE)
+}
 
 /// Frames with their stamps, in memory that only its owner writes.
 pub(crate) struct Batch(Box<Apart<Packed>>);
@@ -54,7 +59,7 @@ impl Batch {
         let (Some(place), Some(room)) = (frames.get_mut(*count), bytes.get_mut(*used..)) else {
             return false;
         };
-        let stride = frame.len().next_multiple_of(LINE);
+        let stride = stride(frame.len());
         if stride > room.len() {
             return false;
         }
@@ -75,10 +80,10 @@ impl Batch {
         for frames in frames[..*count].chunks(BURST) {
             let mut burst = Burst::new();
             for (stamp, length) in frames {
-                let (frame, behind) = rest.split_at_mut(length.next_multiple_of(LINE));
+                let (frame, behind) = rest.split_at_mut(stride(*length));
                 rest = behind;
                 // There is room: a chunk has no more frames than a burst.
-                burst.push(*stamp, &mut frame[..*length]);
+                burst.push_roomy(*stamp, Roomy::new(frame, *length));
             }
             handle(&mut burst)?;
         }
@@ -109,7 +114,7 @@ impl Front {
     /// It was read.
     pub(crate) fn pass(&mut self) {
         if let Some((_, frame)) = self.peek() {
-            self.at += frame.len().next_multiple_of(LINE);
+            self.at += stride(frame.len());
             self.read += 1;
         }
     }

@@ -84,11 +84,11 @@ pub(crate) fn trace<A: App>(
         let mut frames = Frames::new(&mut buffer);
         let Some(room) = frames.room() else { break };
         let Some((stamp, length)) = source.next(room)? else { break };
-        let frame = frames.keep(length);
+        let mut frame = frames.keep(length);
         // Before handlers write to it.
-        let keys = flows::keys(&Packet::new(frame, stamp.meta));
+        let keys = flows::keys(&Packet::new(frame.frame_mut(), stamp.meta));
         let mut burst = Burst::new();
-        burst.push(stamp, frame);
+        burst.push_roomy(stamp, frame);
         half.burst(&mut burst, &mut Direct { leave: |_: &Stamp, _: Port, _: &[u8]| {} })?;
         let way = ways.take();
         flows.count(keys, way);

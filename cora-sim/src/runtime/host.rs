@@ -131,15 +131,15 @@ impl<A: SimApp> HostSide<A> {
             let Some(popped) = popped else { break };
             let bytes = frames.keep(popped.len);
             if popped.kind == Message::PUNT {
-                let frame = Message::decode_frame(popped.kind, bytes);
+                let frame = Message::decode_roomy(popped.kind, bytes);
                 let (stamp, frame) = frame.ok_or("no packet on the punt ring")?;
-                story::takes("host", &Message::Punt(stamp, frame));
-                burst.push(stamp, frame);
+                story::takes("host", &Message::Punt(stamp, frame.frame()));
+                burst.push_roomy(stamp, frame);
                 continue;
             }
             self.half.burst(&mut burst, &mut self.back).map_err(protocol)?;
             burst.clear();
-            let message = Message::decode(popped.kind, bytes);
+            let message = Message::decode(popped.kind, bytes.frame());
             let message = message.ok_or("no message on the punt ring")?;
             story::takes("host", &message);
             match message {

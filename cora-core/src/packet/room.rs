@@ -1,0 +1,67 @@
+//! The memory that a frame stands in: the frame, and room behind it to grow into.
+//!
+//! Room is at the end alone, and of one size everywhere, so whether a frame may grow depends on the frame and on
+//! nothing else: not on which side handles it, nor on whether it waited. A frame that never grows never touches it.
+
+/// Bytes of room behind every frame that a run hands to handlers: what a tunnel over IPv4 puts before a frame (50), or
+/// what IPv6's headers take more than IPv4's in an ICMP error (40).
+pub const ROOM: usize = 64;
+
+/// A frame, with the room behind it.
+#[derive(Debug)]
+pub struct Roomy<'a> {
+    // Invariant: `length` is no more than there are bytes.
+    bytes: &'a mut [u8],
+    length: usize,
+}
+
+impl<'a> Roomy<'a> {
+    /// The first `length` of these bytes are the frame, or all if there are fewer; the others are room.
+    #[inline(always)]
+    pub const fn new(bytes: &'a mut [u8], length: usize) -> Self {
+        let length = if length < bytes.len() { length } else { bytes.len() };
+        Self { bytes, length }
+    }
+
+    /// The frame.
+    #[inline(always)]
+    pub fn frame(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
+
+    /// The frame, to be written to.
+    #[inline(always)]
+    pub fn frame_mut(&mut self) -> &mut [u8] {
+        self.bytes.get_mut(..self.length).unwrap_or_default()
+    }
+
+    /// Without its first `head` bytes, which were read; `None` if it is shorter. Beside it, what they were.
+    #[inline(always)]
+    pub fn split_head<const HEAD: usize>(self) -> Option<(&'a mut [u8; HEAD], Self)> {
+        let length = self.length.checked_sub(HEAD)?;
+        let (head, bytes) = self.bytes.split_first_chunk_mut()?;
+        Some((head, Self { bytes, length }))
+    }
+
+    /// The whole memory, and how much of it is the frame.
+    #[inline(always)]
+    pub(super) const fn into_parts(self) -> (&'a mut [u8], usize) {
+        (self.bytes, self.length)
+    }
+
+    /// Bytes of the frame.
+    #[inline(always)]
+    #[expect(clippy::len_without_is_empty, reason = "a frame's length; no collection")]
+    pub const fn len(&self) -> usize {
+        self.length
+    }
+}
+
+/// A frame without room: it can shrink, and not grow.
+impl<'a> From<&'a mut [u8]> for Roomy<'a> {
+    #[inline(always)]
+    fn from(bytes: &'a mut [u8]) -> Self {
+        let length = bytes.len();
+        Self { bytes, length }
+    }
+}

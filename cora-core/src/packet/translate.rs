@@ -1,0 +1,284 @@
+//! From one IP version to the other: the algorithm of RFC 7915, for packets that have a flow.
+//!
+//! 1. What an ICMP message says is said in the other version's words ([`Saying`]), or the packet is refused.
+//! 2. The packet that an error quotes gets its new header; its transport's checksum follows, as far as it is quoted.
+//! 3. So does the packet itself. Checksums of TCP and UDP are updated (RFC 1624), so damage stays recognisable;
+//!    an ICMP message is checked and then summed anew (RFC 5508, requirement 3).
+//! 4. The frame is parsed again.
+
+use super::Packet;
+use super::checksum::{self, Change};
+use super::flow::End;
+use super::icmp::Saying;
+use super::layers::{Header, Version};
+use super::resize::NoRoom;
+use super::transport::TCP_HEADER;
+use crate::key::{Address, protocol};
+use crate::message::MAX_FRAME;
+use crate::verdict::Reason;
+use crate::verdict::reasons::{Malformed, TooLong};
+
+/// The other version of IP has no word for it: source routes, ICMP messages about links.
+#[expect(non_upper_case_globals, reason = "reads as the reason it is: `Drop(NotTranslated)`")]
+pub const NotTranslated: Reason = Reason::new("not-translated");
+
+/// An ICMP message whose checksum is wrong.
+#[expect(non_upper_case_globals, reason = "reads as the reason it is: `Drop(BadChecksum)`")]
+pub const BadChecksum: Reason = Reason::new("bad-checksum");
+
+const V6_HEADER: usize = 40;
+const ICMP_HEADER: usize = 8;
+
+/// What an IP header says in either version.
+#[derive(Clone, Copy)]
+struct Network {
+    /// Type of service, traffic class.
+    class: u8,
+    ttl: u8,
+    protocol: u8,
+    /// Bytes behind all IP headers.
+    length: usize,
+}
+
+/// An IP header as it stands on the wire.
+struct Written {
+    bytes: [u8; V6_HEADER],
+    length: usize,
+}
+
+impl Written {
+    fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
+}
+
+impl Network {
+    fn write(self, source: Address, destination: Address) -> Written {
+        let mut bytes = [0; V6_HEADER];
+        let Self { class, ttl, protocol, length } = self;
+        if let (Some(source), Some(destination)) = (source.as_v4(), destination.as_v4()) {
+            let [high, low] = (20 + length as u16).to_be_bytes();
+            // Don't fragment, and so no identification is needed (RFC 6864).
+            bytes[..10].copy_from_slice(&[0x45, class, high, low, 0, 0, 0x40, 0, ttl, protocol]);
+            bytes[12..16].copy_from_slice(&source);
+            bytes[16..20].copy_from_slice(&destination);
+            let sum = checksum::internet(&bytes[..20]);
+            bytes[10..12].copy_from_slice(&sum.to_be_bytes());
+            return Written { bytes, length: 20 };
+        }
+        let [high, low] = (length as u16).to_be_bytes();
+        bytes[..8].copy_from_slice(&[
+            0x60 | class >> 4,
+            class << 4,
+            0,
+            0,
+            high,
+            low,
+            protocol,
+            ttl,
+        ]);
+        bytes[8..24].copy_from_slice(&source.octets());
+        bytes[24..].copy_from_slice(&destination.octets());
+        Written { bytes, length: V6_HEADER }
+    }
+}
+
+/// What the checksum of a transport takes in when these ends give way to those. Protocol and length count alike in
+/// both versions.
+fn ends_change(old: [Address; 2], new: [Address; 2]) -> Change {
+    let mut all = Change::NONE;
+    for (address, is_new) in old.map(|it| (it, false)).into_iter().chain(new.map(|it| (it, true))) {
+        // The mark of an IPv4 address is no part of it.
+        let bytes = match address.as_v4() {
+            Some(four) => (u32::from_be_bytes(four) as u128).to_be_bytes(),
+            None => address.octets(),
+        };
+        let nothing = [0; 16];
+        let (from, to) = if is_new { (&nothing, &bytes) } else { (&bytes, &nothing) };
+        all = all.and(Change::of(from, to));
+    }
+    all
+}
+
+impl Packet<'_> {
+    /// Turns an IPv4 packet into an IPv6 packet, or the other way round: from then on its flow goes from `source` to
+    /// `destination`, which are both of the other version. The flow is meant as [`Packet::flow`] tells it; in an ICMP
+    /// error, the quoted packet's is the reverse of it, and the error itself comes from `sender`. In all other
+    /// packets the sender is the source.
+    ///
+    /// Ports and identifiers stay; set them afterwards. The time to live stays; see [`Packet::decrement_ttl`].
+    /// Options, extension headers, padding of the frame and extensions of ICMP errors (RFC 4884) are left out.
+    /// IPv4 packets are made with "don't fragment" and without identification.
+    ///
+    /// Refused with the reason that [`Packet::flow`] gives, [`NotTranslated`], [`BadChecksum`], `malformed` when an
+    /// address is of the wrong version, [`NoRoom`] or `too-long` when a frame would outgrow its room; then nothing
+    /// has changed.
+    #[inline(never)]
+    pub fn translate(
+        &mut self,
+        source: Address,
+        destination: Address,
+        sender: Address,
+    ) -> Result<(), Reason> {
+        self.layers.flow_fault.check()?;
+        let (outer, inner) = (self.layers.outer, self.layers.inner);
+        let from_v4 = self.layers.version == Version::V4;
+        if [source, destination, sender].iter().any(|address| address.is_v4() == from_v4) {
+            return Err(Malformed);
+        }
+        if outer.routed || inner.routed {
+            return Err(NotTranslated);
+        }
+        let is_icmp = matches!(outer.protocol, protocol::ICMP | protocol::ICMPV6);
+        let saying = if is_icmp { Some(self.translated_saying()?) } else { None };
+        let quotes = inner.ip != 0;
+        let end =
+            saying.as_ref().and_then(Saying::quoted).map_or(self.layers.end as usize, |quoted| {
+                // Ports and checksum are quoted, whatever it says.
+                let least = usize::from(inner.transport) + TCP_HEADER;
+                let says = usize::from(outer.transport) + ICMP_HEADER + quoted;
+                says.max(least).min(self.layers.end as usize)
+            });
+        let header_length = if from_v4 { V6_HEADER } else { 20 };
+        let taken = |header: Header| usize::from(header.transport - header.ip);
+        let inner_taken = if quotes { taken(inner) } else { 0 };
+        let inner_put = if quotes { header_length } else { 0 };
+        let length = end - taken(outer) - inner_taken + header_length + inner_put;
+        if length > MAX_FRAME {
+            return Err(TooLong);
+        }
+        if length > self.frame.len() {
+            return Err(NoRoom);
+        }
+        self.length = end;
+        let outer_sender = if quotes { sender } else { source };
+        if quotes {
+            let ends = [destination, source];
+            let header = self.network(inner, None).write(ends[0], ends[1]);
+            self.translate_quoted(inner, ends);
+            self.exchange(inner, header.bytes());
+        } else if !is_icmp {
+            self.translate_checksum(outer, [source, destination]);
+        }
+        let behind = self.length - usize::from(outer.transport);
+        let header = self.network(outer, Some(behind)).write(outer_sender, destination);
+        self.exchange(outer, header.bytes());
+        self.put(usize::from(outer.ip) - 2, if from_v4 { &[0x86, 0xdd] } else { &[0x08, 0x00] });
+        if let Some(saying) = saying {
+            self.say(usize::from(outer.ip) + header.length, &saying, [outer_sender, destination]);
+        }
+        self.parse_again();
+        Ok(())
+    }
+
+    /// What the packet's ICMP message is in the other version.
+    fn translated_saying(&self) -> Result<Saying, Reason> {
+        if !checksum::is_right(self) {
+            return Err(BadChecksum);
+        }
+        let head = self.read(usize::from(self.layers.outer.transport));
+        let said = if self.layers.version == Version::V4 {
+            Saying::to_v6(head)
+        } else {
+            Saying::to_v4(head)
+        };
+        said.ok_or(NotTranslated)
+    }
+
+    /// What a header says; of the packet itself, how much follows is known.
+    fn network(&self, header: Header, behind: Option<usize>) -> Network {
+        let at = usize::from(header.ip);
+        let headers = usize::from(header.transport - header.ip);
+        let (class, ttl, total) = if self.layers.version == Version::V4 {
+            let ([class], [ttl]) = (self.read(at + 1), self.read(at + 8));
+            (class, ttl, usize::from(self.read_u16(at + 2)))
+        } else {
+            let [ttl] = self.read(at + 7);
+            ((self.read_u16(at) >> 4) as u8, ttl, V6_HEADER + usize::from(self.read_u16(at + 4)))
+        };
+        let protocol = match header.protocol {
+            protocol::ICMP => protocol::ICMPV6,
+            protocol::ICMPV6 => protocol::ICMP,
+            other => other,
+        };
+        let length = behind.unwrap_or_else(|| total.saturating_sub(headers));
+        Network { class, ttl, protocol, length }
+    }
+
+    fn ends_of(&self, header: &Header) -> [Address; 2] {
+        [End::Source, End::Destination].map(|end| {
+            let at = self.layers.address_at(header, end);
+            match self.layers.version {
+                Version::V6 => Address::v6(self.read(at)),
+                _ => Address::v4(self.read(at)),
+            }
+        })
+    }
+
+    /// The checksum of TCP or UDP follows its ends. IPv6 knows no datagram without one.
+    fn translate_checksum(&mut self, header: Header, ends: [Address; 2]) {
+        let at = usize::from(header.sum);
+        let is_whole = header.ip == self.layers.outer.ip;
+        if header.protocol == protocol::UDP && self.read_u16(at) == 0 && is_whole {
+            let transport = usize::from(header.transport);
+            let length = usize::from(self.read_u16(transport + 4));
+            let datagram = self.frame.get(transport..transport + length).unwrap_or_default();
+            let sum = checksum::transport(ends[0], ends[1], protocol::UDP, datagram);
+            self.put(at, &if sum == 0 { 0xffff } else { sum }.to_be_bytes());
+            return;
+        }
+        let change = ends_change(self.ends_of(&header), ends);
+        self.apply_transport(header, change);
+    }
+
+    /// The transport of the packet that an error quotes.
+    fn translate_quoted(&mut self, header: Header, ends: [Address; 2]) {
+        let at = usize::from(header.transport);
+        let [kind, code] = self.read(at);
+        let (new, proto) = match (header.protocol, kind) {
+            (protocol::ICMP, 8) => (128, protocol::ICMPV6),
+            (protocol::ICMP, _) => (129, protocol::ICMPV6),
+            (protocol::ICMPV6, 128) => (8, protocol::ICMPV6),
+            (protocol::ICMPV6, _) => (0, protocol::ICMPV6),
+            _ => return self.translate_checksum(header, ends),
+        };
+        // An ICMPv6 message's checksum covers ends, length and protocol, an ICMP message's does not.
+        let length = self.network(header, None).length as u16;
+        let none = [Address::v4([0; 4]); 2];
+        let (ends, pseudo) = if header.protocol == protocol::ICMP {
+            let added = Change::of_number(0, length).and(Change::of_number(0, u16::from(proto)));
+            (ends_change(none, ends), added)
+        } else {
+            let lost = Change::of_number(length, 0).and(Change::of_number(u16::from(proto), 0));
+            (ends_change(self.ends_of(&header), none), lost)
+        };
+        let kinds = Change::of(&[kind, code], &[new, code]);
+        self.put(at, &[new]);
+        self.apply_transport(header, ends.and(pseudo).and(kinds));
+    }
+
+    /// Writes the message and its checksum; the packet ends with the frame.
+    fn say(&mut self, at: usize, saying: &Saying, ends: [Address; 2]) {
+        let mut head = saying.head;
+        [head[2], head[3]] = [0; 2];
+        self.put(at, &head);
+        let message = self.frame.get(at..self.length).unwrap_or_default();
+        let sum = if ends[0].is_v4() {
+            checksum::internet(message)
+        } else {
+            checksum::transport(ends[0], ends[1], protocol::ICMPV6, message)
+        };
+        self.put(at + 2, &sum.to_be_bytes());
+    }
+
+    /// Puts one IP header with all its options and extensions in the place of another.
+    fn exchange(&mut self, old: Header, new: &[u8]) {
+        self.put_in_place(usize::from(old.ip), usize::from(old.transport), new);
+    }
+
+    fn put(&mut self, at: usize, bytes: &[u8]) {
+        if let Some(place) = self.frame.get_mut(at..at + bytes.len()) {
+            place.copy_from_slice(bytes);
+        }
+    }
+}
