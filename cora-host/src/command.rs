@@ -134,7 +134,7 @@ struct RunArguments {
     input: Option<PathBuf>,
     /// Two interfaces in place of a capture, as inside=tap:NAME,outside=tap:NAME: until SIGINT. Either half may
     /// die meanwhile, and is started again.
-    #[arg(long, value_name = "PORTS", conflicts_with_all = ["input", "output", "state_out", "pairs", "moves"])]
+    #[arg(long, value_name = "PORTS", conflicts_with_all = ["input", "output", "pairs"])]
     live: Option<Ports>,
     /// When a live run ends by itself.
     #[arg(long, value_name = "N", requires = "live")]
@@ -254,7 +254,17 @@ fn run_command<A: App + Send>(program: &Program, arguments: RunArguments) -> Exi
     } = arguments;
     let patience = Duration::from_secs(patience.into());
     if let Some(ports) = live {
-        let request = LiveRequest { nic, ports, seconds, patience, configurations, pages, legacy };
+        let request = LiveRequest {
+            nic,
+            ports,
+            seconds,
+            patience,
+            configurations,
+            pages,
+            legacy,
+            moves,
+            state_out,
+        };
         return match supervise::<A>(program, &request) {
             Ok(report) if json => print(&serde_json::to_string_pretty(&report).unwrap_or_default()),
             Ok(report) => print(&report.to_string()),
@@ -297,7 +307,7 @@ fn tell(report: &RunReport, json: bool) -> ExitCode {
     if faults.is_empty() { printed } else { fail(&faults.join("; ")) }
 }
 
-fn write_state(path: &Path, state: &Value) -> Result<(), RunError> {
+pub(crate) fn write_state(path: &Path, state: &Value) -> Result<(), RunError> {
     let failed = |cause| RunError::File { path: path.into(), cause };
     let mut file = BufWriter::new(std::fs::File::create(path).map_err(failed)?);
     serde_json::to_writer_pretty(&mut file, state).map_err(|error| failed(error.into()))?;

@@ -1,14 +1,13 @@
 //! A pair of NIC core and host worker, and the wire that they are plugged into.
 
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cora_core::app::App;
 use cora_core::migration::HostHalf;
 use cora_core::region::{self, Bell, HashSeed, Identity, Idle, NicStatus, Region};
 
 use crate::account::Ended;
-use crate::conductor::Conductor;
+use crate::conductor::Conducted;
 use crate::futex::SharedFutex;
 use crate::nic_process::NicProcess;
 use crate::progress::Progress;
@@ -36,14 +35,6 @@ pub(crate) struct Pair<A: App, C> {
     pub(crate) revival: Revival,
 }
 
-/// Who decides which flows move, and when next.
-pub(crate) struct Conducted<K> {
-    pub(crate) by: Box<dyn Conductor<K> + Send>,
-    start: Instant,
-    next: Duration,
-    log: Option<PathBuf>,
-}
-
 impl<A: App, C: Cable> Pair<A, C> {
     /// Starts the NIC of the pair with this number, on a processor of its own if one is given.
     pub(crate) fn start(
@@ -56,7 +47,7 @@ impl<A: App, C: Cable> Pair<A, C> {
         core: Option<usize>,
     ) -> Result<Self, RunError> {
         // Before the NIC starts: its log may be a file that can't be written.
-        let conductor = request.moves.conductor::<A>(number)?;
+        let conducted = Conducted::begin::<A>(&request.moves, number)?;
         let revival = Revival::new(program, request, core, A::DURABLE);
         let identity = Identity { plan: A::PLAN.hash, generation: 1, seed: HashSeed(seed) };
         let (region, process) = revival.start_nic(identity)?;
@@ -65,19 +56,7 @@ impl<A: App, C: Cable> Pair<A, C> {
         if A::DURABLE {
             worker.keep_copies();
         }
-        Ok(Self {
-            process,
-            worker,
-            revival,
-            wire: WireEnd::new(cable, &rings),
-            region,
-            conducted: conductor.map(|by| Conducted {
-                by,
-                start: Instant::now(),
-                next: Duration::ZERO,
-                log: request.moves.log(number),
-            }),
-        })
+        Ok(Self { process, worker, revival, wire: WireEnd::new(cable, &rings), region, conducted })
     }
 
     /// What wakes the host worker.
@@ -109,12 +88,14 @@ impl<A: App, C: Cable> Pair<A, C> {
             let mut busy = self.wire.feed()?;
             busy |= self.wire.drain()?;
             busy |= self.worker.poll()?;
-            self.conduct();
+            if let Some(conducted) = &mut self.conducted {
+                conducted.conduct(&mut self.worker);
+            }
             if self.worker.account.is_some() {
                 break;
             }
             let (came, left) = self.wire.cable.packets();
-            progress.tell_more(came, left, || self.conducted.as_ref()?.by.gauge());
+            progress.tell_more(came, left, || self.conducted.as_ref()?.gauge());
             region::wake(&self.region.nic_bell(SharedFutex));
             rounds = if busy { 0 } else { rounds + 1 };
             let slept = if busy {
@@ -138,27 +119,14 @@ impl<A: App, C: Cable> Pair<A, C> {
     pub(crate) fn begin(&mut self, configured: &[usize]) {
         self.worker.begin(configured);
         if let Some(conducted) = &self.conducted {
-            self.worker.watch(conducted.by.period());
+            conducted.watch(&mut self.worker);
         }
-    }
-
-    /// Has flows moved, when it is time for that.
-    fn conduct(&mut self) {
-        let Some(Conducted { by, start, next, .. }) = &mut self.conducted else { return };
-        let elapsed = start.elapsed();
-        if elapsed < *next {
-            return;
-        }
-        *next = elapsed + by.period();
-        let seen = self.worker.observe(elapsed.as_nanos() as u64);
-        self.worker.follow(&by.conduct(&seen));
     }
 
     /// Waits for the NIC to end; gives what the pair leaves behind, and its cable.
     pub(crate) fn end(mut self) -> Result<(Ended<A>, C), RunError> {
-        if let Some(Conducted { by, log, .. }) = &mut self.conducted {
-            let path = log.take().unwrap_or_default();
-            by.finish().map_err(|cause| RunError::File { path, cause })?;
+        if let Some(conducted) = &mut self.conducted {
+            conducted.finish()?;
         }
         let now = self.worker.now();
         self.worker.half.report.ring_records = self.worker.ring_records();

@@ -11,16 +11,19 @@
 //!
 //! | module | what stands beside them |
 //! | --- | --- |
+//! | `conducted` | when a conductor is asked, and that it is obeyed |
 //! | `ledger` | which flows changed sides, by the messages that say so |
 //! | `log` | what the controller saw and decided |
 //! | [`replay()`] | a log, decided anew |
 
 pub mod adaptive;
+mod conducted;
 mod ledger;
 mod log;
 mod random;
 mod replay;
 
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,6 +39,7 @@ pub use replay::{Decided, ReplayError, Replayed, replay};
 
 use crate::RunError;
 use adaptive::{Gauge, Settings};
+pub(crate) use conducted::Conducted;
 pub(crate) use ledger::Ledger;
 use random::RandomMoves;
 
@@ -148,6 +152,18 @@ fn create(path: &Path) -> Result<File, RunError> {
     File::create(path).map_err(|cause| RunError::File { path: path.to_owned(), cause })
 }
 
+/// As the command line says it.
+impl fmt::Display for Moves {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plan => write!(f, "plan"),
+            Self::Random(seed) => write!(f, "random:{seed}"),
+            Self::Adapt(None) => write!(f, "adapt"),
+            Self::Adapt(Some(log)) => write!(f, "adapt:{}", log.display()),
+        }
+    }
+}
+
 impl FromStr for Moves {
     type Err = String;
 
@@ -164,6 +180,19 @@ impl FromStr for Moves {
             Some(("adapt", log)) if !log.is_empty() => Ok(Self::Adapt(Some(log.into()))),
             Some(("random", seed)) => seed.parse().map(Self::Random).map_err(|_| wanted()),
             _ => Err(wanted()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Moves;
+
+    #[test]
+    fn another_process_reads_what_this_one_says() {
+        for said in ["plan", "adapt", "adapt:a log", "random:7"] {
+            let moves: Moves = said.parse().unwrap();
+            assert_eq!(moves.to_string(), said);
         }
     }
 }

@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 use super::catch_up::catch_up;
 use super::layout::Layout;
 use super::standby::{self, SharedStandby};
+use crate::command::write_state;
+use crate::conductor::{Conducted, Moves};
 use crate::pages::Pages;
 use crate::report::Side;
 use crate::run::half;
@@ -43,6 +45,12 @@ pub(crate) struct HostArguments {
     /// Which pages the states are on.
     #[arg(long, value_enum, default_value_t)]
     pages: Pages,
+    /// Who decides which flows move; the log of `adapt:FILE` is begun anew by each host process.
+    #[arg(long, default_value = "plan")]
+    moves: Moves,
+    /// Where to write the final state of every table.
+    #[arg(long)]
+    state_out: Option<PathBuf>,
 }
 
 /// Why the host leaves a region.
@@ -131,8 +139,18 @@ fn system(errno: rustix::io::Errno) -> RunError {
 
 /// Handles packets until the run is over; gives the account of both sides.
 pub(crate) fn host_half<A: App>(arguments: HostArguments) -> Result<Value, RunError> {
-    let HostArguments { fd, length, standby, standby_length, before, configurations, pages } =
-        arguments;
+    let HostArguments {
+        fd,
+        length,
+        standby,
+        standby_length,
+        before,
+        configurations,
+        pages,
+        moves,
+        state_out,
+    } = arguments;
+    let mut conducted = Conducted::begin::<A>(&moves, 0)?;
     let regions = map::inherited(fd, length).map_err(system)?;
     let mut region = attach::<A>(regions, 0)?;
     let supply = Supply { seed: region.identity().seed.0, pages };
@@ -153,8 +171,11 @@ pub(crate) fn host_half<A: App>(arguments: HostArguments) -> Result<Value, RunEr
     worker.take_over(Box::new(copies), wire_time());
     loop {
         worker.begin(&configured);
+        if let Some(conducted) = &conducted {
+            conducted.watch(&mut worker);
+        }
         // From here on the region before, if there was one, is nothing to this process.
-        match serve(&mut worker, &region, regions)? {
+        match serve(&mut worker, &region, regions, conducted.as_mut())? {
             Left::Done => break,
             Left::Followed => {
                 // What the NIC published before it ended is the last that comes by this region.
@@ -164,6 +185,12 @@ pub(crate) fn host_half<A: App>(arguments: HostArguments) -> Result<Value, RunEr
                 region = next;
             }
         }
+    }
+    if let Some(conducted) = &mut conducted {
+        conducted.finish()?;
+    }
+    if let Some(path) = &state_out {
+        write_state(path, &final_state(&mut worker))?;
     }
     Ok(account(worker, lost))
 }
@@ -177,6 +204,7 @@ fn serve<A: App>(
     worker: &mut Worker<A>,
     region: &Region,
     regions: &'static [AtomicU64],
+    mut conducted: Option<&mut Conducted<A::Group>>,
 ) -> Result<Left, RunError> {
     let mut idle = Idle::default();
     let generation = region.identity().generation;
@@ -186,6 +214,9 @@ fn serve<A: App>(
         beat += 1;
         region.host_beats(beat);
         let busy = worker.poll()?;
+        if let Some(conducted) = &mut conducted {
+            conducted.conduct(worker);
+        }
         if worker.account.is_some() {
             return Ok(Left::Done);
         }
@@ -207,6 +238,15 @@ fn serve<A: App>(
 /// The time of the wire, where frames come in as somebody sends them.
 fn wire_time() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64
+}
+
+/// What all tables hold at the end, the NIC's entries among them.
+fn final_state<A: App>(worker: &mut Worker<A>) -> Value {
+    let now = worker.now();
+    let mut contents = std::mem::take(&mut worker.contents);
+    let app = worker.half.engine().app();
+    contents.add_own(app, now);
+    contents.into_json(app)
 }
 
 /// What both sides tell; so many packets were lost with the host before this one.

@@ -56,6 +56,7 @@ use self::process::Half;
 pub(crate) use self::report::LiveReport;
 use self::stop::Stop;
 pub(crate) use self::upgrade::{LAYOUT_COMMAND, Legacy};
+use crate::conductor::Moves;
 use crate::nic_process::{self, NicMode};
 use crate::pages::Pages;
 use crate::pair::RING_BYTES;
@@ -83,6 +84,9 @@ pub(crate) struct LiveRequest {
     pub(crate) pages: Pages,
     /// What the program before this one left behind.
     pub(crate) legacy: Option<Legacy>,
+    pub(crate) moves: Moves,
+    /// Where the final state of every table goes.
+    pub(crate) state_out: Option<PathBuf>,
 }
 
 /// Runs the program between two interfaces until it is told to end.
@@ -92,6 +96,11 @@ pub(crate) fn supervise<A: App>(
 ) -> Result<LiveReport, RunError> {
     let own = std::env::current_exe()
         .map_err(|cause| RunError::System { what: "finding this program's file", cause })?;
+    if let Some(path) = &request.state_out {
+        // Said now rather than at the end, by a process that nobody listens to.
+        let made = std::fs::File::create(path);
+        made.map_err(|cause| RunError::File { path: path.clone(), cause })?;
+    }
     let stop = Stop::new(request.seconds.map(Duration::from_secs));
     let files = request.legacy.map(|legacy| legacy.taps);
     let wire = LiveWire::open(&request.ports, files)?;
@@ -200,6 +209,10 @@ impl<'a> Supervisor<'a> {
             command.arg("--before").args([file.to_string(), bytes.to_string()]);
         }
         command.arg("--pages").arg(self.request.pages.word());
+        command.arg("--moves").arg(self.request.moves.to_string());
+        if let Some(path) = &self.request.state_out {
+            command.arg("--state-out").arg(path);
+        }
         for (state, path) in &self.request.configurations {
             command.arg("--config").arg(format!("{state}={}", path.display()));
         }
