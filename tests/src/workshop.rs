@@ -177,14 +177,14 @@ pub fn cora() -> Command {
     command
 }
 
-/// The first examples under `plan`, with its NIC half, by name.
-pub fn examples(plan: &str) -> BTreeMap<String, PathBuf> {
-    let words: Vec<&str> = ["--release", "--features", "nic"]
-        .into_iter()
-        .chain(FIRST.into_iter().flat_map(|name| ["--package", name]))
-        .collect();
-    let built = programs(&words, Some(Path::new(plan)), plan);
-    assert_eq!(built.len(), FIRST.len(), "{built:?}");
+/// Examples under `plan`, with their NIC halves, by name: with checks of arithmetic and assertions, and no link-time
+/// optimiser, which a question about results would wait for in vain.
+pub fn checked(names: &[&str], plan: &Path, shelf: &str) -> BTreeMap<String, PathBuf> {
+    let packages = names.iter().flat_map(|name| ["--package", name]);
+    let words: Vec<&str> =
+        ["--profile", "checked", "--features", "nic"].into_iter().chain(packages).collect();
+    let built = programs(&words, Some(plan), shelf);
+    assert_eq!(built.len(), names.len(), "{built:?}");
     built
 }
 

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use cora_tests::golden::{blessing, check};
-use cora_tests::workshop::{FIRST, examples, library, programs, required, room, root};
+use cora_tests::workshop::{FIRST, library, programs, required, room, root};
 use cora_tests::{captures, tell};
 use cora_traffic::Profile;
 use serde_json::Value;
@@ -69,13 +69,13 @@ fn a_packet_costs_no_more_than_it_did() {
         return tell("skipped: no valgrind to count instructions with");
     }
     let capture = traffic(&room("instructions"));
-    let programs = examples("host-only");
+    let programs = one_sided("host-only", &[]);
     let mut text = String::new();
     let mut risen = Vec::new();
     let kept = std::fs::read_to_string(root().join("tests/golden/instructions.txt"));
     let kept = kept.unwrap_or_default();
     for example in FIRST {
-        let now = per_packet(&programs[example], &capture);
+        let now = per_packet(&programs.join(example), &capture);
         writeln!(text, "{example:<14}{now:>6}").unwrap();
         let before = kept.lines().find_map(|line| line.strip_prefix(example)?.trim().parse().ok());
         risen.extend(rise(example, before.unwrap_or(0), now));

@@ -77,8 +77,17 @@ fn capture(name: &str, frames: &[Vec<u8>]) -> PathBuf {
 fn traced() -> &'static BTreeMap<String, PathBuf> {
     static TRACED: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
     TRACED.get_or_init(|| {
-        let words =
-            ["--release", "--features", "cora/trace", "--package", "firewall", "--package", "nat"];
+        // What packets do is no question of speed.
+        let words = [
+            "--profile",
+            "checked",
+            "--features",
+            "cora/trace",
+            "--package",
+            "firewall",
+            "--package",
+            "nat",
+        ];
         programs(&words, Some(Path::new("host-only")), "traced")
     })
 }
@@ -214,8 +223,11 @@ fn sums_agree(measurement: &Measurement) {
 #[test]
 fn a_build_that_notes_says_so_and_others_refuse() {
     let capture = capture("refused", &[arp()]);
-    let plain =
-        programs(&["--release", "--package", "firewall"], Some(Path::new("host-only")), "plain");
+    let plain = programs(
+        &["--profile", "checked", "--package", "firewall"],
+        Some(Path::new("host-only")),
+        "plain",
+    );
     let output =
         Command::new(&plain["firewall"]).args(["trace", "--in"]).arg(&capture).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);

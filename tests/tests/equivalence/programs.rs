@@ -45,7 +45,11 @@ fn programs() -> &'static Programs {
             (SEARCHED, ALSO_SEARCHED),
         ];
         for (plan, names) in checked_ones {
-            programs.entry(plan).or_default().extend(checked(plan, names));
+            programs.entry(plan).or_default().extend(workshop::checked(
+                names,
+                &statement(plan),
+                plan,
+            ));
         }
         for (plan, program) in ledgers() {
             programs.entry(plan).or_default().insert("ledger".to_owned(), program);
@@ -60,14 +64,6 @@ fn statement(plan: &str) -> PathBuf {
         HALF | SEARCHED => workshop::root().join(format!("tests/plans/{plan}.toml")),
         named => named.into(),
     }
-}
-
-/// With checks of arithmetic and assertions, and no link-time optimiser.
-fn checked(plan: &'static str, names: &[&str]) -> BTreeMap<String, PathBuf> {
-    let packages = names.iter().flat_map(|name| ["--package", name]);
-    let words: Vec<&str> =
-        ["--profile", "checked", "--features", "nic"].into_iter().chain(packages).collect();
-    workshop::programs(&words, Some(&statement(plan)), plan)
 }
 
 fn ledgers() -> [(&'static str, PathBuf); 4] {
