@@ -1,11 +1,11 @@
 //! Copies of durable entries at the host: of what the NIC tells, and of what changes here.
 
+use super::encoded::{encoded, room};
 use super::flows::Flows;
 use super::host::{HostHalf, Incoming};
 use super::standby::{Copied, Holder, Standby};
 use super::{Outbox, ProtocolError};
 use crate::app::App;
-use crate::key::Key;
 use crate::message::Message;
 use crate::plain::Plain;
 use crate::state::MAX_PIECE;
@@ -20,13 +20,7 @@ impl<A: App> HostHalf<A> {
     ) -> Result<(), ProtocolError> {
         match *message {
             Message::Copy { state, group, piece } => {
-                let bad = ProtocolError::BadPiece(state);
-                let sizes = Flows::durable_bytes(self.engine.app(), state);
-                let (key, _) = sizes.filter(|(_, bytes)| *bytes == piece.len()).ok_or(bad)?;
-                let key = piece.get(..key).ok_or(bad)?;
-                let copy = Copied { state, holder: Holder::Nic, group, key, piece };
-                let kept = out.standby().is_none_or(|standby| standby.keep(&copy));
-                self.uncopied += u64::from(!kept);
+                self.keep_for_nic(state, group, piece, out.standby())?;
             }
             Message::Erase(state, key) => {
                 if let Some(standby) = out.standby() {
@@ -56,14 +50,14 @@ impl<A: App> HostHalf<A> {
             }
             Message::Entry(state, piece) => match self.came() {
                 Some(Incoming { group, .. }) => {
-                    with_bytes(&group, |group| self.keep_for_nic(state, group, piece, standby));
+                    self.keep_if_whole(state, encoded(&group, &mut room()), piece, standby);
                 }
                 // That host still read whose entry it is; an older copy of it tells.
                 None => self.keep_again(state, piece, standby),
             },
             Message::Same { .. } => drop(self.came()),
             Message::Copy { state, group, piece } => {
-                self.keep_for_nic(state, group, piece, standby);
+                self.keep_if_whole(state, group, piece, standby);
             }
             Message::Erase(state, key) => standby.forget(Holder::Nic, state, key),
             _ => {}
@@ -90,15 +84,30 @@ impl<A: App> HostHalf<A> {
             }
         });
         let group = bytes.get(..length).unwrap_or_default();
-        self.keep_for_nic(state, group, piece, standby);
+        self.keep_if_whole(state, group, piece, standby);
     }
 
-    fn keep_for_nic(&mut self, state: u16, group: &[u8], piece: &[u8], standby: &mut dyn Standby) {
+    /// Keeps a copy, unless what the dead host had not read is none: nobody rests on that.
+    fn keep_if_whole(&mut self, state: u16, group: &[u8], piece: &[u8], standby: &mut dyn Standby) {
+        let _bad = self.keep_for_nic(state, group, piece, Some(standby));
+    }
+
+    /// Keeps a copy of an entry that the NIC owns; one that there is no room for is counted.
+    fn keep_for_nic(
+        &mut self,
+        state: u16,
+        group: &[u8],
+        piece: &[u8],
+        standby: Option<&mut dyn Standby>,
+    ) -> Result<(), ProtocolError> {
+        let bad = ProtocolError::BadPiece(state);
         let sizes = Flows::durable_bytes(self.engine.app(), state);
-        let Some((key, _)) = sizes.filter(|(_, bytes)| *bytes == piece.len()) else { return };
-        let Some(key) = piece.get(..key) else { return };
+        let (key, _) = sizes.filter(|(_, bytes)| *bytes == piece.len()).ok_or(bad)?;
+        let key = piece.get(..key).ok_or(bad)?;
         let copy = Copied { state, holder: Holder::Nic, group, key, piece };
-        self.uncopied += u64::from(!standby.keep(&copy));
+        let kept = standby.is_none_or(|standby| standby.keep(&copy));
+        self.uncopied += u64::from(!kept);
+        Ok(())
     }
 
     /// An entry comes back as its copy is.
@@ -135,7 +144,7 @@ impl<A: App> HostHalf<A> {
     pub(super) fn copies_go_along(&mut self, flow: u32, now: u64, out: &mut impl Outbox) {
         self.tell_changes(out);
         if let (Some(group), Some(standby)) = (self.flows.group(flow), out.standby()) {
-            with_bytes(&group, |group| standby.assign(Holder::Host, Holder::Nic, Some(group)));
+            standby.assign(Holder::Host, Holder::Nic, Some(encoded(&group, &mut room())));
         }
         Flows::disown(self.engine.app(), flow, now);
     }
@@ -155,27 +164,11 @@ impl<A: App> HostHalf<A> {
         self.flows.tell(self.engine.app(), &mut |state, group, change| match change {
             Change::Gone(key) => standby.forget(Holder::Host, state, key),
             Change::Is { key, piece, .. } => {
-                let mut keep = |group: &[u8]| {
-                    let copy = Copied { state, holder: Holder::Host, group, key, piece };
-                    *uncopied += u64::from(!standby.keep(&copy));
-                };
-                match group {
-                    Some(group) => with_bytes(&group, keep),
-                    None => keep(&[]),
-                }
+                let mut bytes = room();
+                let group = group.map_or(&[][..], |group| encoded(&group, &mut bytes));
+                let copy = Copied { state, holder: Holder::Host, group, key, piece };
+                *uncopied += u64::from(!standby.keep(&copy));
             }
         });
     }
-}
-
-/// Calls with the key's encoding.
-pub(super) fn with_bytes(key: &impl Key, call: impl FnOnce(&[u8])) {
-    let mut bytes = [0; 64];
-    key.put(&mut bytes);
-    call(bytes.get(..size_of_key(key)).unwrap_or_default());
-}
-
-/// Bytes of the key's encoding.
-const fn size_of_key<K: Key>(_: &K) -> usize {
-    K::SIZE
 }

@@ -2,7 +2,7 @@
 
 use super::admission::{Admission, Order};
 use super::burst::{Burst, announce};
-use super::copied::with_bytes;
+use super::encoded::{encoded, room};
 use super::engine::{Engine, Ran};
 use super::flows::{Flows, Record, Stage};
 use super::leaving::{Leaving, SMALL};
@@ -297,9 +297,7 @@ impl<A: App> HostHalf<A> {
             }
             // Nothing that the NIC may answer by a release stands between the entries of a flow.
             Order::Recall(group) if self.moving && self.leaving.is_none() => {
-                let mut bytes = [0; 64];
-                group.put(&mut bytes);
-                out.send(&Message::Recall(&bytes[..<A::Group as Plain>::SIZE]));
+                out.send(&Message::Recall(encoded(group, &mut room())));
             }
             Order::Recall(_) => {}
         }
@@ -341,15 +339,12 @@ impl<A: App> HostHalf<A> {
         }
         let ticket = self.free.trailing_zeros() as usize;
         let Some(keys) = self.flows.keys(self.engine.app(), flow) else { return };
-        let mut bytes = [0; 64];
-        group.put(&mut bytes);
-        let message = Message::Offer {
+        out.send(&Message::Offer {
             ticket: ticket as u32,
             punts,
-            group: &bytes[..<A::Group as Plain>::SIZE],
+            group: encoded(&group, &mut room()),
             keys: zerocopy::IntoBytes::as_bytes(keys.as_slice()),
-        };
-        out.send(&message);
+        });
         self.tickets[ticket] = Some(Offer { flow, digest: digest(&group.words(), &keys) });
         self.free &= !(1 << ticket);
         if let Some(record) = self.flows.record(flow) {
@@ -479,7 +474,7 @@ impl<A: App> HostHalf<A> {
         if const { A::DURABLE } {
             self.tell_changes(out);
             if let Some(standby) = out.standby() {
-                with_bytes(&group, |group| standby.forget_all(Holder::Nic, Some(group)));
+                standby.forget_all(Holder::Nic, Some(encoded(&group, &mut room())));
             }
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! How many entries follow is said first. Those that expire meanwhile are sent as nothing, so that the count holds.
 
+use super::encoded::{encoded, room};
 use super::flows::{Flows, Stage};
 use super::host::HostHalf;
 use super::nic::{NicHalf, Wire};
@@ -168,10 +169,9 @@ impl<A: App> NicHalf<A> {
         io: &mut impl Outbox,
     ) -> u32 {
         let Some(group) = self.flows.group(flow) else { return 0 };
-        let mut bytes = [0; 64];
-        group.put(&mut bytes);
+        let mut bytes = room();
+        let group = encoded(&group, &mut bytes);
         let left = Flows::entries(self.engine.app(), flow, now);
-        let group = &bytes[..<A::Group as Plain>::SIZE];
         io.send(&Message::Release { punts, entries: left + more, group });
         self.report.released += 1;
         left

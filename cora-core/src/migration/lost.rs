@@ -2,6 +2,7 @@
 //! new host begins.
 
 use super::burst::ALONE;
+use super::encoded::{encoded, room};
 use super::flows::{Flows, Record, Stage};
 use super::host::HostHalf;
 use super::nic::{Incoming, NicHalf, Wire};
@@ -45,9 +46,9 @@ impl<A: App> HostHalf<A> {
         reclaimed
     }
 
-    /// A new host, after another one that ended: takes over what that one owned, as far as it is durable. What that one did not
-    /// take from the NIC went to [`Self::catch_up`] before. `now`
-    /// is the time of the latest packet on the wire. What the NIC owns it says next ([`NicHalf::host_lost`]).
+    /// A new host, after another one that ended: takes over what that one owned, as far as it is durable. What that
+    /// one did not take from the NIC went to [`Self::catch_up`] before. `now` is the time of the latest packet on
+    /// the wire. What the NIC owns it says next ([`NicHalf::host_lost`]).
     #[cold]
     pub fn take_over(&mut self, now: u64, standby: &mut dyn Standby) -> Reclaimed {
         let mut reclaimed = Reclaimed::default();
@@ -146,9 +147,7 @@ impl<A: App> NicHalf<A> {
         }
         let mut owned = 0;
         self.flows.each(&mut |_, group| {
-            let mut bytes = [0; 64];
-            group.put(&mut bytes);
-            io.send(&Message::Owned(&bytes[..<A::Group as Plain>::SIZE]));
+            io.send(&Message::Owned(encoded(&group, &mut room())));
             owned += 1;
         });
         io.send(&Message::AllOwned(owned));

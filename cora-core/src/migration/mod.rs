@@ -57,6 +57,7 @@ mod announced;
 pub mod burst;
 mod copied;
 mod digest;
+mod encoded;
 pub mod engine;
 pub mod flows;
 mod hold;

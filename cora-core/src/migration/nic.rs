@@ -4,6 +4,7 @@ use core::marker::PhantomData;
 
 use super::announced::Announced;
 use super::burst::{ALONE, Burst, announce};
+use super::encoded::{encoded, room};
 use super::engine::{Engine, Ran, copy_words, keep_words};
 use super::flows::{Flows, Stage};
 use super::hold::HoldQueue;
@@ -14,7 +15,6 @@ use crate::key::Key;
 use crate::message::{MAX_FRAME, Message, Report, Stamp};
 use crate::monitor::{Load, Watch};
 use crate::packet::{Packet, ROOM, Roomy};
-use crate::plain::Plain;
 use crate::state::table::Change;
 use crate::state::{Memory, NO_FLOW, OutOfMemory, Place, Reach, Visit};
 use crate::verdict::Forward;
@@ -195,11 +195,8 @@ impl<A: App> NicHalf<A> {
             flows.tell(self.engine.app(), &mut |state, group, change| match change {
                 Change::Gone(key) => io.send(&Message::Erase(state, key)),
                 Change::Is { piece, .. } => {
-                    let mut bytes = [0; 64];
-                    let group = group.map_or(&[][..], |group| {
-                        group.put(&mut bytes);
-                        &bytes[..<A::Group as Plain>::SIZE]
-                    });
+                    let mut bytes = room();
+                    let group = group.map_or(&[][..], |group| encoded(&group, &mut bytes));
                     io.send(&Message::Copy { state, group, piece });
                 }
             });
@@ -459,10 +456,9 @@ impl<A: App> NicHalf<A> {
             talkers: talkers.len() as u64,
             ..*load
         }));
-        let mut bytes = [0; 64];
+        let mut bytes = room();
         for talker in talkers {
-            talker.key.put(&mut bytes);
-            let group = &bytes[..<A::Group as Plain>::SIZE];
+            let group = encoded(&talker.key, &mut bytes);
             io.send(&Message::Talker { count: talker.count, error: talker.error, group });
         }
         self.watch.talkers.age();
