@@ -164,8 +164,17 @@ pub mod reasons {
     pub const NotIp: Reason = Reason::new("not-ip");
     /// A header ends after the packet does.
     pub const Truncated: Reason = Reason::new("truncated");
-    /// A header contradicts itself: a version, a length or an offset cannot be.
+    /// A header contradicts itself: a version or an address cannot be.
     pub const Malformed: Reason = Reason::new("malformed");
+    /// A length of the IPv4 header cannot be: of the header less than 20 bytes, or of the packet less than
+    /// of the header.
+    pub const BadIpLength: Reason = Reason::new("bad-ip-length");
+    /// The IPv4 header does not add up: it was damaged on its way (RFC 1812, 5.2.2).
+    pub const BadIpChecksum: Reason = Reason::new("bad-ip-checksum");
+    /// More IPv6 extension headers than are walked over.
+    pub const TooManyHeaders: Reason = Reason::new("too-many-headers");
+    /// A length of the transport cannot be: of the TCP header less than 20 bytes, of the UDP datagram less than 8.
+    pub const BadTransportLength: Reason = Reason::new("bad-transport-length");
     /// A fragment of an IP packet, which carries no whole flow key.
     pub const Fragment: Reason = Reason::new("fragment");
     /// A transport without ports or identifiers, so without a flow key.

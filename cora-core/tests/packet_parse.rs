@@ -3,7 +3,9 @@
 mod packet_support;
 
 use cora_core::packet::{Meta, Packet, Port};
-use cora_core::verdict::reasons::{Fragment, Malformed, NoFlow, NotIp, Truncated};
+use cora_core::verdict::reasons::{
+    BadIpLength, BadTransportLength, Fragment, Malformed, NoFlow, NotIp, TooManyHeaders, Truncated,
+};
 use packet_support::*;
 
 #[test]
@@ -72,7 +74,7 @@ fn only_whole_tcp_packets_have_a_tcp_header() {
     for (name, mut frame) in plain_frames(FOUR, b"x") {
         assert_eq!(packet(&mut frame).tcp().is_some(), name == "tcp", "{name}");
     }
-    assert!(packet(&mut with(tcp4(), 20, 0x20)).tcp().is_none(), "first fragment");
+    assert!(packet(&mut with_right(tcp4(), 20, 0x20)).tcp().is_none(), "first fragment");
     assert!(packet(&mut with(tcp4(), 46, 0x40)).tcp().is_none(), "header of 16 bytes");
 }
 
@@ -127,17 +129,17 @@ fn an_ip_length_beyond_the_frame_is_truncated() {
 }
 
 #[test]
-fn lengths_and_versions_that_cannot_be_are_malformed() {
+fn lengths_and_versions_that_cannot_be_have_names() {
     flow_is(with(tcp4(), 14, 0x65), Err(Malformed));
-    assert_eq!(packet(&mut with(tcp4(), 14, 0x44)).source(), Err(Malformed));
-    flow_is(with(tcp4(), 17, 19), Err(Malformed));
+    assert_eq!(packet(&mut with(tcp4(), 14, 0x44)).source(), Err(BadIpLength));
+    flow_is(with(tcp4(), 17, 19), Err(BadIpLength));
     flow_is(with(tcp6(), 14, 0x45), Err(Malformed));
     // TCP header of 16 bytes, of 60 in a packet that holds 25.
-    flow_is(with(tcp4(), 46, 0x40), Err(Malformed));
+    flow_is(with(tcp4(), 46, 0x40), Err(BadTransportLength));
     flow_is(with(tcp4(), 46, 0xf0), Err(Truncated));
     // UDP lengths: less than the header, more than the packet.
     let udp = ethernet(&ip(FOUR, UDP, &udp(FOUR, (1, 2), b"xy")));
-    flow_is(with(udp.clone(), 39, 7), Err(Malformed));
+    flow_is(with(udp.clone(), 39, 7), Err(BadTransportLength));
     flow_is(with(udp.clone(), 39, 11), Err(Truncated));
     assert_eq!(packet(&mut with(udp, 39, 9)).payload(), b"x");
 }
@@ -185,7 +187,8 @@ fn extension_headers_are_bounded() {
     for count in [8, 9, 40] {
         let mut chain = extension(60, 0, 8).repeat(count - 1);
         chain.extend(extension(TCP, 0, 8));
-        let expected = if count == 8 { Ok(tuple(SIX, (1234, 80), TCP)) } else { Err(Malformed) };
+        let expected =
+            if count == 8 { Ok(tuple(SIX, (1234, 80), TCP)) } else { Err(TooManyHeaders) };
         flow_is(ethernet(&ip_with(SIX, 60, &chain, &segment)), expected);
     }
     // One that reaches past the packet, and one cut short.
@@ -199,7 +202,7 @@ fn extension_headers_are_bounded() {
 #[test]
 fn fragments_have_no_flow() {
     for (bits, low) in [(0x20, 0), (0x20, 9), (0x00, 9)] {
-        let mut frame = with(with(tcp4(), 20, bits), 21, low);
+        let mut frame = with_right(with(tcp4(), 20, bits), 21, low);
         let packet = packet(&mut frame);
         assert!(packet.is_fragment());
         assert_eq!(packet.flow(), Err(Fragment));
@@ -207,7 +210,7 @@ fn fragments_have_no_flow() {
         assert_eq!(packet.protocol(), Ok(TCP));
         assert_eq!(packet.payload().len(), 25);
     }
-    assert!(!packet(&mut with(tcp4(), 20, 0x40)).is_fragment(), "don't fragment");
+    assert!(!packet(&mut with_right(tcp4(), 20, 0x40)).is_fragment(), "don't fragment");
     let segment = tcp(SIX, (1234, 80), SYN, b"");
     for (high, low) in [(0, 1), (1, 1), (1, 0), (0, 8)] {
         let mut header = extension(TCP, 0, 8);
@@ -219,7 +222,7 @@ fn fragments_have_no_flow() {
         assert_eq!(packet.protocol(), Ok(TCP));
     }
     // A first fragment too small to hold the checksum that a rewrite must keep right.
-    let tiny = with(ethernet(&ip(FOUR, TCP, &[0; 8])), 20, 0x20);
+    let tiny = with_right(ethernet(&ip(FOUR, TCP, &[0; 8])), 20, 0x20);
     flow_is(tiny, Err(Truncated));
 }
 

@@ -4,7 +4,9 @@ mod packet_support;
 
 use cora_core::key::Address;
 use cora_core::packet::{Packet, TtlExceeded, checksum};
-use cora_core::verdict::reasons::{Fragment, Malformed, NoFlow, NotIp, Truncated};
+use cora_core::verdict::reasons::{
+    BadIpChecksum, BadTransportLength, Fragment, Malformed, NoFlow, NotIp, Truncated,
+};
 use packet_support::*;
 
 /// The other addresses, to rewrite to.
@@ -276,10 +278,15 @@ fn a_refused_rewrite_changes_nothing() {
     short.truncate(50);
     let mut bad = ethernet(&ip(FOUR, TCP, &tcp(FOUR, (1, 2), ACK, b"")));
     bad[46] = 0x10;
+    let damaged = with(ethernet(&ip(FOUR, TCP, &tcp(FOUR, (1, 2), ACK, b""))), 24, 0xee);
     let about = error(R4, &ip(FOUR, TCP, &tcp(FOUR, (1, 2), ACK, b"")), 27);
-    for (mut frame, reason) in
-        [(arp, NotIp), (short, Truncated), (bad, Malformed), (about, Truncated)]
-    {
+    for (mut frame, reason) in [
+        (arp, NotIp),
+        (short, Truncated),
+        (bad, BadTransportLength),
+        (damaged, BadIpChecksum),
+        (about, Truncated),
+    ] {
         let before = frame.clone();
         let mut packet = packet(&mut frame);
         assert_eq!(packet.set_source(N4), Err(reason));

@@ -11,6 +11,7 @@
 //! | `input` | captures as a program is to see them |
 //! | `way` | one way of running a program on an input, and what it leaves |
 //! | `oracle` | compares ways with the host alone |
+//! | `comparer` | compares captures flow by flow |
 //! | `order` | which packets leave in the order they came in |
 //! | `chance` | how much is run with flows moved by chance |
 //! | `table` | what ran |
@@ -20,6 +21,8 @@
 
 #[path = "equivalence/chance.rs"]
 mod chance;
+#[path = "equivalence/comparer.rs"]
+mod comparer;
 #[path = "equivalence/input.rs"]
 mod input;
 #[path = "equivalence/oracle.rs"]

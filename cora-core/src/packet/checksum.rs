@@ -2,7 +2,7 @@
 
 use super::Packet;
 use super::crc32c;
-use super::layers::{Fault, Part, Version};
+use super::layers::{Part, Version};
 use crate::key::protocol::{SCTP, UDP};
 use crate::key::{Address, protocol};
 
@@ -25,7 +25,7 @@ pub fn transport(source: Address, destination: Address, protocol: u8, segment: &
 /// `false` too for what is no IP packet, or does not parse.
 pub fn verify(packet: &Packet<'_>) -> bool {
     let layers = &packet.layers;
-    if matches!(layers.flow_fault, Fault::NotIp | Fault::Truncated | Fault::Malformed) {
+    if !layers.flow_fault.is_readable() {
         return false;
     }
     let bytes = packet.frame.get(..layers.end as usize).unwrap_or_default();
@@ -37,15 +37,33 @@ pub fn verify(packet: &Packet<'_>) -> bool {
 }
 
 /// Whether the transport of a whole packet has the right checksum.
-pub(super) fn is_right(packet: &Packet<'_>) -> bool {
+pub(super) fn transport_of_is_right(packet: &Packet<'_>) -> bool {
     transport_is_right(packet, packet.frame.get(..packet.layers.end as usize).unwrap_or_default())
+}
+
+/// Whether an IPv4 header of these words, without options and not all zeros, has the right checksum.
+///
+/// A sum of 16-bit numbers with the carries added back in is one modulo 0xffff, of either byte order and in words of any
+/// width (RFC 1071, 2 B and C); it is right when that is zero. Of numbers that 0xffff divides, multiplying by its inverse
+/// modulo 2⁶⁴ makes the quotients, here less than 2²⁰; of all others, it makes larger numbers.
+#[inline(always)]
+pub(super) fn is_right_plain(header: [u32; 5]) -> bool {
+    const INVERSE: u64 = 0xfffe_fffe_fffe_ffff;
+    let [a, b, c, d, e] = header.map(u64::from);
+    (a + b + (c + d) + e).wrapping_mul(INVERSE) >> 20 == 0
+}
+
+/// Likewise of any header, which is of whole words.
+pub(super) fn is_right(header: &[u8]) -> bool {
+    let words = header.as_chunks().0.iter();
+    words.map(|word| u64::from(u32::from_ne_bytes(*word))).sum::<u64>().is_multiple_of(0xffff)
 }
 
 /// Whether the IPv4 header at `at` has the right checksum.
 fn header_is_right(packet: &[u8], at: usize) -> bool {
     let first = packet.get(at).copied().unwrap_or_default();
     let length = usize::from(first & 0x0f) * 4;
-    packet.get(at..at + length).is_some_and(|header| internet(header) == 0)
+    packet.get(at..at + length).is_some_and(is_right)
 }
 
 /// Whether the transport of a whole packet has the right checksum, or one that is not read.
@@ -160,6 +178,7 @@ impl Change {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn the_example_of_rfc_1071() {
@@ -171,6 +190,31 @@ mod tests {
     fn the_example_of_rfc_1624() {
         // Section 4: with the older equation the result is 0xffff.
         assert_eq!(Change::of_number(0x5555, 0x3285).applied_to(0xdd2f), 0x0000);
+    }
+
+    proptest! {
+        #[test]
+        fn the_short_sum_of_a_header_says_what_the_whole_one_does(
+            mut header in prop::array::uniform20(prop_oneof![any::<u8>(), Just(0), Just(0xff)]),
+            summed in any::<bool>(),
+            other_zero in any::<bool>(),
+        ) {
+            header[0] = 0x45;
+            if summed {
+                header[10..12].fill(0);
+                let sum = internet(&header);
+                header[10..12].copy_from_slice(&sum.to_be_bytes());
+                if other_zero && sum == 0 {
+                    header[10..12].fill(0xff);
+                }
+            }
+            let right = internet(&header) == 0;
+            let words = header.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word));
+            let words: Vec<u32> = words.collect();
+            prop_assert_eq!(is_right_plain(words.try_into().unwrap()), right);
+            prop_assert_eq!(is_right(&header), right);
+            prop_assert!(right || !summed);
+        }
     }
 
     #[test]

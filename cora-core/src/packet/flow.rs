@@ -30,8 +30,9 @@ impl Packet<'_> {
     /// packet it quotes, in the direction in which the error travels: its source here is where
     /// the quoted packet was going, whoever sent the error.
     ///
-    /// Refused with the reason `not-ip`, `truncated`, `malformed`, `fragment` (of any fragment:
-    /// the first alone knows the ports) or `no-flow` (neither ports nor an identifier).
+    /// Refused with the reason `not-ip`, `fragment` (of any fragment: the first alone knows the ports),
+    /// `no-flow` (neither ports nor an identifier), or one that says what is wrong with the headers:
+    /// `truncated`, `malformed`, `bad-ip-length`, `bad-ip-checksum`, `too-many-headers`, `bad-transport-length`.
     #[inline(always)]
     pub fn flow(&self) -> Result<FiveTuple, Reason> {
         self.layers.flow_fault.check()?;

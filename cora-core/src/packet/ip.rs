@@ -1,5 +1,6 @@
 //! IP headers, from the version to the transport.
 
+use super::checksum;
 use super::layers::{Fault, Header, Part, chunk, number};
 
 /// Extension headers that are walked over; more are refused.
@@ -7,6 +8,13 @@ const MAX_EXTENSIONS: usize = 8;
 
 const V4_HEADER: usize = 20;
 const V6_HEADER: usize = 40;
+
+mod option {
+    pub(super) const END: u8 = 0;
+    pub(super) const NOTHING: u8 = 1;
+    pub(super) const LOOSE_ROUTE: u8 = 0x83;
+    pub(super) const STRICT_ROUTE: u8 = 0x89;
+}
 
 mod next {
     pub(super) const HOP_BY_HOP: u8 = 0;
@@ -38,40 +46,77 @@ fn end(bytes: &[u8], at: usize, total: usize, length: Length) -> Result<usize, F
     }
 }
 
-/// Reads the IPv4 header at `at`; the second value is where the packet ends.
+/// Reads the IPv4 header at `at` into `found`, which stays as it is on a fault; tells where the packet ends.
 /// One copy serves the packet and what it quotes: plain packets don't come here.
 #[inline(never)]
-pub(super) fn v4(bytes: &[u8], at: usize, length: Length) -> Result<(Header, usize), Fault> {
+pub(super) fn v4(
+    bytes: &[u8],
+    at: usize,
+    length: Length,
+    found: &mut Header,
+) -> Result<usize, Fault> {
     let first = *bytes.get(at).ok_or(Fault::Truncated)?;
     let header = usize::from(first & 0x0f) * 4;
-    if first >> 4 != 4 || header < V4_HEADER {
+    if first >> 4 != 4 {
         return Err(Fault::Malformed);
+    }
+    if header < V4_HEADER {
+        return Err(Fault::BadIpLength);
     }
     let fixed: &[u8; V4_HEADER] = chunk(bytes, at).ok_or(Fault::Truncated)?;
     let total = usize::from(u16::from_be_bytes([fixed[2], fixed[3]]));
     if total < header {
-        return Err(Fault::Malformed);
+        return Err(Fault::BadIpLength);
     }
     let end = end(bytes, at, total, length)?;
     let transport = at + header;
     if transport > end {
         return Err(Fault::Truncated);
     }
+    // A quoted header may be told as some router had it in hands, which is no fault of the error.
+    if length == Length::Whole && !bytes.get(at..transport).is_some_and(checksum::is_right) {
+        return Err(Fault::BadIpChecksum);
+    }
     let fragment = u16::from_be_bytes([fixed[6], fixed[7]]);
-    let header = Header {
+    *found = Header {
         ip: at as u16,
         transport: transport as u16,
         protocol: fixed[9],
         part: part(fragment & 0x1fff != 0, fragment & 0x2000 != 0),
+        routed: has_stops(bytes.get(at + V4_HEADER..transport).unwrap_or_default()),
         ..Header::NONE
     };
-    Ok((header, end))
+    Ok(end)
 }
 
-/// Reads the IPv6 header at `at` and its extension headers; the second value is where the packet
-/// ends. One copy, as of [`v4`].
+/// Whether these options of IPv4 have a source route with stops left. Options that can't be read end the search, as
+/// they would end that of a router.
+#[inline]
+fn has_stops(mut options: &[u8]) -> bool {
+    while let [kind, rest @ ..] = options {
+        options = match (kind, rest) {
+            (&option::END, _) => return false,
+            (&option::NOTHING, _) => rest,
+            (&(option::LOOSE_ROUTE | option::STRICT_ROUTE), [length, pointer, ..]) => {
+                return pointer <= length;
+            }
+            (_, [length, ..]) if *length >= 2 => {
+                options.get(usize::from(*length)..).unwrap_or_default()
+            }
+            _ => return false,
+        };
+    }
+    false
+}
+
+/// Likewise the IPv6 header at `at` and its extension headers.
 #[inline(never)]
-pub(super) fn v6(bytes: &[u8], at: usize, length: Length) -> Result<(Header, usize), Fault> {
+pub(super) fn v6(
+    bytes: &[u8],
+    at: usize,
+    length: Length,
+    found: &mut Header,
+) -> Result<usize, Fault> {
     let first = *bytes.get(at).ok_or(Fault::Truncated)?;
     if first >> 4 != 6 {
         return Err(Fault::Malformed);
@@ -88,7 +133,8 @@ pub(super) fn v6(bytes: &[u8], at: usize, length: Length) -> Result<(Header, usi
         protocol: fixed[6],
         ..Header::NONE
     };
-    Ok((walk(bytes.get(..end).unwrap_or_default(), header)?, end))
+    *found = walk(bytes.get(..end).unwrap_or_default(), header)?;
+    Ok(end)
 }
 
 /// Steps over extension headers, to the transport or the first header that Cora does not read.
@@ -101,11 +147,7 @@ fn walk(packet: &[u8], mut header: Header) -> Result<Header, Fault> {
         }
         let at = usize::from(header.transport);
         let fixed: &[u8; 8] = chunk(packet, at).ok_or(Fault::Truncated)?;
-        let length = match kind {
-            next::FRAGMENT => 8,
-            next::AUTHENTICATION => (usize::from(fixed[1]) + 2) * 4,
-            _ => (usize::from(fixed[1]) + 1) * 8,
-        };
+        let length = extension(kind, fixed[1]);
         if at + length > packet.len() {
             return Err(Fault::Truncated);
         }
@@ -121,7 +163,32 @@ fn walk(packet: &[u8], mut header: Header) -> Result<Header, Fault> {
             }
         }
     }
-    Err(Fault::Malformed)
+    Err(Fault::TooManyHeaders)
+}
+
+/// Bytes of an extension header of this kind that says so.
+#[inline]
+const fn extension(kind: u8, length: u8) -> usize {
+    match kind {
+        next::FRAGMENT => 8,
+        next::AUTHENTICATION => (length as usize + 2) * 4,
+        _ => (length as usize + 1) * 8,
+    }
+}
+
+/// The last fragment header before `transport`, of an IPv6 packet whose header is at `ip`: its bytes.
+pub(super) fn fragment_header(packet: &[u8], ip: usize, transport: usize) -> Option<[u8; 8]> {
+    let mut kind = *packet.get(ip + 6)?;
+    let (mut at, mut found) = (ip + V6_HEADER, None);
+    while at < transport {
+        let fixed: &[u8; 8] = chunk(packet, at)?;
+        if kind == next::FRAGMENT {
+            found = Some(*fixed);
+        }
+        at += extension(kind, fixed[1]);
+        kind = fixed[0];
+    }
+    found
 }
 
 #[inline]

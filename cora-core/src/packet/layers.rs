@@ -8,9 +8,10 @@
 //!
 //! Every step reads through [`chunk`], which checks; there is nothing to index past.
 
+use core::hint;
 use core::ops::Range;
 
-use super::{ip, transport};
+use super::{checksum, ip, transport};
 use crate::key::protocol::{TCP, UDP};
 use crate::key::{Address, FiveTuple};
 use crate::verdict::{Reason, reasons};
@@ -20,8 +21,9 @@ pub(super) const MAC_DESTINATION: usize = 0;
 pub(super) const MAC_SOURCE: usize = 6;
 const ETHERTYPE: usize = 12;
 
-/// The only bit of IPv4's fragment word that a whole packet has.
-const DONT_FRAGMENT: u16 = 0x4000;
+/// The bits of IPv4's second word, in the order of its bytes, that a whole packet has not: all of the upper half but the
+/// one that says not to fragment.
+const FRAGMENT: u32 = 0xffbf_0000;
 /// Where the payload of an untagged datagram without options begins.
 pub(super) const PLAIN_UDP: usize = 42;
 /// Likewise of a segment.
@@ -65,6 +67,10 @@ pub(super) enum Fault {
     NotIp,
     Truncated,
     Malformed,
+    BadIpLength,
+    BadIpChecksum,
+    TooManyHeaders,
+    BadTransportLength,
     Fragment,
     NoFlow,
 }
@@ -79,13 +85,24 @@ impl Fault {
         }
     }
 
+    /// Whether the headers can be read to their end: only what can't be keeps a packet from being rewritten.
+    #[inline]
+    pub(super) const fn is_readable(self) -> bool {
+        matches!(self, Self::None | Self::Fragment | Self::NoFlow)
+    }
+
     /// The reason; out of the way of packets that have none.
     #[cold]
+    #[inline(never)]
     const fn reason(self) -> Reason {
         match self {
             Self::NotIp => reasons::NotIp,
             Self::Truncated => reasons::Truncated,
             Self::None | Self::Malformed => reasons::Malformed,
+            Self::BadIpLength => reasons::BadIpLength,
+            Self::BadIpChecksum => reasons::BadIpChecksum,
+            Self::TooManyHeaders => reasons::TooManyHeaders,
+            Self::BadTransportLength => reasons::BadTransportLength,
             Self::Fragment => reasons::Fragment,
             Self::NoFlow => reasons::NoFlow,
         }
@@ -121,8 +138,8 @@ pub(super) struct Header {
     pub(super) part: Part,
     /// `ports` is one identifier, which stands for both ports.
     pub(super) identifier: bool,
-    /// A routing header has stops left, so the checksum covers the last stop's address in place of
-    /// the destination (RFC 8200, 8.1).
+    /// A routing header of IPv6 or a source route of IPv4 has stops left, so the checksum covers the last stop's
+    /// address in place of the destination (RFC 8200, 8.1; RFC 1122, 4.1.3.4 and 4.2.3.8).
     pub(super) routed: bool,
 }
 
@@ -184,20 +201,25 @@ impl Layers {
         }
     }
 
-    /// What most frames are: IPv4 without options, not a fragment, carrying TCP or UDP, with no VLAN tag.
-    /// `None` for all others; for these, what [`Self::parse`] gives.
+    /// What most frames are: IPv4 without options, its header undamaged, not a fragment, carrying TCP or UDP, with no
+    /// VLAN tag. `None` for all others; for these, what [`Self::parse`] gives.
     #[inline(always)]
     pub(super) fn plain(frame: &[u8]) -> Option<(Self, FiveTuple)> {
         let head: &[u8; PLAIN_UDP] = frame.first_chunk()?;
         let number = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
-        let address = |at: usize| Address::v4([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        let end = 14 + usize::from(number(16));
-        let is_plain = number(ETHERTYPE) == ETHERTYPE_IPV4 && head[14] == 0x45;
-        let is_whole = matches!(number(20), 0 | DONT_FRAGMENT) && end <= frame.len();
-        if !(is_plain && is_whole) {
+        // Each word of the header is loaded once, for its fields and for the checksum.
+        let word =
+            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let header @ [lengths, part, transport, source, destination] =
+            [word(14), word(18), word(22), word(26), word(30)];
+        if number(ETHERTYPE) != ETHERTYPE_IPV4 || lengths as u8 != 0x45 || part & FRAGMENT != 0 {
             return None;
         }
-        let protocol = head[23];
+        let end = 14 + usize::from(((lengths >> 16) as u16).swap_bytes());
+        if end > frame.len() || !checksum::is_right_plain(header) {
+            return None;
+        }
+        let protocol = (transport >> 8) as u8;
         let (sum, payload, payload_end) = if protocol == TCP {
             let payload = 34 + usize::from(*frame.get(46)? >> 4) * 4;
             (50, payload, end)
@@ -220,8 +242,8 @@ impl Layers {
             ..Self::none(ETHERTYPE_IPV4, Version::V4, Fault::None)
         };
         let flow = FiveTuple {
-            source: address(26),
-            destination: address(30),
+            source: Address::v4(source.to_le_bytes()),
+            destination: Address::v4(destination.to_le_bytes()),
             source_port: number(34),
             destination_port: number(36),
             protocol,
@@ -276,26 +298,36 @@ impl Layers {
     /// Parses a frame of any bytes.
     #[inline(never)]
     pub(super) fn parse(frame: &[u8]) -> Self {
-        let Some((ethertype, at)) = ethernet(frame) else {
-            return Self::none(0, Version::NotIp, Fault::Truncated);
-        };
-        let (version, found) = match ethertype {
-            ETHERTYPE_IPV4 => (Version::V4, ip::v4(frame, at, ip::Length::Whole)),
-            ETHERTYPE_IPV6 => (Version::V6, ip::v6(frame, at, ip::Length::Whole)),
-            _ => return Self::none(ethertype, Version::NotIp, Fault::NotIp),
-        };
-        let (outer, end) = match found {
-            Ok(found) => found,
-            Err(fault) => return Self::none(ethertype, version, fault),
-        };
-        let mut layers =
-            Self { outer, end: end as u32, ..Self::none(ethertype, version, Fault::None) };
-        let packet = frame.get(..end).unwrap_or_default();
-        match transport::parse(packet, &mut layers) {
-            Ok(()) => {}
-            Err(fault) => layers.flow_fault = fault,
+        let mut layers = Self::none(0, Version::NotIp, Fault::None);
+        match layers.network(frame) {
+            Err(fault) => (layers.network_fault, layers.flow_fault) = (fault, fault),
+            Ok(end) => {
+                layers.end = end as u32;
+                let packet = frame.get(..end).unwrap_or_default();
+                if let Err(fault) = transport::parse(packet, &mut layers) {
+                    layers.flow_fault = fault;
+                }
+            }
         }
         layers
+    }
+
+    /// Reads what is before the transport; tells where the IP packet ends.
+    #[inline]
+    fn network(&mut self, frame: &[u8]) -> Result<usize, Fault> {
+        let (ethertype, at) = ethernet(frame).ok_or(Fault::Truncated)?;
+        self.ethertype = ethertype;
+        match ethertype {
+            ETHERTYPE_IPV4 => {
+                self.version = Version::V4;
+                ip::v4(frame, at, ip::Length::Whole, &mut self.outer)
+            }
+            ETHERTYPE_IPV6 => {
+                self.version = Version::V6;
+                ip::v6(frame, at, ip::Length::Whole, &mut self.outer)
+            }
+            _ => Err(Fault::NotIp),
+        }
     }
 
     /// What the transport carries.
@@ -316,13 +348,23 @@ impl Layers {
 fn ethernet(frame: &[u8]) -> Option<(u16, usize)> {
     let mut at = ETHERTYPE;
     let mut ethertype = number(frame, at)?;
-    let mut tags = 0;
-    while is_tag(ethertype) && tags < MAX_TAGS {
+    // The compiler would write four copies of the loop, did it know the number.
+    let most = ETHERTYPE + 4 * hint::black_box(MAX_TAGS);
+    while is_tag(ethertype) && at < most {
         at += 4;
         ethertype = number(frame, at)?;
-        tags += 1;
     }
     Some((ethertype, at + 2))
+}
+
+/// Kind and control word of each tag, the outermost first; what ends before its EtherType has none.
+pub(super) fn tags(frame: &[u8]) -> impl Iterator<Item = (u16, u16)> {
+    let places = (0..MAX_TAGS).map(|tag| ETHERTYPE + 4 * tag);
+    places.map_while(|at| {
+        let kind = number(frame, at).filter(|kind| is_tag(*kind))?;
+        number(frame, at + 4)?;
+        Some((kind, number(frame, at + 2)?))
+    })
 }
 
 /// Customer tag, service tag, and the service tag's number from before the standard.
@@ -359,7 +401,15 @@ mod tests {
         if !udp {
             frame[46] = 0x50;
         }
+        sum_up(&mut frame);
         frame
+    }
+
+    /// Makes the header's checksum right.
+    fn sum_up(frame: &mut [u8]) {
+        frame[24..26].fill(0);
+        let sum = checksum::internet(&frame[14..34]).to_be_bytes();
+        frame[24..26].copy_from_slice(&sum);
     }
 
     #[test]
@@ -399,11 +449,15 @@ mod tests {
         fn the_short_way_finds_what_the_long_one_does(
             udp in any::<bool>(),
             changes in prop::collection::vec((12..48_usize, prop_oneof![any::<u8>(), 0..64_u8]), 0..3),
+            summed in prop::bool::weighted(0.8),
             length in 30..64_usize,
         ) {
             let mut frame = frame(udp);
             for (at, byte) in changes {
                 frame[at] = byte;
+            }
+            if summed {
+                sum_up(&mut frame);
             }
             for frame in [&frame[..], &frame[..length]] {
                 if let Some((plain, flow)) = Layers::plain(frame) {

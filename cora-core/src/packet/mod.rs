@@ -8,18 +8,20 @@
 //!
 //! | layer | rule |
 //! | --- | --- |
-//! | Ethernet II | up to four VLAN tags (0x8100, 0x88a8, 0x9100); bytes behind the IP packet are padding |
-//! | IPv4 | options are skipped; the header checksum is not judged, see [`checksum::verify`] |
+//! | Ethernet II | up to four VLAN tags (0x8100, 0x88a8, 0x9100), which are no part of the flow; bytes behind the IP packet are padding |
+//! | IPv4 | the header checksum must be right (RFC 1812, 5.2.2); of options, only a source route is read |
 //! | IPv6 | up to eight extension headers; an atomic fragment (RFC 6946) is no fragment; an IPv4-mapped address is refused, since it would name an IPv4 flow |
 //! | TCP, UDP, SCTP | ports |
 //! | ICMP, ICMPv6 | the identifier of a query; the packet that an error quotes |
 //!
-//! A length that reaches past the end of the frame is [`Truncated`]; a version or length that can't
-//! be is [`Malformed`](crate::verdict::reasons::Malformed).
+//! A length that reaches past the end of the frame is [`Truncated`]; what else can be wrong has a name in
+//! [`reasons`](crate::verdict::reasons). Checksums of transports are not judged: a forwarder keeps them as right, or as
+//! wrong, as they came, see [`checksum::verify`].
 
 pub mod checksum;
 mod crc32c;
 mod flow;
+mod fragment;
 mod icmp;
 mod ip;
 mod layers;
@@ -30,6 +32,7 @@ mod room;
 mod tcp;
 mod translate;
 mod transport;
+mod vlan;
 
 use core::fmt;
 
@@ -38,11 +41,13 @@ use crate::verdict::Reason;
 use crate::verdict::reasons::Truncated;
 use layers::{Layers, Version};
 
+pub use fragment::IpFragment;
 pub use resize::NoRoom;
 pub use rewrite::TtlExceeded;
 pub use room::{ROOM, Roomy};
 pub use tcp::{TcpFlags, TcpHeader};
 pub use translate::{BadChecksum, NotTranslated};
+pub use vlan::Vlan;
 
 /// A port of the NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

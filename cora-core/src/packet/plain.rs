@@ -72,11 +72,12 @@ impl Packet<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::checksum::internet;
     use super::super::{Meta, Packet};
     use super::*;
     use proptest::prelude::*;
 
-    /// 64 bytes of IPv4 with TCP or UDP, and any addresses, ports and checksums.
+    /// 64 bytes of IPv4 with TCP or UDP, and any addresses, ports and checksums of transports.
     fn frame(udp: bool, filling: &[u8]) -> Vec<u8> {
         let mut frame = filling.to_vec();
         frame[12..24].copy_from_slice(&[8, 0, 0x45, 0, 0, 46, 0, 0, 0, 0, 64, 6]);
@@ -86,6 +87,9 @@ mod tests {
         } else {
             frame[46] = 0x50;
         }
+        frame[24..26].fill(0);
+        let sum = internet(&frame[14..34]).to_be_bytes();
+        frame[24..26].copy_from_slice(&sum);
         frame
     }
 

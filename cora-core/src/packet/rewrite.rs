@@ -12,7 +12,7 @@ use super::Packet;
 use super::checksum::Change;
 use super::crc32c;
 use super::flow::End;
-use super::layers::{self, Fault, Header, Version};
+use super::layers::{self, Header, Version};
 use super::transport::{DCCP, UDP_LITE};
 use crate::key::{Address, protocol};
 use crate::verdict::Reason;
@@ -125,10 +125,8 @@ impl Packet<'_> {
     #[inline]
     fn rewritable(&self) -> Result<(), Reason> {
         self.layers.network_fault.check()?;
-        match self.layers.flow_fault {
-            fault @ (Fault::Truncated | Fault::Malformed) => fault.check(),
-            _ => Ok(()),
-        }
+        let fault = self.layers.flow_fault;
+        if fault.is_readable() { Ok(()) } else { fault.check() }
     }
 
     #[inline]

@@ -173,7 +173,7 @@ impl Packet<'_> {
 
     /// What the packet's ICMP message is in the other version.
     fn translated_saying(&self) -> Result<Saying, Reason> {
-        if !checksum::is_right(self) {
+        if !checksum::transport_of_is_right(self) {
             return Err(BadChecksum);
         }
         let head = self.read(usize::from(self.layers.outer.transport));

@@ -97,7 +97,7 @@ fn tcp(packet: &[u8], at: usize) -> Result<usize, Fault> {
     let fixed: &[u8; TCP_HEADER] = chunk(packet, at).ok_or(Fault::Truncated)?;
     let length = usize::from(fixed[12] >> 4) * 4;
     if length < TCP_HEADER {
-        Err(Fault::Malformed)
+        Err(Fault::BadTransportLength)
     } else if at + length > packet.len() {
         Err(Fault::Truncated)
     } else {
@@ -111,7 +111,7 @@ fn udp(packet: &[u8], at: usize) -> Result<usize, Fault> {
     let fixed: &[u8; UDP_HEADER] = chunk(packet, at).ok_or(Fault::Truncated)?;
     let length = usize::from(u16::from_be_bytes([fixed[4], fixed[5]]));
     if length < UDP_HEADER {
-        Err(Fault::Malformed)
+        Err(Fault::BadTransportLength)
     } else if at + length > packet.len() {
         Err(Fault::Truncated)
     } else {
@@ -147,24 +147,19 @@ fn icmp(packet: &[u8], at: usize, layers: &mut Layers) -> Result<(), Fault> {
 
 /// Reads the packet that an ICMP error quotes, or as much of it as is there.
 fn quoted(packet: &[u8], at: usize, layers: &mut Layers) -> Result<(), Fault> {
-    let (mut inner, end) = match layers.version {
-        Version::V6 => ip::v6(packet, at, ip::Length::Quoted)?,
-        _ => ip::v4(packet, at, ip::Length::Quoted)?,
+    let inner = &mut layers.inner;
+    let end = match layers.version {
+        Version::V6 => ip::v6(packet, at, ip::Length::Quoted, inner)?,
+        _ => ip::v4(packet, at, ip::Length::Quoted, inner)?,
     };
-    let packet = packet.get(..end).unwrap_or_default();
-    let fault = quoted_transport(packet, layers.version, &mut inner);
-    layers.inner = inner;
-    match fault {
-        Fault::None => Ok(()),
-        fault => Err(fault),
-    }
+    quoted_transport(packet.get(..end).unwrap_or_default(), layers.version, inner)
 }
 
 /// Finds ports and checksum of the quoted packet. Eight bytes of its transport are certain to be
 /// there (RFC 792), so a TCP checksum may be missing.
-fn quoted_transport(packet: &[u8], version: Version, inner: &mut Header) -> Fault {
+fn quoted_transport(packet: &[u8], version: Version, inner: &mut Header) -> Result<(), Fault> {
     if inner.part == Part::Later {
-        return Fault::Fragment;
+        return Err(Fault::Fragment);
     }
     let at = usize::from(inner.transport);
     if let Some(sum) = checksum_at(version, inner.protocol)
@@ -177,15 +172,15 @@ fn quoted_transport(packet: &[u8], version: Version, inner: &mut Header) -> Faul
         (_, TCP | UDP | SCTP, Some(_)) => inner.ports = at as u16,
         (Version::V4, ICMP, Some(start)) | (Version::V6, ICMPV6, Some(start)) => {
             if Message::of(version, start[0]) != Message::Query {
-                return Fault::NoFlow;
+                return Err(Fault::NoFlow);
             }
             inner.ports = (at + ICMP_IDENTIFIER) as u16;
             inner.identifier = true;
         }
         (_, TCP | UDP | SCTP, None) | (Version::V4, ICMP, None) | (Version::V6, ICMPV6, None) => {
-            return Fault::Truncated;
+            return Err(Fault::Truncated);
         }
-        _ => return Fault::NoFlow,
+        _ => return Err(Fault::NoFlow),
     }
-    Fault::None
+    Ok(())
 }

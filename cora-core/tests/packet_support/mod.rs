@@ -2,7 +2,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
 
 use cora_core::key::{Address, FiveTuple};
-use cora_core::packet::{Meta, Packet};
+use cora_core::packet::{Meta, Packet, checksum};
 use cora_core::verdict::Reason;
 use smoltcp::wire::{
     Icmpv4Packet, Icmpv6Packet, IpAddress, IpProtocol, Ipv4Address, Ipv4Packet, Ipv6Address,
@@ -57,6 +57,20 @@ pub fn flow_is(mut frame: Vec<u8>, expected: Result<FiveTuple, Reason>) {
 /// `frame` with one byte put in place.
 pub fn with(mut frame: Vec<u8>, at: usize, byte: u8) -> Vec<u8> {
     frame[at] = byte;
+    frame
+}
+
+/// Likewise in the IPv4 header of an untagged frame, whose checksum is right afterwards.
+pub fn with_right(frame: Vec<u8>, at: usize, byte: u8) -> Vec<u8> {
+    right(with(frame, at, byte), 14)
+}
+
+/// `frame` with the right checksum in the IPv4 header at `at`, as far as the header is there.
+pub fn right(mut frame: Vec<u8>, at: usize) -> Vec<u8> {
+    let header = frame[at..].len().min(usize::from(frame[at] & 15).max(5) * 4);
+    frame[at + 10..at + 12].fill(0);
+    let sum = checksum::internet(&frame[at..at + header]).to_be_bytes();
+    frame[at + 10..at + 12].copy_from_slice(&sum);
     frame
 }
 
@@ -237,6 +251,20 @@ fn judge_ip(bytes: &[u8]) {
             judge_transport(ends, packet.next_header(), &bytes[40..packet.total_len()]);
         }
     }
+}
+
+/// Holds the checksums of an IP packet whose transport is this one and begins there, whatever stands before it.
+#[track_caller]
+pub fn judge_form(packet: &[u8], transport: usize, protocol: u8) {
+    let ends = if packet[0] >> 4 == 4 {
+        let packet = Ipv4Packet::new_unchecked(packet);
+        assert!(packet.verify_checksum(), "IPv4 header");
+        (packet.src_addr().into(), packet.dst_addr().into())
+    } else {
+        let packet = Ipv6Packet::new_unchecked(packet);
+        (packet.src_addr().into(), packet.dst_addr().into())
+    };
+    judge_transport(ends, IpProtocol::from(protocol), &packet[transport..]);
 }
 
 #[track_caller]

@@ -1,18 +1,16 @@
 //! Compares what a program does in many ways with what it does on the host alone.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::OnceLock;
 
-use cora_tests::process::run;
 use cora_tests::{tell, workshop};
 
 use crate::chance::{Goal, ROUNDS};
+use crate::comparer;
 use crate::input::{Input, all_captures};
 use crate::order::Group;
 use crate::programs::{program, splits};
 use crate::table::{Row, Table};
-use crate::way::{Feed, LIMIT, Left, Way};
+use crate::way::{Feed, Left, Way};
 
 /// Asked about one program.
 pub(crate) struct Oracle {
@@ -135,9 +133,7 @@ impl Oracle {
         if let Some(group) = Group::of(self.program) {
             return group.compare(of, expected, found);
         }
-        let mut compare = Command::new(comparer());
-        let compared = run(compare.args(["cora", "compare"]).args([expected, found]), LIMIT);
-        assert_eq!(compared.code, Some(0), "{of}: {}{}", compared.stdout, compared.stderr);
+        comparer::compare(of, expected, found);
     }
 
     /// That a plan is followed at all.
@@ -160,12 +156,4 @@ impl Oracle {
             }
         }
     }
-}
-
-fn comparer() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let words = ["--profile", "checked", "--package", "cargo-cora"];
-        workshop::programs(&words, None, "checked-tools").into_values().next().expect("it is built")
-    })
 }

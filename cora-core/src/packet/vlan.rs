@@ -1,0 +1,39 @@
+//! VLAN tags: read where they stand, since few packets have any and few programs ask.
+
+use super::Packet;
+use super::layers;
+
+/// One VLAN tag (IEEE 802.1Q).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vlan {
+    /// What kind of tag: 0x8100 for a customer's, 0x88a8 for a service provider's, 0x9100 for a provider's from before the
+    /// standard.
+    pub kind: u16,
+    /// The network's number: 0 (none, the tag is there for its priority) to 4095.
+    pub id: u16,
+    /// Priority: 0 to 7.
+    pub priority: u8,
+    /// Whether it may be dropped before others when the way is full.
+    pub drop_eligible: bool,
+}
+
+impl Packet<'_> {
+    /// The outermost VLAN tag, if the frame has one.
+    #[inline]
+    pub fn vlan(&self) -> Option<Vlan> {
+        self.vlans().next()
+    }
+
+    /// The VLAN tags, the outermost first; as many as the parse reads, which is up to four.
+    ///
+    /// They are no part of [`FiveTuple`](crate::key::FiveTuple): the same addresses and ports in two networks are one
+    /// flow. A program that serves networks whose addresses overlap needs a key of its own.
+    pub fn vlans(&self) -> impl Iterator<Item = Vlan> {
+        layers::tags(self.frame).map(|(kind, control)| Vlan {
+            kind,
+            id: control & 0x0fff,
+            priority: (control >> 13) as u8,
+            drop_eligible: control & 0x1000 != 0,
+        })
+    }
+}
