@@ -52,7 +52,10 @@ pub mod prelude {
     pub use cora_core::key::{
         Address, DestinationAddress, FiveTuple, InsideAddress, Key, SourceAddress, protocol,
     };
-    pub use cora_core::packet::{IpFragment, Meta, Packet, Port, TcpFlags, TcpHeader, Vlan};
+    pub use cora_core::mac::MacPair;
+    pub use cora_core::packet::{
+        IpFragment, Meta, Packet, Port, ROOM, Roomy, TcpFlags, TcpHeader, Vlan, checksum,
+    };
     pub use cora_core::plain::{Describe, Plain};
     pub use cora_core::state::commutative::{CountMin, Max, Sum, TopK};
     pub use cora_core::state::table::Direction;

@@ -17,6 +17,7 @@
 //! | --- | --- |
 //! | [`packet`] | a frame, its headers, its metadata; reading and rewriting |
 //! | [`key`] | five-tuple and coarser keys |
+//! | [`mac`] | pairs of Ethernet addresses as a key |
 //! | [`verdict`] | transmit, drop with a named reason, pass, redirect |
 //! | [`tcp`] | the states of a TCP connection, as a middlebox sees them |
 //! | [`plain`] | data that may stand in a state |
@@ -36,6 +37,7 @@
 pub mod app;
 pub mod hash;
 pub mod key;
+pub mod mac;
 pub mod message;
 pub mod migration;
 pub mod monitor;

@@ -29,8 +29,8 @@ pub(super) fn run(ty: &Type, diagnostics: &mut Diagnostics) -> Option<String> {
             .error(codes::KEY_TYPE, Place::of(ty), format!("a key is not {why}"))
             .label("not a key")
             .help(
-                "use `FiveTuple`, `SourceAddress`, `DestinationAddress` or `InsideAddress`, or a \
-                 type of yours that implements `Key`",
+                "use `FiveTuple`, `SourceAddress`, `DestinationAddress`, `InsideAddress` or `MacPair`, \
+                 or a type of yours that implements `Key`",
             );
         None
     };

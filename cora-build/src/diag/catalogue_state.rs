@@ -96,7 +96,7 @@ catalogue! {
     KEY_TYPE = 45 {
         title: "a key that doesn't fit",
         cause: "A key is what a packet carries and both machines hash alike: fixed width, no pointer, and a way to read it from the packet.",
-        cure: "Use `FiveTuple`, `SourceAddress`, `DestinationAddress` or `InsideAddress`, or a type of yours that implements `Key`.",
+        cure: "Use `FiveTuple`, `SourceAddress`, `DestinationAddress`, `InsideAddress` or `MacPair`, or a type of yours that implements `Key`.",
         example: "#[state(key = &str, capacity = 10, idle = \"5m\")]\nstruct Seen { packets: u64 }",
     }
     CAPACITY_MISSING = 46 {

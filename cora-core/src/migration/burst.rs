@@ -133,9 +133,7 @@ impl<'a> Frames<'a> {
         let rest = core::mem::take(&mut self.rest);
         // The next frame begins at a line. The last one may be among the longest, with room to the end.
         let stride = (length.next_multiple_of(64) + ROOM).min(rest.len());
-        let Some((kept, rest)) = rest.split_at_mut_checked(stride) else {
-            return Roomy::new(&mut [], 0);
-        };
+        let (kept, rest) = rest.split_at_mut(stride);
         self.rest = rest;
         Roomy::new(kept, length)
     }

@@ -137,7 +137,7 @@ impl Packet<'_> {
     /// The whole frame, from the Ethernet header to the last byte of padding.
     #[inline]
     pub fn frame(&self) -> &[u8] {
-        self.frame.get(..self.length).unwrap_or_default()
+        room::first(self.frame, self.length)
     }
 
     /// The frame, to be put back as it was when it had `length` bytes.
@@ -150,7 +150,7 @@ impl Packet<'_> {
     /// The frame, to be written to.
     #[inline]
     fn frame_mut(&mut self) -> &mut [u8] {
-        self.frame.get_mut(..self.length).unwrap_or_default()
+        room::first_mut(self.frame, self.length)
     }
 
     /// Bytes of the frame.

@@ -50,17 +50,18 @@ impl Packet<'_> {
 
     /// Puts `new` in the place of what stands from `at` to `behind`. The caller saw to it that these are within the
     /// frame, in this order, and that there is room; nothing happens otherwise.
+    #[inline(never)]
     pub(super) fn put_in_place(&mut self, at: usize, behind: usize, new: &[u8]) {
-        let to = at + new.len();
-        let length = (self.length + to).saturating_sub(behind);
-        if at > behind || behind > self.length || length > self.frame.len() {
+        let (end, to, all) = (self.length, at + new.len(), self.frame.len());
+        // In the words of `copy_within`, so that the compiler has no panic to place.
+        if at > behind || behind > end || end > all || to > all - (end - behind) {
             return;
         }
-        self.frame.copy_within(behind..self.length, to);
+        self.frame.copy_within(behind..end, to);
         if let Some(place) = self.frame.get_mut(at..to) {
             place.copy_from_slice(new);
         }
-        self.length = length;
+        self.length = to + (end - behind);
     }
 
     /// Takes what follows the first `length` bytes off, if there is anything, and parses what the frame is now.
@@ -72,6 +73,7 @@ impl Packet<'_> {
     }
 
     /// After bytes were changed that the parse goes by.
+    #[inline(never)]
     pub(super) fn parse_again(&mut self) {
         let frame = self.frame.get(..self.length).unwrap_or_default();
         (self.layers, self.flow) = match Layers::plain(frame) {

@@ -15,6 +15,19 @@ pub struct Roomy<'a> {
     length: usize,
 }
 
+/// The first so many bytes, or all: so the compiler has no panic to place, and less to do than for a choice.
+#[inline(always)]
+pub(super) fn first(bytes: &[u8], length: usize) -> &[u8] {
+    &bytes[..length.min(bytes.len())]
+}
+
+/// Likewise, to be written to.
+#[inline(always)]
+pub(super) fn first_mut(bytes: &mut [u8], length: usize) -> &mut [u8] {
+    let length = length.min(bytes.len());
+    &mut bytes[..length]
+}
+
 impl<'a> Roomy<'a> {
     /// The first `length` of these bytes are the frame, or all if there are fewer; the others are room.
     #[inline(always)]
@@ -26,13 +39,13 @@ impl<'a> Roomy<'a> {
     /// The frame.
     #[inline(always)]
     pub fn frame(&self) -> &[u8] {
-        self.bytes.get(..self.length).unwrap_or_default()
+        first(self.bytes, self.length)
     }
 
     /// The frame, to be written to.
     #[inline(always)]
     pub fn frame_mut(&mut self) -> &mut [u8] {
-        self.bytes.get_mut(..self.length).unwrap_or_default()
+        first_mut(self.bytes, self.length)
     }
 
     /// Without its first `head` bytes, which were read; `None` if it is shorter. Beside it, what they were.

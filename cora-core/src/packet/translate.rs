@@ -53,6 +53,7 @@ impl Written {
 }
 
 impl Network {
+    #[inline(never)]
     fn write(self, source: Address, destination: Address) -> Written {
         let mut bytes = [0; V6_HEADER];
         let Self { class, ttl, protocol, length } = self;
@@ -186,6 +187,7 @@ impl Packet<'_> {
     }
 
     /// What a header says; of the packet itself, how much follows is known.
+    #[inline(never)]
     fn network(&self, header: Header, behind: Option<usize>) -> Network {
         let at = usize::from(header.ip);
         let headers = usize::from(header.transport - header.ip);

@@ -1,0 +1,141 @@
+//! Who talks to whom on a link: the key of programs that look no further than Ethernet.
+
+use core::fmt;
+
+use crate::key::Key;
+use crate::packet::Packet;
+use crate::plain::{Describe, Plain};
+use crate::verdict::Reason;
+
+/// The two Ethernet addresses of a frame. Both directions of a conversation are one flow.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct MacPair {
+    /// Where it comes from.
+    pub source: [u8; 6],
+    /// Where it goes.
+    pub destination: [u8; 6],
+}
+
+impl MacPair {
+    /// The same conversation, seen in the other direction.
+    #[inline]
+    #[must_use]
+    pub const fn reversed(&self) -> Self {
+        Self { source: self.destination, destination: self.source }
+    }
+
+    /// Both addresses, one after the other.
+    #[inline]
+    const fn bytes(&self) -> [u8; 12] {
+        let [a, b, c, d, e, f] = self.source;
+        let [g, h, i, j, k, l] = self.destination;
+        [a, b, c, d, e, f, g, h, i, j, k, l]
+    }
+
+    #[inline]
+    const fn of_bytes(bytes: &[u8; 12]) -> Self {
+        let [a, b, c, d, e, f, g, h, i, j, k, l] = *bytes;
+        Self { source: [a, b, c, d, e, f], destination: [g, h, i, j, k, l] }
+    }
+}
+
+/// An address as a number, the first octet highest.
+#[inline]
+fn number(mac: [u8; 6]) -> u64 {
+    mac.iter().fold(0, |number, octet| number << 8 | u64::from(*octet))
+}
+
+impl fmt::Display for MacPair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let one = |f: &mut fmt::Formatter<'_>, [a, b, c, d, e, g]: [u8; 6]| {
+            write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+        };
+        one(f, self.source)?;
+        f.write_str(" > ")?;
+        one(f, self.destination)
+    }
+}
+
+impl fmt::Debug for MacPair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Plain for MacPair {
+    const SIZE: usize = 12;
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        if let Some(place) = out.first_chunk_mut() {
+            *place = self.bytes();
+        }
+    }
+    #[inline]
+    fn get(bytes: &[u8]) -> Option<Self> {
+        bytes.first_chunk().map(Self::of_bytes)
+    }
+    fn describe(&self, to: &mut dyn Describe) {
+        to.text(self);
+    }
+}
+
+impl Key for MacPair {
+    type Packed = [u8; 12];
+
+    #[inline]
+    fn pack(&self) -> [u8; 12] {
+        self.bytes()
+    }
+
+    #[inline]
+    fn unpack(packed: &[u8; 12]) -> Self {
+        Self::of_bytes(packed)
+    }
+
+    #[inline]
+    fn of(packet: &Packet<'_>) -> Result<Self, Reason> {
+        Ok(Self { source: packet.mac_source()?, destination: packet.mac_destination()? })
+    }
+
+    #[inline]
+    fn reply(&self) -> Option<Self> {
+        Some(self.reversed())
+    }
+
+    #[inline]
+    fn words(&self) -> [u64; 5] {
+        [number(self.source), number(self.destination), 0, 0, 0]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Meta;
+    use crate::verdict::reasons::Truncated;
+
+    const PAIR: MacPair = MacPair { source: [2, 0, 0, 0, 0, 0xa], destination: [0xff; 6] };
+
+    #[test]
+    fn is_read_from_any_frame() {
+        let mut frame = [0; 14];
+        frame[..6].copy_from_slice(&PAIR.destination);
+        frame[6..12].copy_from_slice(&PAIR.source);
+        let of = |frame: &mut [u8]| MacPair::of(&Packet::new(frame, Meta::default()));
+        assert_eq!(of(&mut frame), Ok(PAIR));
+        assert_eq!(of(&mut frame[..12]), Ok(PAIR));
+        assert_eq!(of(&mut frame[..11]), Err(Truncated));
+    }
+
+    #[test]
+    fn round_trips_and_reverses() {
+        let mut bytes = [0; MacPair::SIZE];
+        PAIR.put(&mut bytes);
+        assert_eq!(MacPair::get(&bytes), Some(PAIR));
+        assert_eq!(MacPair::get(&bytes[1..]), None);
+        assert_eq!(MacPair::unpack(&PAIR.pack()), PAIR);
+        assert_eq!(PAIR.reply().and_then(|reply| reply.reply()), Some(PAIR));
+        assert_ne!(PAIR.words(), PAIR.reversed().words());
+        assert_eq!(std::format!("{PAIR}"), "02:00:00:00:00:0a > ff:ff:ff:ff:ff:ff");
+    }
+}

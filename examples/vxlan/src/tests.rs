@@ -1,0 +1,150 @@
+//! What the handler does, packet by packet.
+
+use super::*;
+
+/// Memory of a frame, with room behind it.
+struct Wire {
+    memory: [u8; 512],
+    length: usize,
+}
+
+impl Wire {
+    fn of(frame: &[u8]) -> Self {
+        let mut memory = [0xee; 512];
+        memory[..frame.len()].copy_from_slice(frame);
+        Self { memory, length: frame.len() }
+    }
+
+    fn frame(&self) -> &[u8] {
+        &self.memory[..self.length]
+    }
+
+    fn handle(&mut self, port: Port, tunnels: &Tunnels) -> Verdict {
+        let meta = Meta { port, ..Meta::default() };
+        let roomy = Roomy::new(&mut self.memory[..self.length + ROOM], self.length);
+        let mut packet = Packet::in_room(roomy, meta);
+        let done = match port {
+            Port::INSIDE => pack(&mut packet, tunnels),
+            _ => unpack(&mut packet, tunnels),
+        };
+        self.length = packet.len();
+        done?;
+        Transmit
+    }
+}
+
+fn tunnels() -> Tunnels {
+    let text = "local 192.0.2.1 02:00:00:00:00:01\nrouter 02:00:00:00:00:02\n\
+                # Two tenants.\ntenant 0 42 203.0.113.1\ntenant 7 16777215 203.0.113.7\n";
+    Tunnels::configure(text).unwrap()
+}
+
+/// A datagram from a port, in Ethernet.
+fn datagram(port: u16) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 0, 0xb, 2, 0, 0, 0, 0, 0xa, 8, 0, 0x45, 0, 0, 32];
+    frame.extend_from_slice(&[0, 0, 0, 0, 64, protocol::UDP, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    frame.extend_from_slice(&port.to_be_bytes());
+    frame.extend_from_slice(&[0, 53, 0, 12, 0, 0, 1, 2, 3, 4]);
+    frame
+}
+
+fn tagged(frame: &[u8], vlan: u8) -> Vec<u8> {
+    [&frame[..12], &[0x81, 0, 0, vlan], &frame[12..]].concat()
+}
+
+/// As the other gateway would send it back.
+fn answered(packed: &[u8], remote: [u8; 4]) -> Vec<u8> {
+    let mut packed = packed.to_vec();
+    let mut packet = Packet::new(&mut packed, Meta::default());
+    packet.set_source(Address::v4(remote)).unwrap();
+    packet.set_destination(Address::v4([192, 0, 2, 1])).unwrap();
+    packed
+}
+
+#[test]
+fn what_is_packed_is_what_the_standard_says() {
+    let mut wire = Wire::of(&datagram(1000));
+    assert_eq!(wire.handle(Port::INSIDE, &tunnels()), Transmit);
+    let frame = wire.frame();
+    assert_eq!(frame[..14], [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0]);
+    assert_eq!(frame[36..38], 4789_u16.to_be_bytes());
+    // No checksum; flags, three octets of nothing, 24 bits of identifier, one more of nothing.
+    assert_eq!(frame[40..50], [0, 0, 0x08, 0, 0, 0, 0, 0, 42, 0]);
+    assert_eq!(frame[50..], datagram(1000));
+    let mut again = frame.to_vec();
+    let packet = Packet::new(&mut again, Meta::default());
+    assert!(checksum::verify(&packet));
+    assert_eq!(packet.destination(), Ok(Address::v4([203, 0, 113, 1])));
+    assert!(packet.five_tuple().unwrap().source_port >= 0xc000);
+}
+
+#[test]
+fn flows_have_ports_of_their_own() {
+    let ports: std::collections::BTreeSet<u16> = (0..1000)
+        .map(|port| entropy(&Packet::new(&mut datagram(port), Meta::default())).unwrap())
+        .collect();
+    assert!(ports.len() > 900, "{}", ports.len());
+    assert!(ports.iter().all(|port| *port >= 0xc000));
+}
+
+#[test]
+fn each_tenant_gets_its_own_back() {
+    for (vlan, remote) in [(None, [203, 0, 113, 1]), (Some(7), [203, 0, 113, 7])] {
+        let frame = vlan.map_or_else(|| datagram(9), |vlan| tagged(&datagram(9), vlan));
+        let mut wire = Wire::of(&frame);
+        assert_eq!(wire.handle(Port::INSIDE, &tunnels()), Transmit);
+        assert_eq!(wire.frame()[50..], datagram(9), "without its tag");
+        let mut back = answered(wire.frame(), remote);
+        // Some links pad.
+        back.extend_from_slice(&[0; 9]);
+        let mut wire = Wire::of(&back);
+        assert_eq!(wire.handle(Port::OUTSIDE, &tunnels()), Transmit);
+        assert_eq!(wire.frame(), frame);
+    }
+}
+
+#[test]
+fn what_is_no_tenants_is_dropped_by_name() {
+    let tunnels = tunnels();
+    let inside = |frame: &[u8]| Wire::of(frame).handle(Port::INSIDE, &tunnels);
+    assert_eq!(inside(&tagged(&datagram(1), 8)), Drop(NO_TENANT));
+    let mut wire = Wire::of(&datagram(1));
+    wire.handle(Port::INSIDE, &tunnels).unwrap();
+    let good = answered(wire.frame(), [203, 0, 113, 1]);
+    let outside = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut frame = good.clone();
+        change(&mut frame);
+        Wire::of(&frame).handle(Port::OUTSIDE, &tunnels)
+    };
+    assert_eq!(outside(&|_| {}), Transmit);
+    assert_eq!(outside(&|frame| *frame = answered(frame, [203, 0, 113, 7])), Drop(NO_TENANT));
+    assert_eq!(outside(&|frame| frame[48] = 43), Drop(NO_TENANT));
+    assert_eq!(outside(&|frame| frame[42] = 0), Drop(NOT_VXLAN));
+    assert_eq!(outside(&|frame| frame[37] ^= 1), Drop(NOT_VXLAN));
+    assert_eq!(outside(&|frame| frame[33] = 9), Drop(NOT_VXLAN), "not for this gateway");
+    assert_eq!(outside(&|frame| frame[41] = 1), Drop(BAD_CHECKSUM));
+    assert_eq!(outside(&|frame| frame[62..64].copy_from_slice(&[0x81, 0])), Drop(TAGGED_WITHIN));
+    assert_eq!(outside(&|frame| frame.truncate(60)), Drop(Truncated));
+}
+
+#[test]
+fn a_frame_that_has_no_room_for_headers_is_too_long() {
+    assert_eq!(tunnels().headers(&tunnels().tenants[0], 1, 65_500).err(), Some(TooLong));
+}
+
+#[test]
+fn configurations_that_cannot_be_are_refused() {
+    for text in [
+        "",
+        "tenant 0 42",
+        "tenant 0 42 2001:db8::1",
+        "tenant 4095 42 203.0.113.1",
+        "tenant 0 16777216 203.0.113.1",
+        "tenant 0 1 203.0.113.1 more",
+        "tenant 0 1 203.0.113.1\ntenant 0 2 203.0.113.1",
+        "tenant 1 1 203.0.113.1\ntenant 2 1 203.0.113.1",
+        "local 192.0.2.1 02:00:00:00:00\ntenant 0 1 203.0.113.1",
+    ] {
+        assert!(Tunnels::configure(text).is_err(), "{text}");
+    }
+}
