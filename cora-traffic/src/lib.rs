@@ -19,6 +19,8 @@
 //! | [`real`] | real traffic, or a generated stand-in |
 //! | [`odd()`] | frames that are odd, each in one way and by name |
 //! | [`mutate()`] | a capture's frames over and over, most of them changed by chance |
+//! | [`switch_offloads_off`] | an interface whose frames are as on a wire |
+//! | [`view`] | where things stand in a frame |
 //!
 //! Inside hosts have addresses of 10.0.0.0/8 and fd00::/8; everybody else is outside. This crate
 //! depends on nothing else of Cora, so that it is a witness of its own.
@@ -36,7 +38,7 @@ mod ranked;
 mod readdress;
 mod real;
 mod summary;
-mod view;
+pub mod view;
 mod wire;
 mod world;
 mod zipf;
@@ -49,6 +51,8 @@ pub use odd::{OddFrame, odd, write_odd};
 pub use profile::Profile;
 pub use ranked::{MOST_FLOWS, Ranked, RankedFrames, Transport};
 pub use readdress::readdress;
+#[cfg(target_os = "linux")]
+pub use real::switch_offloads_off;
 pub use real::{Mode, RealTraffic, real};
 pub use summary::Summary;
 pub use world::{SERVICE_V4, SERVICE_V6, is_inside};

@@ -5,25 +5,31 @@ use std::net::{IpAddr, Ipv6Addr};
 use crate::wire::{ICMP, ICMPV6, TCP, Tags, UDP};
 
 /// Who talks to whom: protocol, and address and port of the source and of the destination.
-pub(crate) type Tuple = (u8, IpAddr, u16, IpAddr, u16);
+pub type Tuple = (u8, IpAddr, u16, IpAddr, u16);
 
 /// A frame that holds an IP packet, by offsets.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct View {
+pub struct View {
     pub(crate) tags: Tags,
     /// Where the IP header begins.
-    pub(crate) ip: usize,
-    pub(crate) from: IpAddr,
-    pub(crate) to: IpAddr,
-    pub(crate) protocol: u8,
+    pub ip: usize,
+    /// Source address.
+    pub from: IpAddr,
+    /// Destination address.
+    pub to: IpAddr,
+    /// The transport's number, behind all extension headers.
+    pub protocol: u8,
     /// Where the transport begins, and where the packet ends.
-    pub(crate) transport: usize,
-    pub(crate) end: usize,
-    pub(crate) fragment: bool,
+    pub transport: usize,
+    /// Where the packet ends: padding may follow.
+    pub end: usize,
+    /// It is a part of a packet.
+    pub fragment: bool,
 }
 
 impl View {
-    pub(crate) fn of(frame: &[u8]) -> Option<Self> {
+    /// `None` for what is no IP packet, or not a whole one.
+    pub fn of(frame: &[u8]) -> Option<Self> {
         let (tags, ip) = match word(frame, 12)? {
             0x8100 => (Tags::One(word(frame, 14)?), 18),
             0x88a8 => (Tags::Two(word(frame, 14)?, word(frame, 18)?), 22),
@@ -39,7 +45,7 @@ impl View {
     }
 
     /// The packet that an ICMP error quotes; its length may exceed what is quoted.
-    pub(crate) fn quoted(&self, frame: &[u8]) -> Option<Self> {
+    pub fn quoted(&self, frame: &[u8]) -> Option<Self> {
         let kind = *frame.get(self.transport)?;
         let ip = self.transport + 8;
         match self.protocol {
@@ -95,7 +101,7 @@ impl View {
     }
 
     /// Ends and ports; an ICMP query's identifier stands for both ports.
-    pub(crate) fn tuple(&self, frame: &[u8]) -> Option<Tuple> {
+    pub fn tuple(&self, frame: &[u8]) -> Option<Tuple> {
         let (source, destination) = match self.protocol {
             TCP | UDP => (word(frame, self.transport)?, word(frame, self.transport + 2)?),
             ICMP | ICMPV6 if self.is_query(frame) => {
@@ -108,12 +114,12 @@ impl View {
     }
 
     /// Where the source port (or identifier) stands; the destination port of TCP and UDP is 2 later.
-    pub(crate) fn port_at(&self) -> usize {
+    pub fn port_at(&self) -> usize {
         if matches!(self.protocol, ICMP | ICMPV6) { self.transport + 4 } else { self.transport }
     }
 
     /// Where the transport's checksum stands.
-    pub(crate) fn sum_at(&self) -> Option<usize> {
+    pub fn sum_at(&self) -> Option<usize> {
         match self.protocol {
             TCP => Some(self.transport + 16),
             UDP => Some(self.transport + 6),
@@ -129,6 +135,6 @@ impl View {
 }
 
 /// A big-endian word of 16 bits.
-pub(crate) fn word(bytes: &[u8], at: usize) -> Option<u16> {
+pub fn word(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }

@@ -5,8 +5,6 @@
 //! | [`workshop`] | programs, built by cargo in a target directory of their own |
 //! | [`process`] | commands that end in time, and what they leave behind |
 //! | [`captures`] | captures, and replies sent to where a NAT or a balancer expects them |
-//! | [`namespaces`] | network namespaces, whose kernels talk through what is tested |
-//! | [`conversations`] | TCP connections between two of them, every byte checked |
 //! | [`golden`] | results that are kept in files |
 //! | [`well_formed`] | whether a text is well-formed XML |
 //!
@@ -14,9 +12,7 @@
 #![expect(clippy::missing_panics_doc, reason = "a helper that fails fails its test")]
 
 pub mod captures;
-pub mod conversations;
 pub mod golden;
-pub mod namespaces;
 pub mod process;
 pub mod well_formed;
 pub mod workshop;

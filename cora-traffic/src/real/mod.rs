@@ -18,6 +18,9 @@ use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
+#[cfg(target_os = "linux")]
+pub use offload::switch_off as switch_offloads_off;
+
 use crate::{Profile, TrafficError};
 
 /// What [`real`] made.

@@ -58,8 +58,9 @@ unsafe impl Ioctl for Request {
     }
 }
 
-/// Switches all offloads of an interface of this thread's namespace off.
-pub(super) fn switch_off(interface: &str) -> Result<(), TrafficError> {
+/// Switches all offloads of an interface of this thread's namespace off: checksums left to hardware, and segments
+/// larger than the wire takes.
+pub fn switch_off(interface: &str) -> Result<(), TrafficError> {
     let what = "switching offloads off";
     let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)
         .map_err(|error| setup(what, &error.to_string()))?;

@@ -4,7 +4,7 @@
 //! client only listens, so that what comes from outside must be let in before anything from inside follows it.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{JoinHandle, sleep, spawn};
@@ -30,17 +30,25 @@ pub struct Conversations {
 }
 
 impl Conversations {
-    /// Opens so many, from one namespace to an address in the other.
+    /// Opens so many, from one namespace to an address that leads to the other.
+    ///
+    /// # Panics
+    /// When nobody can listen there.
     pub fn open(from: &Namespace, to: &Namespace, address: SocketAddr, count: usize) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let server_stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&server_stop);
-        let bind = to.within(move || TcpListener::bind(address));
+        // What is in the middle may give the servers another address.
+        let any: IpAddr = match address {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let bind = to.within(move || TcpListener::bind((any, address.port())));
         // It listens before anyone calls.
         let listener = match bind.join() {
             Ok(Ok(listener)) => listener,
             Ok(Err(error)) => panic!("{address}: {error}"),
-            Err(_) => panic!("{address}: the server panicked"),
+            Err(panicked) => std::panic::resume_unwind(panicked),
         };
         let server = spawn(move || serve(&listener, &stopped));
         let rounds: Vec<_> = (0..count).map(|_| Arc::new(AtomicU64::new(0))).collect();

@@ -44,7 +44,35 @@ impl Namespace {
         ip(&["link", "set", interface, "netns", &self.name])
     }
 
+    /// A program that will run within.
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.name, program]);
+        command
+    }
+
+    /// Its name, as `ip netns` knows it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Sets a kernel variable of the network's, by its path below `/proc/sys/net`.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn set(&self, variable: &str, value: &str) -> Result<(), String> {
+        let path = Path::new("/proc/sys/net").join(variable);
+        let value = value.to_owned();
+        let written = self.within(move || {
+            std::fs::write(&path, value).map_err(|e| format!("{}: {e}", path.display()))
+        });
+        written.join().unwrap_or_else(|_| Err(format!("{variable}: a thread panicked")))
+    }
+
     /// Does something on a thread of its own, within; threads that it starts will be in it too.
+    ///
+    /// # Panics
+    /// The thread does, when the namespace is gone.
     pub fn within<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,

@@ -1,0 +1,183 @@
+//! Each packet that came out, found among those that went in: by what a translation leaves alone of it.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::IpAddr;
+
+use cora_traffic::view::Tuple;
+
+use super::packet::Packet;
+use crate::function::Function;
+use crate::verdict::Observed;
+
+/// What came of all packets.
+#[derive(Debug, Default)]
+pub(super) struct Crossing {
+    /// Packets that passed.
+    passed: u64,
+    /// Those of clients that did not come out.
+    lost: BTreeMap<String, u64>,
+    /// Those from outside that did not come out.
+    kept_out: u64,
+    /// Packets that came out and never went in.
+    invented: u64,
+    /// Passed with other bytes changed than a translation's, were that to happen, are both lost and invented.
+    unsound: u64,
+    /// Out before one of the same flow that had gone in earlier.
+    overtaken: u64,
+    hops: BTreeSet<u8>,
+    /// What each flow from a client became, and how many are of each service.
+    flows: BTreeMap<Tuple, Tuple>,
+    services: BTreeMap<String, u64>,
+    /// Packets of a flow that became another's, or that two became.
+    mixed: u64,
+    /// Flows that became what the function does not make of them.
+    mistranslated: u64,
+}
+
+const fn reversed(tuple: Tuple) -> Tuple {
+    let (protocol, from, source, to, destination) = tuple;
+    (protocol, to, destination, from, source)
+}
+
+/// The tuple as the client's packets have it, whichever way this one went.
+const fn from_client(packet: &Packet) -> Tuple {
+    if packet.outward { packet.tuple } else { reversed(packet.tuple) }
+}
+
+/// Packets that are still to come out, by mark: where in the order of their flow, and which flow.
+type Waiting<'a> = BTreeMap<u64, VecDeque<(usize, &'a Packet)>>;
+
+fn waiting<'a>(packets: impl Iterator<Item = &'a Packet>) -> Waiting<'a> {
+    let mut waiting = Waiting::new();
+    for (at, packet) in packets.enumerate() {
+        waiting.entry(packet.mark).or_default().push_back((at, packet));
+    }
+    waiting
+}
+
+impl Crossing {
+    /// Follows packets from clients to the router, and back.
+    pub(super) fn of(clients: &[Packet], router: &[Packet], function: Function) -> Self {
+        let mut crossing = Self::default();
+        // Outward first: it says what each flow became.
+        crossing.follow(clients, router, true);
+        crossing.follow(router, clients, false);
+        crossing.judge(function);
+        crossing
+    }
+
+    fn follow(&mut self, before: &[Packet], behind: &[Packet], outward: bool) {
+        let mut came = waiting(behind.iter().filter(|packet| packet.outward == outward));
+        let mut last = BTreeMap::<Tuple, usize>::new();
+        for packet in before.iter().filter(|packet| packet.outward == outward) {
+            let found = came.get_mut(&packet.mark).and_then(|queue| {
+                let expected = |(_, it): &(usize, &Packet)| self.fits(packet, it);
+                let at = queue.iter().position(expected).unwrap_or(0);
+                queue.remove(at)
+            });
+            match found {
+                Some((at, out)) => {
+                    self.pass(packet, out);
+                    let before = last.insert(packet.tuple, at);
+                    self.overtaken += u64::from(before.is_some_and(|before| before > at));
+                }
+                None if outward => *self.lost.entry(what(packet)).or_default() += 1,
+                None => self.kept_out += 1,
+            }
+        }
+        self.invented += came.values().map(|queue| queue.len() as u64).sum::<u64>();
+    }
+
+    /// Whether that is what this one became, by what is known of its flow.
+    fn fits(&self, packet: &Packet, out: &Packet) -> bool {
+        let (inside, outside) = if packet.outward { (packet, out) } else { (out, packet) };
+        match self.flows.get(&from_client(inside)) {
+            Some(known) => *known == from_client(outside),
+            None => true,
+        }
+    }
+
+    fn pass(&mut self, packet: &Packet, out: &Packet) {
+        self.passed += 1;
+        self.unsound += u64::from(packet.sound && !out.sound);
+        self.hops.insert(packet.hops.wrapping_sub(out.hops));
+        let (inside, outside) = if packet.outward { (packet, out) } else { (out, packet) };
+        let known = self.flows.entry(from_client(inside)).or_insert(from_client(outside));
+        self.mixed += u64::from(*known != from_client(outside));
+    }
+
+    fn judge(&mut self, function: Function) {
+        let mut became = BTreeSet::new();
+        for (flow, other) in &self.flows {
+            self.mixed += u64::from(!became.insert(other));
+            *self.services.entry(service(flow)).or_default() += 1;
+            self.mistranslated += u64::from(!is_right(function, flow, other));
+        }
+    }
+
+    /// What is told of it.
+    pub(super) fn told(&self) -> Vec<Observed> {
+        let services = list(&self.services);
+        let hops: Vec<String> = self.hops.iter().map(ToString::to_string).collect();
+        let lost = if self.lost.is_empty() { "none".to_owned() } else { list(&self.lost) };
+        let compared = [
+            ("captures: flows that passed, by service", services),
+            ("captures: of clients' packets lost", lost),
+            ("captures: packets changed or made up", self.invented.to_string()),
+            ("captures: checksums made wrong", self.unsound.to_string()),
+            ("captures: flows translated wrongly", self.mistranslated.to_string()),
+            ("captures: flows mixed up", self.mixed.to_string()),
+            ("captures: packets overtaken in their flow", self.overtaken.to_string()),
+            ("captures: hops taken off TTL", hops.join(", ")),
+        ];
+        let compared = compared.into_iter().map(|(what, result)| Observed::compared(what, result));
+        let told = [
+            ("captures: packets that passed", self.passed),
+            ("captures: packets kept out", self.kept_out),
+        ];
+        let told = told.into_iter().map(|(what, count)| Observed::told(what, count.to_string()));
+        compared.chain(told).collect()
+    }
+}
+
+fn list(counts: &BTreeMap<String, u64>) -> String {
+    let words: Vec<String> = counts.iter().map(|(what, count)| format!("{what} {count}")).collect();
+    words.join(", ")
+}
+
+/// `tcp/80`, `udp6/53`, `icmp`.
+fn service(flow: &Tuple) -> String {
+    let version = if flow.3.is_ipv4() { "" } else { "6" };
+    match flow.0 {
+        6 => format!("tcp{version}/{}", flow.4),
+        17 if (33_434..33_534).contains(&flow.4) => format!("udp{version}/traceroute"),
+        17 => format!("udp{version}/{}", flow.4),
+        _ => format!("icmp{version}"),
+    }
+}
+
+fn what(packet: &Packet) -> String {
+    let flags = packet
+        .segment
+        .as_ref()
+        .map(|(_, flags, data)| format!(" flags {flags:#04x}, {} bytes", data.len()));
+    let error = if packet.is_error { "error of " } else { "" };
+    format!("{error}{}{}", service(&from_client(packet)), flags.unwrap_or_default())
+}
+
+/// Whether the function makes that of a client's flow.
+fn is_right(function: Function, flow: &Tuple, other: &Tuple) -> bool {
+    let (protocol, from, source, to, destination) = *flow;
+    match (function.public(), from) {
+        (Some(public), IpAddr::V4(_)) => {
+            let ping = matches!(protocol, 1 | 58);
+            let same_service = ping || other.4 == destination;
+            other.1 == IpAddr::from(public) && other.2 >= 32_768 && other.3 == to && same_service
+        }
+        _ if function == Function::Balancer && to == function.servers()[0] => {
+            let is_backend = matches!(other.3, IpAddr::V4(it) if it.octets()[..3] == [10, 1, 0]);
+            is_backend && (other.1, other.2, other.4) == (from, source, destination)
+        }
+        _ => other == flow,
+    }
+}

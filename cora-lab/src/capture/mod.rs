@@ -1,0 +1,87 @@
+//! Captures on both sides of the middle, and what happened to packets in between.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `packet` | what a translation leaves alone of a packet, and what it may change |
+//! | `crossing` | each packet that came out, found among those that went in |
+//! | `streams` | the bytes that each end of a TCP connection said |
+
+mod crossing;
+mod packet;
+mod streams;
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cora_traffic::pcap::Reader;
+
+use crate::Result;
+use crate::checks::SESSIONS;
+use crate::namespaces::Namespace;
+use crate::program::Service;
+use crate::site::{Site, WIRE};
+use crate::verdict::Observed;
+
+use self::crossing::Crossing;
+use self::packet::{Packet, Place};
+
+/// tcpdump on both sides.
+#[derive(Debug)]
+pub struct Captures {
+    sides: [(Service, PathBuf); 2],
+}
+
+impl Captures {
+    /// Starts both, writing to files in `directory`.
+    ///
+    /// # Errors
+    /// When tcpdump isn't there, or may not.
+    pub fn start(site: &Site, directory: &Path) -> Result<Self> {
+        let side = |space: &Namespace, name: &str| {
+            let path = directory.join(format!("{}-{name}.pcap", site.function.name()));
+            let mut tcpdump = space.command("tcpdump");
+            // The long sessions are as long as the checks take.
+            tcpdump.args(["-i", WIRE, "-n", "-U", "-B", "65536", "-Z", "root", "-w"]).arg(&path);
+            let [first, last] = SESSIONS;
+            tcpdump.arg(format!("(ip or ip6) and not portrange {first}-{last}"));
+            Service::start_until(&mut tcpdump, "listening").map(|service| (service, path))
+        };
+        Ok(Self { sides: [side(&site.clients, "clients")?, side(&site.router, "router")?] })
+    }
+
+    /// Ends both, and tells what happened between them.
+    ///
+    /// # Errors
+    /// When a capture is incomplete, or can't be read.
+    pub fn end(self, site: &Site) -> Result<Vec<Observed>> {
+        // What was sent last is on its way to the file.
+        std::thread::sleep(Duration::from_millis(300));
+        let [clients, router] = self.sides.map(|(service, path)| {
+            let said = service.interrupt(Duration::from_secs(10))?.stderr;
+            let dropped = said.lines().find(|line| line.contains("dropped by kernel"));
+            if dropped.is_none_or(|line| !line.trim_start().starts_with("0 ")) {
+                return Err(format!("the capture is incomplete: {}", said.trim()));
+            }
+            Ok(path)
+        });
+        let clients = read(&clients?, Place::Clients)?;
+        let router = read(&router?, Place::Router)?;
+        let mut seen = Crossing::of(&clients, &router, site.function).told();
+        seen.push(streams::told(&clients));
+        Ok(seen)
+    }
+}
+
+fn read(path: &Path, place: Place) -> Result<Vec<Packet>> {
+    let failed = |why: String| format!("{}: {why}", path.display());
+    let file = File::open(path).map_err(|error| failed(error.to_string()))?;
+    let reader = Reader::new(BufReader::new(file)).map_err(|error| failed(error.to_string()))?;
+    let mut packets = Vec::new();
+    for frame in reader {
+        let frame = frame.map_err(|error| failed(error.to_string()))?;
+        packets.extend(Packet::of(&frame.bytes, place));
+    }
+    Ok(packets)
+}

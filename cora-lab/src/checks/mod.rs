@@ -1,0 +1,79 @@
+//! What programs do, and what they see of it.
+//!
+//! | module | programs |
+//! | --- | --- |
+//! | `reach` | ping, traceroute, and who learns of errors |
+//! | `web` | curl: one file, a page's thirty at once, over each IP version |
+//! | `names` | questions to dnsmasq |
+//! | `crowd` | a thousand connections at once |
+//! | `blocked` | what nobody inside asked for |
+//! | `states` | connections that are brought into each state of TCP, and left there |
+//! | `rate` | iperf3 |
+
+mod blocked;
+mod crowd;
+mod names;
+pub(crate) mod rate;
+mod reach;
+pub(crate) mod states;
+mod web;
+
+use std::net::SocketAddr;
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::Result;
+use crate::conversations::Conversations;
+use crate::site::Site;
+use crate::verdict::Observed;
+
+/// The ports of connections that last as long as all checks, over IPv4 and IPv6.
+pub const SESSIONS: [u16; 2] = [7000, 7001];
+/// How many of these there are, over each IP version.
+const LONG_LIVED: usize = 8;
+
+/// Runs all checks whose results are compared, while long sessions go on.
+///
+/// # Errors
+/// When a program isn't there, or a server can't be opened; what programs see is a result.
+pub fn run(site: &Site) -> Result<Vec<Observed>> {
+    let sessions: Vec<Conversations> = (site.function.servers().into_iter())
+        .zip(SESSIONS)
+        .map(|(server, port)| {
+            let address = SocketAddr::new(server, port);
+            Conversations::open(&site.clients, &site.servers, address, LONG_LIVED)
+        })
+        .collect();
+    let mut seen = Vec::new();
+    seen.extend(reach::run(site)?);
+    seen.extend(web::run(site)?);
+    seen.extend(names::run(site)?);
+    seen.extend(crowd::run(site)?);
+    seen.extend(blocked::run(site)?);
+    seen.push(end(sessions));
+    Ok(seen)
+}
+
+/// Ends the long sessions: none may have broken or stand still.
+fn end(sessions: Vec<Conversations>) -> Observed {
+    let before: Vec<Vec<u64>> = sessions.iter().map(Conversations::rounds).collect();
+    sleep(Duration::from_millis(300));
+    let (mut still, mut opened) = (0, 0);
+    let mut faults = Vec::new();
+    for (session, before) in sessions.into_iter().zip(before) {
+        let now = session.rounds();
+        opened += now.len();
+        still += before.iter().zip(&now).filter(|(before, now)| before >= now).count();
+        faults.extend(session.end());
+    }
+    let mut result = format!("{opened} sessions, {} broken, {still} stand still", faults.len());
+    if let Some(fault) = faults.first() {
+        result = format!("{result}: {fault}");
+    }
+    Observed::compared("long sessions with pauses", result)
+}
+
+/// The check's name, with the IP version behind it where that isn't the usual one.
+fn over(check: &str, server: std::net::IpAddr) -> String {
+    if server.is_ipv4() { check.to_owned() } else { format!("{check} over IPv6") }
+}

@@ -1,0 +1,51 @@
+//! iperf3: what passes per second. Told, not compared.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::Result;
+use crate::program::{Service, run_well};
+use crate::site::Site;
+use crate::verdict::Observed;
+
+/// Runs iperf3 for so many seconds by TCP, and by UDP.
+///
+/// # Errors
+/// When it isn't there, or doesn't come to its end.
+pub(crate) fn run(site: &Site, seconds: u64) -> Result<Vec<Observed>> {
+    let Some(server) = site.function.servers().into_iter().next() else { return Ok(Vec::new()) };
+    let iperf = |words: &str| -> Result<Value> {
+        let mut serving = site.servers.command("iperf3");
+        let _server = Service::start(serving.args(["-s", "-1"]))?;
+        // It says nothing until somebody comes.
+        std::thread::sleep(Duration::from_millis(200));
+        let mut asking = site.clients.command("iperf3");
+        asking.args(["-J", "-t", &seconds.to_string(), "-c", &server.to_string()]);
+        asking.args(words.split_whitespace());
+        let text = run_well(&mut asking, Duration::from_secs(seconds + 20))?;
+        serde_json::from_str(&text).map_err(|error| format!("iperf3: {error}"))
+    };
+    let megabits = |value: &Value| value.as_f64().unwrap_or(0.0) / 1e6;
+    let tcp = iperf("")?;
+    let up = megabits(&tcp["end"]["sum_received"]["bits_per_second"]);
+    let again = tcp["end"]["sum_sent"]["retransmits"].as_u64().unwrap_or(0);
+    let tcp = iperf("-R")?;
+    let down = megabits(&tcp["end"]["sum_received"]["bits_per_second"]);
+    // Small datagrams count packets rather than bytes.
+    let udp = iperf("-u -l 64 -b 0")?;
+    let sum = &udp["end"]["sum"];
+    let (sent, lost) = (sum["packets"].as_f64().unwrap_or(0.0), sum["lost_percent"].as_f64());
+    let lost = lost.unwrap_or(0.0);
+    let passed = sent * (1.0 - lost / 100.0) / sum["seconds"].as_f64().unwrap_or(1.0) / 1e3;
+    Ok(vec![
+        Observed::told(
+            "iperf3 TCP, Mbit/s",
+            format!("{up:.0} up ({again} sent again), {down:.0} down"),
+        ),
+        Observed::told(
+            "iperf3 UDP of 64 bytes",
+            format!("{passed:.0} thousand packets/s passed, {lost:.0} % lost"),
+        ),
+    ])
+}

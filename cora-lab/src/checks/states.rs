@@ -1,0 +1,214 @@
+//! Connections that are brought into each state of TCP, and left there until the tables are read.
+//!
+//! Where an end would go on by itself, its own kernel is told to lose the segment that would do it.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+use rustix::net::sockopt::set_socket_linger;
+
+use crate::Result;
+use crate::connections::{Connection, census};
+use crate::namespaces::Namespace;
+use crate::program::run_well;
+use crate::site::Site;
+use crate::verdict::Observed;
+
+/// The first scenario's port; the others follow.
+pub(crate) const FIRST_PORT: u16 = 9101;
+/// Connections in each state.
+const EACH: usize = 3;
+const PATIENCE: Duration = Duration::from_secs(5);
+/// An acknowledgement is there, or a lost one would have been, well before this.
+const A_WHILE: Duration = Duration::from_millis(60);
+
+/// What is done with connections of a port, and the state that follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scenario {
+    /// They stay open.
+    Open,
+    /// The client has nothing more to say.
+    HalfClosed,
+    /// The client closes, then the server.
+    Closed,
+    /// The server closes, then the client.
+    ClosedByServer,
+    /// The client resets.
+    Reset,
+    /// The server never hears of it.
+    Unanswered,
+    /// The client's part of the handshake is lost.
+    HalfOpen,
+    /// The server's acknowledgement of the client's end is lost.
+    EndUnheard,
+    /// The client's acknowledgement of the server's end is lost.
+    LastUnheard,
+}
+
+const SCENARIOS: [(Scenario, &str); 9] = [
+    (Scenario::Open, "established"),
+    (Scenario::HalfClosed, "half closed"),
+    (Scenario::Closed, "closed by the client"),
+    (Scenario::ClosedByServer, "closed by the server"),
+    (Scenario::Reset, "reset by the client"),
+    (Scenario::Unanswered, "SYN not answered"),
+    (Scenario::HalfOpen, "handshake's last ACK lost"),
+    (Scenario::EndUnheard, "ACK of the client's FIN lost"),
+    (Scenario::LastUnheard, "ACK of the server's FIN lost"),
+];
+
+/// Both ends of connections, which stay as they are while this lives.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    ends: Vec<TcpStream>,
+}
+
+/// Brings connections into all states.
+///
+/// # Errors
+/// When one can't be opened.
+pub(crate) fn bring_about(site: &Site) -> Result<Held> {
+    let mut held = Held::default();
+    let Some(server) = site.function.servers().into_iter().next() else { return Ok(held) };
+    for ((scenario, what), port) in SCENARIOS.into_iter().zip(FIRST_PORT..) {
+        let address = SocketAddr::new(server, port);
+        let done = bring(site, scenario, address, &mut held);
+        done.map_err(|error| format!("{what}: {error}"))?;
+    }
+    Ok(held)
+}
+
+fn bring(site: &Site, scenario: Scenario, address: SocketAddr, held: &mut Held) -> Result<()> {
+    let port = address.port();
+    match scenario {
+        Scenario::Unanswered => lose(&site.servers, "input", &format!("tcp dport {port}"))?,
+        Scenario::HalfOpen => lose(&site.clients, "output", &bare_ack("dport", port))?,
+        _ => {}
+    }
+    let mut pairs = open(site, scenario, address).map_err(|error| error.to_string())?;
+    match scenario {
+        Scenario::EndUnheard => lose(&site.servers, "output", &bare_ack("sport", port))?,
+        Scenario::LastUnheard => lose(&site.clients, "output", &bare_ack("dport", port))?,
+        _ => {}
+    }
+    for (client, server) in &mut pairs {
+        act(scenario, client, server).map_err(|error| error.to_string())?;
+    }
+    // Closed ends are dropped; the others stay as they are.
+    let over = matches!(scenario, Scenario::Closed | Scenario::ClosedByServer | Scenario::Reset);
+    if !over {
+        held.ends.extend(pairs.into_iter().flat_map(|(client, server)| [client, server]));
+    }
+    Ok(())
+}
+
+fn bare_ack(port: &str, number: u16) -> String {
+    format!("tcp {port} {number} tcp flags & (syn | ack | fin | rst | psh) == ack")
+}
+
+/// Has a namespace's own kernel lose what matches.
+fn lose(space: &Namespace, hook: &str, what: &str) -> Result<()> {
+    let chain = format!("chain {hook} {{ type filter hook {hook} priority 0; }}");
+    let rules = format!("table inet lose {{ {chain}\n }}\nadd rule inet lose {hook} {what} drop");
+    run_well(space.command("nft").arg(rules), PATIENCE).map(drop)
+}
+
+fn open(
+    site: &Site,
+    scenario: Scenario,
+    address: SocketAddr,
+) -> io::Result<Vec<(TcpStream, TcpStream)>> {
+    let panicked = |_| io::Error::other("a thread within a namespace panicked");
+    let any: IpAddr = if address.is_ipv4() { [0; 4].into() } else { [0_u16; 8].into() };
+    let port = address.port();
+    let bound = site.servers.within(move || TcpListener::bind((any, port)));
+    let listener = bound.join().map_err(panicked)??;
+    let mut pairs = Vec::new();
+    for _ in 0..EACH {
+        let patience = if scenario == Scenario::Unanswered { A_WHILE } else { PATIENCE };
+        let opened = site.clients.within(move || TcpStream::connect_timeout(&address, patience));
+        let opened = opened.join().map_err(panicked)?;
+        if scenario == Scenario::Unanswered {
+            if opened.is_ok() {
+                return Err(io::Error::other("answered all the same"));
+            }
+            continue;
+        }
+        let client = opened?;
+        let server = if scenario == Scenario::HalfOpen {
+            // The server's kernel keeps it to itself until the handshake is over.
+            client.try_clone()?
+        } else {
+            listener.accept()?.0
+        };
+        server.set_read_timeout(Some(PATIENCE))?;
+        pairs.push((client, server));
+    }
+    Ok(pairs)
+}
+
+fn act(scenario: Scenario, client: &mut TcpStream, server: &mut TcpStream) -> io::Result<()> {
+    use std::net::Shutdown::{Both, Write};
+    if !matches!(scenario, Scenario::HalfOpen | Scenario::EndUnheard | Scenario::LastUnheard) {
+        client.write_all(b"?")?;
+        server.read_exact(&mut [0])?;
+    }
+    let hears_the_end = |end: &mut TcpStream| match end.read(&mut [0])? {
+        0 => Ok(()),
+        _ => Err(io::Error::other("data that nobody sent")),
+    };
+    match scenario {
+        Scenario::Open | Scenario::Unanswered | Scenario::HalfOpen => {}
+        Scenario::HalfClosed | Scenario::EndUnheard => {
+            client.shutdown(Write)?;
+            hears_the_end(server)?;
+        }
+        Scenario::Closed => {
+            client.shutdown(Write)?;
+            hears_the_end(server)?;
+            std::thread::sleep(A_WHILE);
+            server.shutdown(Both)?;
+        }
+        Scenario::ClosedByServer => {
+            server.shutdown(Write)?;
+            client.set_read_timeout(Some(PATIENCE))?;
+            hears_the_end(client)?;
+            std::thread::sleep(A_WHILE);
+            client.shutdown(Both)?;
+        }
+        Scenario::Reset => {
+            // Closing it then resets it.
+            set_socket_linger(&*client, Some(Duration::ZERO))?;
+        }
+        Scenario::LastUnheard => {
+            client.shutdown(Write)?;
+            hears_the_end(server)?;
+            // The acknowledgement of the client's end must not be one with the server's.
+            std::thread::sleep(A_WHILE);
+            server.shutdown(Write)?;
+        }
+    }
+    std::thread::sleep(A_WHILE / 6);
+    Ok(())
+}
+
+/// In which state each scenario's connections are by the table, and the census of all others' connections: those
+/// of clients that close in an order of their own.
+pub(crate) fn observe(connections: &[Connection]) -> Vec<Observed> {
+    let scenario = |connection: &Connection| {
+        let port = connection.server.port();
+        usize::from(port).checked_sub(FIRST_PORT.into()).filter(|at| *at < SCENARIOS.len())
+    };
+    let states = SCENARIOS.iter().enumerate().map(|(number, (_, what))| {
+        let its = connections.iter().filter(|it| scenario(it) == Some(number));
+        Observed::compared(format!("state: {what}"), census(its))
+    });
+    let is_other =
+        |it: &&Connection| scenario(it).is_none() && !super::SESSIONS.contains(&it.server.port());
+    let of = |protocol: &str| {
+        let its = connections.iter().filter(is_other).filter(|it| it.protocol == protocol);
+        Observed::compared(format!("all other {protocol} entries"), census(its))
+    };
+    states.chain(["tcp", "udp", "icmp"].map(of)).collect()
+}

@@ -1,0 +1,69 @@
+//! `cora-lab FUNCTION=PROGRAM…`: real programs through Cora's, and through the kernel in its place. Needs root.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use cora_lab::function::Function;
+use cora_lab::middle::Ports;
+use cora_lab::trial::{Request, run};
+use cora_lab::verdict::{Agree, Table, to_json};
+
+const USAGE: &str = "usage: cora-lab [--quick] [--json] [--ports tap|packet|xdp] [--seed N] [--out DIRECTORY] FUNCTION=PROGRAM…";
+
+fn main() -> ExitCode {
+    match lab(std::env::args().skip(1)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether nothing disagrees.
+fn lab(words: impl Iterator<Item = String>) -> Result<bool, String> {
+    let (request, json) = read(words)?;
+    let rows = run(&request)?;
+    let text = if json {
+        to_json(&rows, request.ports.name(), request.seed).to_string()
+    } else {
+        Table(&rows).to_string()
+    };
+    writeln!(std::io::stdout(), "{text}").map_err(|error| format!("standard output: {error}"))?;
+    Ok(rows.iter().all(|row| row.agree != Agree::No))
+}
+
+fn read(mut words: impl Iterator<Item = String>) -> Result<(Request, bool), String> {
+    let mut json = false;
+    let mut request = Request {
+        programs: Vec::new(),
+        ports: Ports::Tap,
+        seed: 1,
+        rate_seconds: 5,
+        directory: std::env::temp_dir().join(format!("cora-lab-{}", std::process::id())),
+    };
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or(USAGE);
+        match word.as_str() {
+            "--quick" => request.rate_seconds = 1,
+            "--json" => json = true,
+            "--ports" => request.ports = value()?.parse()?,
+            "--seed" => request.seed = value()?.parse().map_err(|_| USAGE)?,
+            "--out" => request.directory = value()?.into(),
+            other => request.programs.push(program(other)?),
+        }
+    }
+    if request.programs.is_empty() {
+        return Err(USAGE.to_owned());
+    }
+    Ok((request, json))
+}
+
+fn program(word: &str) -> Result<(Function, PathBuf), String> {
+    let (name, path) = word.split_once('=').ok_or(USAGE)?;
+    let function = Function::ALL.into_iter().find(|function| function.name() == name);
+    let function = function.ok_or_else(|| format!("there is no function `{name}`"))?;
+    Ok((function, path.into()))
+}

@@ -1,0 +1,137 @@
+//! A program of Cora's as the box in the middle: its supervisor, which starts NIC process and host process.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{Ended, Middle};
+use crate::Result;
+use crate::connections::of_states;
+use crate::program::Service;
+use crate::site::{Site, WIRE, join};
+
+const SOON: Duration = Duration::from_secs(10);
+/// The end takes as long as its tables are long.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What the ports of a live run are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ports {
+    /// TAP interfaces, which the run makes: a system call for each frame.
+    Tap,
+    /// One end each of a veth pair, by packet sockets.
+    Packet,
+    /// The same by AF_XDP.
+    Xdp,
+}
+
+impl Ports {
+    /// As `--live` has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tap => "tap",
+            Self::Packet => "packet",
+            Self::Xdp => "xdp",
+        }
+    }
+}
+
+impl FromStr for Ports {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let all = [Self::Tap, Self::Packet, Self::Xdp];
+        let found = all.into_iter().find(|ports| ports.name() == text);
+        found.ok_or_else(|| format!("`{text}` is no kind of port: say tap, packet or xdp"))
+    }
+}
+
+/// A live run in the middle namespace.
+#[derive(Debug)]
+pub struct Cora {
+    service: Service,
+    states: PathBuf,
+}
+
+impl Cora {
+    /// Starts the program there; `moves` says who decides which flows move. Its final state is written to
+    /// `directory`.
+    ///
+    /// # Errors
+    /// When it doesn't start, or lets nothing pass.
+    pub fn start(
+        site: &Site,
+        program: &Path,
+        ports: Ports,
+        moves: &str,
+        directory: &Path,
+    ) -> Result<Self> {
+        if ports == Ports::Tap && !Path::new("/dev/net/tun").exists() {
+            return Err("no /dev/net/tun".to_owned());
+        }
+        if ports != Ports::Tap {
+            join(&site.clients, WIRE, &site.middle, "inside")?;
+            join(&site.router, WIRE, &site.middle, "outside")?;
+            for interface in ["inside", "outside"] {
+                site.middle.ip(&format!("link set {interface} up"))?;
+            }
+        }
+        let states = directory.join(format!("{}.states.json", site.function.name()));
+        let live = format!("inside={0}:inside,outside={0}:outside", ports.name());
+        let mut command = site.middle.command(&program.display().to_string());
+        command.args(["run", "--json", "--live", &live, "--moves", moves]);
+        let mut service = Service::start(command.arg("--state-out").arg(&states))?;
+        if ports == Ports::Tap {
+            for (tap, space) in [("inside", &site.clients), ("outside", &site.router)] {
+                wait_for(site, tap, &mut service)?;
+                let space = space.name();
+                site.middle.ip(&format!("link set {tap} netns {space} name {WIRE}"))?;
+            }
+        }
+        site.address_clients()?;
+        site.address_router_as_gateway()?;
+        let passes = site.wait_until_it_passes();
+        if service.has_ended() {
+            let said = service.interrupt(SOON)?.stderr;
+            return Err(format!("{} ended: {}", program.display(), said.trim()));
+        }
+        passes?;
+        Ok(Self { service, states })
+    }
+}
+
+/// Waits until the run has made an interface.
+fn wait_for(site: &Site, interface: &str, service: &mut Service) -> Result<()> {
+    let deadline = Instant::now() + SOON;
+    while let Err(why) = site.middle.ip(&format!("link show {interface}")) {
+        if Instant::now() > deadline || service.has_ended() {
+            return Err(why);
+        }
+        sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+impl Middle for Cora {
+    fn name(&self) -> &'static str {
+        "cora"
+    }
+
+    fn end(self: Box<Self>) -> Result<Ended> {
+        let output = self.service.interrupt(PATIENCE)?;
+        let said = output.stderr.trim();
+        if output.code != Some(0) || !said.is_empty() {
+            return Err(format!("the run ended with {:?}: {said}", output.code));
+        }
+        let report: Value = serde_json::from_slice(&output.stdout)
+            .map_err(|error| format!("the run's report: {error}"))?;
+        let text = std::fs::read_to_string(&self.states)
+            .map_err(|error| format!("{}: {error}", self.states.display()))?;
+        let states: Value =
+            serde_json::from_str(&text).map_err(|error| format!("the run's states: {error}"))?;
+        Ok(Ended { connections: of_states(&states), report: Some(report) })
+    }
+}

@@ -1,0 +1,172 @@
+//! Programs that end in time, and services that end when nobody needs them any more.
+
+use std::io::{BufRead as _, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::thread::{JoinHandle, sleep, spawn};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::Result;
+
+/// What a program left behind.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// Exit code; `None` after a signal.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub stdout: Vec<u8>,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Output {
+    /// Standard output as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+}
+
+/// Runs a program to its end, which has to come before `limit` is over.
+///
+/// # Errors
+/// When it doesn't start, or doesn't end in time. How it ends is told by what it leaves behind.
+pub fn run(command: &mut Command, limit: Duration) -> Result<Output> {
+    let mut service = Service::start(command)?;
+    let ended = service.wait(limit);
+    let stdout = service.stdout.take();
+    let read = |reader: JoinHandle<Vec<u8>>| reader.join().unwrap_or_default();
+    if !ended {
+        return Err(format!("after {limit:?} still running: {}", service.shown));
+    }
+    let code = service.code;
+    let stdout = stdout.map(read).unwrap_or_default();
+    Ok(Output { code, stdout, stderr: service.told() })
+}
+
+/// Runs a program that has to end well; its standard output.
+///
+/// # Errors
+/// As [`run`], and with its own words when it ends otherwise.
+pub fn run_well(command: &mut Command, limit: Duration) -> Result<String> {
+    let output = run(command, limit)?;
+    if output.code == Some(0) {
+        return Ok(output.text());
+    }
+    Err(format!("{command:?}: {}{}", output.text().trim(), output.stderr.trim()))
+}
+
+/// A program under way. Ended when dropped.
+#[derive(Debug)]
+pub struct Service {
+    child: Child,
+    shown: String,
+    code: Option<i32>,
+    over: bool,
+    stdout: Option<JoinHandle<Vec<u8>>>,
+    stderr: Option<JoinHandle<Vec<u8>>>,
+}
+
+impl Service {
+    /// Starts it without input.
+    ///
+    /// # Errors
+    /// When it isn't there.
+    pub fn start(command: &mut Command) -> Result<Self> {
+        let shown = format!("{command:?}");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| format!("{shown}: {error}"))?;
+        let (stdout, stderr) = (listen(child.stdout.take()), listen(child.stderr.take()));
+        Ok(Self {
+            child,
+            shown,
+            code: None,
+            over: false,
+            stdout: Some(stdout),
+            stderr: Some(stderr),
+        })
+    }
+
+    /// Starts it, and waits until it says this on standard error.
+    ///
+    /// # Errors
+    /// When it isn't there, or ends before it says so.
+    pub fn start_until(command: &mut Command, says: &str) -> Result<Self> {
+        let shown = format!("{command:?}");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| format!("{shown}: {error}"))?;
+        let mut stderr = BufReader::new(child.stderr.take().ok_or("no standard error")?);
+        let mut said = String::new();
+        while !said.contains(says) {
+            if stderr.read_line(&mut said).is_ok_and(|length| length > 0) {
+                continue;
+            }
+            let _status = child.wait();
+            return Err(format!("{shown} ended: {}", said.trim()));
+        }
+        let stderr = Some(listen(Some(stderr)));
+        Ok(Self { child, shown, code: None, over: false, stdout: None, stderr })
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether it ended.
+    pub fn has_ended(&mut self) -> bool {
+        if let Ok(Some(status)) = self.child.try_wait() {
+            (self.over, self.code) = (true, status.code());
+        }
+        self.over
+    }
+
+    fn wait(&mut self, limit: Duration) -> bool {
+        let deadline = Instant::now() + limit;
+        while !self.has_ended() && Instant::now() < deadline {
+            sleep(Duration::from_millis(2));
+        }
+        self.over
+    }
+
+    /// What it said on standard error; once it ended.
+    fn told(&mut self) -> String {
+        let bytes = self.stderr.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Interrupts it, as ctrl-C does, and waits for its end; what it left behind.
+    ///
+    /// # Errors
+    /// When it doesn't end in time.
+    pub fn interrupt(mut self, limit: Duration) -> Result<Output> {
+        if let Some(pid) = Pid::from_raw(self.id().cast_signed()) {
+            // It may have ended already.
+            let _sent = kill_process(pid, Signal::INT);
+        }
+        if !self.wait(limit) {
+            return Err(format!("{limit:?} after an interrupt still running: {}", self.shown));
+        }
+        let stdout = self.stdout.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
+        Ok(Output { code: self.code, stdout, stderr: self.told() })
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        if !self.has_ended() {
+            // Whoever drops it is done with it.
+            let _killed = self.child.kill();
+            let _status = self.child.wait();
+        }
+    }
+}
+
+fn listen(stream: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
+    spawn(move || {
+        let mut bytes = Vec::new();
+        // What was read before a failure counts.
+        let _read = stream.map(|mut stream| stream.read_to_end(&mut bytes));
+        bytes
+    })
+}

@@ -1,0 +1,202 @@
+//! The namespaces of a trial, their addresses and routes.
+//!
+//! Clients and router are configured alike whatever is in the middle. Cora is a bump in the wire: it has no address,
+//! and ARP and neighbour discovery pass. The kernel is a router with the addresses that the router has otherwise.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
+
+use cora_traffic::switch_offloads_off;
+
+use crate::Result;
+use crate::function::Function;
+use crate::namespaces::Namespace;
+use crate::program::run_well;
+
+/// The interface between clients, middle and router, at the outer ends.
+pub const WIRE: &str = "wire";
+/// The interface between router and servers.
+const FAR: &str = "far";
+/// A client's address.
+pub const CLIENT_V4: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+/// The same host's other one.
+pub const CLIENT_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0x77, 0, 0, 0, 0, 0, 1);
+/// Where clients send what is not for their own network.
+const GATEWAY_V4: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 254);
+const GATEWAY_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0x77, 0, 0, 0, 0, 0, 0xfe);
+/// The address that a NAT puts for its clients'.
+pub const PUBLIC: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+/// The address that a balancer stands for.
+pub const SERVICE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 80);
+/// The address by which the router answers.
+pub const ROUTER_V4: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
+/// The same for IPv6.
+pub const ROUTER_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 1);
+/// The servers' address.
+pub const SERVER_V4: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);
+/// The same for IPv6.
+pub const SERVER_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
+/// Longest packet between router and servers: shorter than on the wire, so that senders have to learn it.
+pub const FAR_MTU: u16 = 1400;
+
+/// The namespaces. Gone when dropped.
+#[derive(Debug)]
+pub struct Site {
+    /// Where programs begin to talk.
+    pub clients: Namespace,
+    /// Where what is tested runs.
+    pub middle: Namespace,
+    /// The first hop behind it.
+    pub router: Namespace,
+    /// Where programs answer.
+    pub servers: Namespace,
+    /// What is tested.
+    pub function: Function,
+}
+
+impl Site {
+    /// The namespaces, and the link between router and servers; the middle is still empty.
+    ///
+    /// # Errors
+    /// When this machine gives no namespaces, or lacks a kind of interface.
+    pub fn create(label: &str, function: Function) -> Result<Self> {
+        let create = |end: &str| Namespace::create(&format!("{label}-{end}"));
+        let site = Self {
+            clients: create("clients")?,
+            middle: create("middle")?,
+            router: create("router")?,
+            servers: create("servers")?,
+            function,
+        };
+        for space in [&site.clients, &site.middle, &site.router, &site.servers] {
+            space.set("ipv6/conf/all/accept_dad", "0")?;
+            space.set("ipv6/conf/default/accept_dad", "0")?;
+            space.ip("link set lo up")?;
+            // Probes of connections that were never there are answered each, not once a second.
+            space.set("ipv4/icmp_ratelimit", "0")?;
+            space.set("ipv6/icmp/ratelimit", "0")?;
+        }
+        join(&site.router, FAR, &site.servers, FAR)?;
+        for space in [&site.router, &site.servers] {
+            space.ip(&format!("link set {FAR} mtu {FAR_MTU} up"))?;
+        }
+        let on = "1";
+        site.router.set("ipv4/ip_forward", on)?;
+        site.router.set("ipv6/conf/all/forwarding", on)?;
+        addresses(&site.router, FAR, &["203.0.113.254/24", "2001:db8::fe/64"])?;
+        let servers = [format!("{SERVER_V4}/24"), format!("{SERVER_V6}/64")];
+        addresses(&site.servers, FAR, &servers)?;
+        let backends = (1..=4).map(|host| format!("10.1.0.{host}/32"));
+        addresses(&site.servers, FAR, &backends.collect::<Vec<_>>())?;
+        site.servers.ip("route add default via 203.0.113.254")?;
+        site.servers.ip("-6 route add default via 2001:db8::fe")?;
+        site.router.ip(&format!("route add 10.1.0.0/24 dev {FAR}"))?;
+        Ok(site)
+    }
+
+    /// Gives the clients their addresses, once their interface is there.
+    ///
+    /// # Errors
+    /// What `ip` says.
+    pub fn address_clients(&self) -> Result<()> {
+        self.clients.ip(&format!("link set {WIRE} up"))?;
+        addresses(&self.clients, WIRE, &[format!("{CLIENT_V4}/24"), format!("{CLIENT_V6}/64")])?;
+        self.clients.ip(&format!("route add default via {GATEWAY_V4}"))?;
+        self.clients.ip(&format!("-6 route add default via {GATEWAY_V6}"))
+    }
+
+    /// Makes the router the clients' gateway: what is in the middle has no address.
+    ///
+    /// # Errors
+    /// What `ip` says.
+    pub fn address_router_as_gateway(&self) -> Result<()> {
+        self.address_router()?;
+        let router = &self.router;
+        addresses(router, WIRE, &[format!("{GATEWAY_V4}/32"), format!("{GATEWAY_V6}/128")])?;
+        router.ip(&format!("route add 10.77.0.0/24 dev {WIRE} src {ROUTER_V4}"))?;
+        router.ip(&format!("-6 route add fd00:77::/64 dev {WIRE} src {ROUTER_V6}"))?;
+        router.ip(&format!("route add {PUBLIC} dev {WIRE} src {ROUTER_V4}"))?;
+        // Nobody answers for an address that Cora only writes into packets.
+        let link = run_well(self.clients.command("cat").arg(mac_file()), SOON)?;
+        router.ip(&format!("neighbour add {PUBLIC} lladdr {} dev {WIRE}", link.trim()))
+    }
+
+    /// Makes the middle the clients' gateway, and the router what is behind it.
+    ///
+    /// # Errors
+    /// What `ip` says.
+    pub fn address_middle_as_gateway(&self) -> Result<()> {
+        self.address_router()?;
+        let (middle, router) = (&self.middle, &self.router);
+        addresses(middle, "inside", &[format!("{GATEWAY_V4}/24"), format!("{GATEWAY_V6}/64")])?;
+        addresses(middle, "outside", &[format!("{PUBLIC}/32"), "2001:db8:1::2/64".to_owned()])?;
+        middle.ip(&format!("route add default via {ROUTER_V4} dev outside onlink"))?;
+        middle.ip(&format!("-6 route add default via {ROUTER_V6}"))?;
+        router.ip(&format!("route add {PUBLIC} dev {WIRE} src {ROUTER_V4}"))?;
+        router.ip(&format!("route add 10.77.0.0/24 via {PUBLIC} dev {WIRE} src {ROUTER_V4}"))?;
+        router.ip(&format!("-6 route add fd00:77::/64 via 2001:db8:1::2 src {ROUTER_V6}"))
+    }
+
+    fn address_router(&self) -> Result<()> {
+        self.router.ip(&format!("link set {WIRE} up"))?;
+        addresses(&self.router, WIRE, &[format!("{ROUTER_V4}/32"), format!("{ROUTER_V6}/64")])
+    }
+
+    /// Waits until packets pass both ways: neighbours are found, and what is in the middle has begun.
+    ///
+    /// # Errors
+    /// When it doesn't happen.
+    pub fn wait_until_it_passes(&self) -> Result<()> {
+        for server in self.function.servers() {
+            let probe = "-c 1 -W 1 -n -q";
+            let pinged = |()| {
+                let mut ping = self.clients.command("ping");
+                ping.args(probe.split(' ')).arg(server.to_string());
+                run_well(&mut ping, Duration::from_secs(3))
+            };
+            let mut tries = (0..8).map(|_| pinged(()));
+            if !tries.any(|tried| tried.is_ok()) {
+                return Err(format!("{server} can't be reached: {:?}", pinged(()).err()));
+            }
+        }
+        Ok(())
+    }
+}
+
+const SOON: Duration = Duration::from_secs(5);
+
+fn mac_file() -> String {
+    format!("/sys/class/net/{WIRE}/address")
+}
+
+fn addresses(space: &Namespace, interface: &str, all: &[impl AsRef<str>]) -> Result<()> {
+    for address in all {
+        let address = address.as_ref();
+        let flags = if address.contains(':') { " nodad" } else { "" };
+        space.ip(&format!("address add {address} dev {interface}{flags}"))?;
+    }
+    Ok(())
+}
+
+/// Joins two namespaces by a veth pair whose frames are as on a wire.
+///
+/// # Errors
+/// What `ip` says, and when offloads can't be switched off.
+pub fn join(one: &Namespace, name: &str, other: &Namespace, its: &str) -> Result<()> {
+    let there = other.name();
+    one.ip(&format!("link add {name} type veth peer name {its} netns {there}"))?;
+    for (space, interface) in [(one, name), (other, its)] {
+        plain_frames(space, interface)?;
+    }
+    Ok(())
+}
+
+/// Has a namespace's interface send frames as a wire takes them.
+fn plain_frames(space: &Namespace, interface: &str) -> Result<()> {
+    let interface = interface.to_owned();
+    let switched = space.within(move || switch_offloads_off(&interface));
+    match switched.join() {
+        Ok(switched) => switched.map_err(|error| error.to_string()),
+        Err(_) => Err("a thread within a namespace panicked".to_owned()),
+    }
+}

@@ -1,0 +1,117 @@
+//! All of it in a row: each network function through Cora, then through the kernel.
+
+use std::path::{Path, PathBuf};
+
+use crate::Result;
+use crate::capture::Captures;
+use crate::checks::{self, rate, states};
+use crate::function::Function;
+use crate::middle::{Cora, Kernel, Middle, Ports};
+use crate::site::Site;
+use crate::verdict::{Observed, Row, compare};
+
+/// What is tried.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The functions, and the programs of Cora's that do them.
+    pub programs: Vec<(Function, PathBuf)>,
+    /// What the ports of live runs are.
+    pub ports: Ports,
+    /// From which seed flows are moved.
+    pub seed: u64,
+    /// Seconds of each measurement of throughput; none if 0.
+    pub rate_seconds: u64,
+    /// Where captures and final states are written.
+    pub directory: PathBuf,
+}
+
+/// Tries all; each check, with what came of it through both.
+///
+/// # Errors
+/// When this machine lacks something, or a run fails.
+pub fn run(request: &Request) -> Result<Vec<Row>> {
+    std::fs::create_dir_all(&request.directory)
+        .map_err(|error| format!("{}: {error}", request.directory.display()))?;
+    let mut rows = Vec::new();
+    for (function, program) in &request.programs {
+        let name = function.name();
+        let said = |what: &str| {
+            let what = what.to_owned();
+            move |why: String| format!("{name} {what}: {why}")
+        };
+        let ours = through_cora(request, *function, program).map_err(said("through Cora"))?;
+        let kernel = through_kernel(request, *function).map_err(said("through the kernel"))?;
+        rows.extend(compare(*function, ours, kernel));
+    }
+    Ok(rows)
+}
+
+fn through_cora(request: &Request, function: Function, program: &Path) -> Result<Vec<Observed>> {
+    let directory = request.directory.join("cora");
+    let start =
+        |site: &Site, moves: &str| Cora::start(site, program, request.ports, moves, &directory);
+    let site = Site::create(&format!("{}-cora", function.name()), function)?;
+    std::fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
+    let cora = start(&site, &format!("random:{}", request.seed))?;
+    let mut seen = observe(&site, Box::new(cora), &directory)?;
+    drop(site);
+    if request.rate_seconds > 0 {
+        // Moves by chance cost time, and nobody has them in production.
+        let site = Site::create(&format!("{}-rate", function.name()), function)?;
+        let cora = start(&site, "plan")?;
+        seen.extend(rate::run(&site, request.rate_seconds)?);
+        let _ended = Box::new(cora).end()?;
+    }
+    Ok(seen)
+}
+
+fn through_kernel(request: &Request, function: Function) -> Result<Vec<Observed>> {
+    let directory = request.directory.join("kernel");
+    std::fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
+    let site = Site::create(&format!("{}-kernel", function.name()), function)?;
+    let kernel = Kernel::start(&site)?;
+    let mut seen = observe(&site, Box::new(kernel), &directory)?;
+    drop(site);
+    if request.rate_seconds > 0 {
+        let site = Site::create(&format!("{}-rate", function.name()), function)?;
+        let _kernel = Kernel::start(&site)?;
+        seen.extend(rate::run(&site, request.rate_seconds)?);
+    }
+    Ok(seen)
+}
+
+/// All checks, the captures and the connection table.
+fn observe(site: &Site, middle: Box<dyn Middle + '_>, directory: &Path) -> Result<Vec<Observed>> {
+    let captures = Captures::start(site, directory)?;
+    let mut seen = checks::run(site)?;
+    let held = states::bring_about(site)?;
+    let crossed = captures.end(site)?;
+    let ended = middle.end()?;
+    drop(held);
+    seen.extend(crossed);
+    if site.function.has_states() {
+        seen.extend(states::observe(&ended.connections));
+    }
+    if let Some(report) = ended.report {
+        seen.extend(accounts(&report));
+    }
+    Ok(seen)
+}
+
+/// Cora's own account: every frame that came is in one outcome, and flows did move.
+fn accounts(report: &serde_json::Value) -> Vec<Observed> {
+    let halves = &report["halves"];
+    let sum = |counts: &serde_json::Value| -> u64 {
+        let counts = counts.as_object().into_iter().flat_map(|counts| counts.values());
+        counts.filter_map(serde_json::Value::as_u64).sum()
+    };
+    let came = report["packets_in"].as_u64().unwrap_or(0);
+    let named = sum(&halves["outcomes"]) + sum(&report["dropped"]);
+    let moves = halves["nic"]["offloads"].as_u64().unwrap_or(0)
+        + halves["nic"]["released"].as_u64().unwrap_or(0);
+    vec![
+        Observed::told("frames that came, and those with an outcome", format!("{came}, {named}")),
+        Observed::told("moves of flows meanwhile", moves.to_string()),
+        Observed::told("outcomes", halves["outcomes"].to_string()),
+    ]
+}
