@@ -99,7 +99,7 @@ pub fn census<'a>(connections: impl Iterator<Item = &'a Connection>) -> String {
         *counts.entry(format!("{}{version}/{port}{state}", it.protocol)).or_default() += 1;
     }
     let words: Vec<String> = counts.iter().map(|(what, count)| format!("{what} {count}")).collect();
-    words.join(", ")
+    if words.is_empty() { "none".to_owned() } else { words.join(", ") }
 }
 
 #[cfg(test)]

@@ -71,10 +71,13 @@ impl Function {
         let (forward, translate) = match self {
             Self::Firewall => (follow.to_owned(), String::new()),
             Self::Nat => {
-                let from = format!("snat to {PUBLIC}:32768-65535");
+                let out = "oifname \"outside\"";
+                let ports =
+                    format!("meta l4proto {{ tcp, udp }} {out} snat to {PUBLIC}:32768-65535");
+                let others = format!("meta l4proto icmp {out} snat to {PUBLIC}");
                 let chain = "type nat hook postrouting priority 100";
                 let table = format!(
-                    "table ip lab_nat {{ chain post {{ {chain};\n oifname \"outside\" {from}\n }} }}"
+                    "table ip lab_nat {{ chain post {{ {chain};\n {ports}\n {others}\n }}\n }}"
                 );
                 (format!("meta nfproto ipv6 accept\n{follow}"), table)
             }
@@ -83,7 +86,7 @@ impl Function {
                 let to = "dnat to numgen inc mod 4 map \
                           { 0: 10.1.0.1, 1: 10.1.0.2, 2: 10.1.0.3, 3: 10.1.0.4 }";
                 let table = format!(
-                    "table ip lab_balance {{ chain pre {{ {chain};\n ip daddr {SERVICE} {to}\n }} }}"
+                    "table ip lab_balance {{ chain pre {{ {chain};\n ip daddr {SERVICE} {to}\n }}\n }}"
                 );
                 ("accept".to_owned(), table)
             }

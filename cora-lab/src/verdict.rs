@@ -74,6 +74,24 @@ const KNOWN: &[Known] = &[
         why: "Cora is a bump in the wire, the kernel a router",
     },
     Known {
+        check: "state: SYN reset by the server",
+        ours: "tcp/9 closed 1, tcp6/9 closed 1",
+        kernel: "none",
+        why: "connection tracking forgets such a connection at once, Cora keeps it for its idle time",
+    },
+    Known {
+        check: "state: SYN reset by the server",
+        ours: "tcp/9 closed 1",
+        kernel: "none",
+        why: "connection tracking forgets such a connection at once, Cora keeps it for its idle time",
+    },
+    Known {
+        check: "state: forged RST, out of window",
+        ours: "tcp/9110 closed 3",
+        kernel: "tcp/9110 established 3",
+        why: "Cora's TcpState does not follow sequence numbers; the ends do, and talk on",
+    },
+    Known {
         check: "traceroute",
         ours: "198.51.100.1, server",
         kernel: "10.77.0.254, 198.51.100.1, server",

@@ -6,20 +6,22 @@ use std::net::IpAddr;
 use cora_traffic::view::Tuple;
 
 use super::packet::Packet;
+use crate::checks::{INSIDE, PROBES};
 use crate::function::Function;
 use crate::verdict::Observed;
 
 /// What came of all packets.
 #[derive(Debug, Default)]
 pub(super) struct Crossing {
+    until: u64,
     /// Packets that passed.
     passed: u64,
     /// Those of clients that did not come out.
     lost: BTreeMap<String, u64>,
     /// Those from outside that did not come out.
-    kept_out: u64,
+    kept_out: BTreeMap<String, u64>,
     /// Packets that came out and never went in.
-    invented: u64,
+    invented: BTreeMap<String, u64>,
     /// Passed with other bytes changed than a translation's, were that to happen, are both lost and invented.
     unsound: u64,
     /// Out before one of the same flow that had gone in earlier.
@@ -56,9 +58,15 @@ fn waiting<'a>(packets: impl Iterator<Item = &'a Packet>) -> Waiting<'a> {
 }
 
 impl Crossing {
-    /// Follows packets from clients to the router, and back.
-    pub(super) fn of(clients: &[Packet], router: &[Packet], function: Function) -> Self {
-        let mut crossing = Self::default();
+    /// Follows packets from clients to the router, and back. What was seen after `until` on one side (nanoseconds
+    /// since 1970) may lack on the other.
+    pub(super) fn of(
+        clients: &[Packet],
+        router: &[Packet],
+        until: u64,
+        function: Function,
+    ) -> Self {
+        let mut crossing = Self { until, ..Self::default() };
         // Outward first: it says what each flow became.
         crossing.follow(clients, router, true);
         crossing.follow(router, clients, false);
@@ -81,11 +89,21 @@ impl Crossing {
                     let before = last.insert(packet.tuple, at);
                     self.overtaken += u64::from(before.is_some_and(|before| before > at));
                 }
+                None if self.is_of_no_account(packet) => {}
                 None if outward => *self.lost.entry(what(packet)).or_default() += 1,
-                None => self.kept_out += 1,
+                None => *self.kept_out.entry(what(packet)).or_default() += 1,
             }
         }
-        self.invented += came.values().map(|queue| queue.len() as u64).sum::<u64>();
+        for (_, packet) in came.values().flatten() {
+            if self.is_of_no_account(packet) {
+                continue;
+            }
+            *self.invented.entry(what(packet)).or_default() += 1;
+        }
+    }
+
+    fn is_of_no_account(&self, packet: &Packet) -> bool {
+        packet.time >= self.until || is_probe(packet)
     }
 
     /// Whether that is what this one became, by what is known of its flow.
@@ -110,7 +128,9 @@ impl Crossing {
         let mut became = BTreeSet::new();
         for (flow, other) in &self.flows {
             self.mixed += u64::from(!became.insert(other));
-            *self.services.entry(service(flow)).or_default() += 1;
+            if !is_of_probe(flow) {
+                *self.services.entry(service(flow)).or_default() += 1;
+            }
             self.mistranslated += u64::from(!is_right(function, flow, other));
         }
     }
@@ -119,28 +139,40 @@ impl Crossing {
     pub(super) fn told(&self) -> Vec<Observed> {
         let services = list(&self.services);
         let hops: Vec<String> = self.hops.iter().map(ToString::to_string).collect();
-        let lost = if self.lost.is_empty() { "none".to_owned() } else { list(&self.lost) };
         let compared = [
             ("captures: flows that passed, by service", services),
-            ("captures: of clients' packets lost", lost),
-            ("captures: packets changed or made up", self.invented.to_string()),
+            ("captures: of clients' packets lost", list(&self.lost)),
+            ("captures: packets changed or made up", list(&self.invented)),
             ("captures: checksums made wrong", self.unsound.to_string()),
             ("captures: flows translated wrongly", self.mistranslated.to_string()),
             ("captures: flows mixed up", self.mixed.to_string()),
-            ("captures: packets overtaken in their flow", self.overtaken.to_string()),
             ("captures: hops taken off TTL", hops.join(", ")),
         ];
         let compared = compared.into_iter().map(|(what, result)| Observed::compared(what, result));
         let told = [
-            ("captures: packets that passed", self.passed),
-            ("captures: packets kept out", self.kept_out),
+            ("captures: packets that passed", self.passed.to_string()),
+            // Two processors may send packets of one flow, and capture them in another order than they send them in.
+            ("captures: packets overtaken in their flow", self.overtaken.to_string()),
+            ("captures: packets kept out", list(&self.kept_out)),
         ];
-        let told = told.into_iter().map(|(what, count)| Observed::told(what, count.to_string()));
+        let told = told.into_iter().map(|(what, result)| Observed::told(what, result));
         compared.chain(told).collect()
     }
 }
 
+/// Which of traceroute's probes come how far depends on how many hops there are.
+fn is_of_probe(flow: &Tuple) -> bool {
+    flow.0 == 17 && PROBES.contains(&flow.4)
+}
+
+fn is_probe(packet: &Packet) -> bool {
+    is_of_probe(&from_client(packet))
+}
+
 fn list(counts: &BTreeMap<String, u64>) -> String {
+    if counts.is_empty() {
+        return "none".to_owned();
+    }
     let words: Vec<String> = counts.iter().map(|(what, count)| format!("{what} {count}")).collect();
     words.join(", ")
 }
@@ -148,9 +180,11 @@ fn list(counts: &BTreeMap<String, u64>) -> String {
 /// `tcp/80`, `udp6/53`, `icmp`.
 fn service(flow: &Tuple) -> String {
     let version = if flow.3.is_ipv4() { "" } else { "6" };
+    if INSIDE.contains(&flow.2) {
+        return format!("from outside {}", if flow.0 == 6 { "tcp" } else { "udp" }) + version;
+    }
     match flow.0 {
         6 => format!("tcp{version}/{}", flow.4),
-        17 if (33_434..33_534).contains(&flow.4) => format!("udp{version}/traceroute"),
         17 => format!("udp{version}/{}", flow.4),
         _ => format!("icmp{version}"),
     }
@@ -172,7 +206,10 @@ fn is_right(function: Function, flow: &Tuple, other: &Tuple) -> bool {
         (Some(public), IpAddr::V4(_)) => {
             let ping = matches!(protocol, 1 | 58);
             let same_service = ping || other.4 == destination;
-            other.1 == IpAddr::from(public) && other.2 >= 32_768 && other.3 == to && same_service
+            other.1 == IpAddr::from(public)
+                && (ping || other.2 >= 32_768)
+                && other.3 == to
+                && same_service
         }
         _ if function == Function::Balancer && to == function.servers()[0] => {
             let is_backend = matches!(other.3, IpAddr::V4(it) if it.octets()[..3] == [10, 1, 0]);

@@ -13,7 +13,7 @@ mod streams;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cora_traffic::pcap::Reader;
 
@@ -43,7 +43,20 @@ impl Captures {
             let path = directory.join(format!("{}-{name}.pcap", site.function.name()));
             let mut tcpdump = space.command("tcpdump");
             // The long sessions are as long as the checks take.
-            tcpdump.args(["-i", WIRE, "-n", "-U", "-B", "65536", "-Z", "root", "-w"]).arg(&path);
+            tcpdump
+                .args([
+                    "-i",
+                    WIRE,
+                    "-n",
+                    "-U",
+                    "--immediate-mode",
+                    "-B",
+                    "65536",
+                    "-Z",
+                    "root",
+                    "-w",
+                ])
+                .arg(&path);
             let [first, last] = SESSIONS;
             tcpdump.arg(format!("(ip or ip6) and not portrange {first}-{last}"));
             Service::start_until(&mut tcpdump, "listening").map(|service| (service, path))
@@ -56,8 +69,9 @@ impl Captures {
     /// # Errors
     /// When a capture is incomplete, or can't be read.
     pub fn end(self, site: &Site) -> Result<Vec<Observed>> {
-        // What was sent last is on its way to the file.
-        std::thread::sleep(Duration::from_millis(300));
+        // What was sent last is on its way to the other side, and to the files; ends that miss an answer go on to send.
+        let until = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        std::thread::sleep(Duration::from_millis(700));
         let [clients, router] = self.sides.map(|(service, path)| {
             let said = service.interrupt(Duration::from_secs(10))?.stderr;
             let dropped = said.lines().find(|line| line.contains("dropped by kernel"));
@@ -68,7 +82,8 @@ impl Captures {
         });
         let clients = read(&clients?, Place::Clients)?;
         let router = read(&router?, Place::Router)?;
-        let mut seen = Crossing::of(&clients, &router, site.function).told();
+        let mut seen =
+            Crossing::of(&clients, &router, until.as_nanos() as u64, site.function).told();
         seen.push(streams::told(&clients));
         Ok(seen)
     }
@@ -81,7 +96,7 @@ fn read(path: &Path, place: Place) -> Result<Vec<Packet>> {
     let mut packets = Vec::new();
     for frame in reader {
         let frame = frame.map_err(|error| failed(error.to_string()))?;
-        packets.extend(Packet::of(&frame.bytes, place));
+        packets.extend(Packet::of(frame.time, &frame.bytes, place));
     }
     Ok(packets)
 }

@@ -22,6 +22,8 @@ pub(super) enum Place {
 /// What a packet was, as far as it is compared.
 #[derive(Clone, Debug)]
 pub(super) struct Packet {
+    /// When it was seen, in nanoseconds since 1970.
+    pub(super) time: u64,
     /// It goes to the servers.
     pub(super) outward: bool,
     /// Its ends; of an ICMP error, those of the packet that it quotes, the other way round: as it travels.
@@ -39,7 +41,7 @@ pub(super) struct Packet {
 
 impl Packet {
     /// `None` for what no program of the lab sent.
-    pub(super) fn of(frame: &[u8], place: Place) -> Option<Self> {
+    pub(super) fn of(time: u64, frame: &[u8], place: Place) -> Option<Self> {
         let view = View::of(frame)?;
         let to_clients = view.to == IpAddr::from(CLIENT_V4)
             || view.to == IpAddr::from(CLIENT_V6)
@@ -71,6 +73,7 @@ impl Packet {
             None => unchanged(&view, frame, view.end)?.hash(&mut mark),
         }
         Some(Self {
+            time,
             outward,
             tuple,
             is_error,
@@ -171,14 +174,14 @@ mod tests {
 
     #[test]
     fn a_translation_leaves_the_mark_and_nothing_else_does() {
-        let inside = Packet::of(&datagram([10, 77, 0, 1], 5000), Place::Clients).unwrap();
-        let outside = Packet::of(&datagram([192, 0, 2, 1], 33000), Place::Router).unwrap();
+        let inside = Packet::of(0, &datagram([10, 77, 0, 1], 5000), Place::Clients).unwrap();
+        let outside = Packet::of(0, &datagram([192, 0, 2, 1], 33000), Place::Router).unwrap();
         assert!(inside.sound && outside.sound && inside.outward && outside.outward);
         assert_eq!(inside.mark, outside.mark);
         assert_ne!(inside.tuple, outside.tuple);
         let mut changed = datagram([192, 0, 2, 1], 33000);
         changed[43] ^= 1;
-        let changed = Packet::of(&changed, Place::Router).unwrap();
+        let changed = Packet::of(0, &changed, Place::Router).unwrap();
         assert!(!changed.sound && changed.mark != inside.mark);
     }
 }

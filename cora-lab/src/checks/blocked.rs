@@ -4,13 +4,14 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
+use super::INSIDE;
 use crate::Result;
 use crate::program;
 use crate::site::Site;
 use crate::verdict::Observed;
 
-const TCP: u16 = 8081;
-const UDP: u16 = 8082;
+const TCP: u16 = INSIDE[0];
+const UDP: u16 = INSIDE[1];
 /// A datagram is there well before this.
 const SOON: Duration = Duration::from_millis(400);
 

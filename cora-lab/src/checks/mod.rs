@@ -8,10 +8,12 @@
 //! | `crowd` | a thousand connections at once |
 //! | `blocked` | what nobody inside asked for |
 //! | `states` | connections that are brought into each state of TCP, and left there |
+//! | `forged` | segments that no stack would send |
 //! | `rate` | iperf3 |
 
 mod blocked;
 mod crowd;
+mod forged;
 mod names;
 pub(crate) mod rate;
 mod reach;
@@ -19,6 +21,7 @@ pub(crate) mod states;
 mod web;
 
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -29,6 +32,12 @@ use crate::verdict::Observed;
 
 /// The ports of connections that last as long as all checks, over IPv4 and IPv6.
 pub const SESSIONS: [u16; 2] = [7000, 7001];
+/// The ports that traceroute sends its probes to.
+pub const PROBES: RangeInclusive<u16> = 33_434..=33_534;
+/// Ports inside that somebody outside asks for, by TCP and by UDP.
+pub const INSIDE: [u16; 2] = [8081, 8082];
+/// Nobody listens here.
+pub(crate) const NOBODY: u16 = 9;
 /// How many of these there are, over each IP version.
 const LONG_LIVED: usize = 8;
 

@@ -5,15 +5,13 @@ use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::process::Command;
 use std::time::Duration;
 
-use super::over;
+use super::{NOBODY, over};
 use crate::Result;
 use crate::program::{self, Output};
 use crate::site::{FAR_MTU, Site};
 use crate::verdict::Observed;
 
 const PATIENCE: Duration = Duration::from_secs(15);
-/// Nobody listens here.
-const NOBODY: u16 = 9;
 
 pub(super) fn run(site: &Site) -> Result<Vec<Observed>> {
     let each = site.function.servers().into_iter().map(|server| to(site, server));
@@ -31,7 +29,7 @@ fn to(site: &Site, server: IpAddr) -> Result<Vec<Observed>> {
     let mut seen = vec![Observed::compared(over("ping", server), replies(&pinged))];
     // The service of a balancer is four hosts, whose hops are told by whoever is asked.
     if site.function.servers().len() > 1 {
-        let traced = client("traceroute", "-n -q 1 -w 2 -m 6")?;
+        let traced = client("traceroute", "-n -q 1 -N 1 -w 2 -m 6")?;
         seen.push(Observed::compared(over("traceroute", server), hops(&traced, &told)));
     }
     let long = format!("-n -c 1 -W 2 -M do -s {FAR_MTU}");

@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use rustix::net::sockopt::set_socket_linger;
 
+use super::{NOBODY, PROBES, SESSIONS, forged};
 use crate::Result;
 use crate::connections::{Connection, census};
+use crate::function::Function;
 use crate::namespaces::Namespace;
 use crate::program::run_well;
 use crate::site::Site;
@@ -36,6 +38,8 @@ enum Scenario {
     ClosedByServer,
     /// The client resets.
     Reset,
+    /// Somebody outside who knows its ends but not where its streams are resets it.
+    Forged,
     /// The server never hears of it.
     Unanswered,
     /// The client's part of the handshake is lost.
@@ -46,7 +50,7 @@ enum Scenario {
     LastUnheard,
 }
 
-const SCENARIOS: [(Scenario, &str); 9] = [
+const SCENARIOS: [(Scenario, &str); 10] = [
     (Scenario::Open, "established"),
     (Scenario::HalfClosed, "half closed"),
     (Scenario::Closed, "closed by the client"),
@@ -56,6 +60,7 @@ const SCENARIOS: [(Scenario, &str); 9] = [
     (Scenario::HalfOpen, "handshake's last ACK lost"),
     (Scenario::EndUnheard, "ACK of the client's FIN lost"),
     (Scenario::LastUnheard, "ACK of the server's FIN lost"),
+    (Scenario::Forged, "forged RST, out of window"),
 ];
 
 /// Both ends of connections, which stay as they are while this lives.
@@ -93,6 +98,9 @@ fn bring(site: &Site, scenario: Scenario, address: SocketAddr, held: &mut Held) 
         _ => {}
     }
     for (client, server) in &mut pairs {
+        if scenario == Scenario::Forged {
+            forge(site, client, server)?;
+        }
         act(scenario, client, server).map_err(|error| error.to_string())?;
     }
     // Closed ends are dropped; the others stay as they are.
@@ -148,6 +156,20 @@ fn open(
     Ok(pairs)
 }
 
+/// Has the server's host send a RST with a sequence number of nowhere. The connection goes on: its end ignores it.
+fn forge(site: &Site, client: &TcpStream, server: &TcpStream) -> Result<()> {
+    let ends = server.local_addr().and_then(|from| Ok((from, server.peer_addr()?)));
+    let (from, to) = ends.map_err(|error| error.to_string())?;
+    let sent = site.servers.within(move || forged::reset(from, to, 0x1357_9bdf));
+    let sent = sent.join().map_err(|_| "a thread within a namespace panicked")?;
+    sent.map_err(|error| format!("a raw socket: {error}"))?;
+    std::thread::sleep(A_WHILE);
+    client
+        .take_error()
+        .map_err(|error| error.to_string())?
+        .map_or(Ok(()), |error| Err(error.to_string()))
+}
+
 fn act(scenario: Scenario, client: &mut TcpStream, server: &mut TcpStream) -> io::Result<()> {
     use std::net::Shutdown::{Both, Write};
     if !matches!(scenario, Scenario::HalfOpen | Scenario::EndUnheard | Scenario::LastUnheard) {
@@ -159,7 +181,7 @@ fn act(scenario: Scenario, client: &mut TcpStream, server: &mut TcpStream) -> io
         _ => Err(io::Error::other("data that nobody sent")),
     };
     match scenario {
-        Scenario::Open | Scenario::Unanswered | Scenario::HalfOpen => {}
+        Scenario::Open | Scenario::Forged | Scenario::Unanswered | Scenario::HalfOpen => {}
         Scenario::HalfClosed | Scenario::EndUnheard => {
             client.shutdown(Write)?;
             hears_the_end(server)?;
@@ -195,20 +217,31 @@ fn act(scenario: Scenario, client: &mut TcpStream, server: &mut TcpStream) -> io
 
 /// In which state each scenario's connections are by the table, and the census of all others' connections: those
 /// of clients that close in an order of their own.
-pub(crate) fn observe(connections: &[Connection]) -> Vec<Observed> {
+pub(crate) fn observe(function: Function, connections: &[Connection]) -> Vec<Observed> {
+    // A NAT of IPv4 lets IPv6 pass, and keeps nothing of it.
+    let v6_too = function.public().is_none();
+    let connections: Vec<&Connection> =
+        connections.iter().filter(|it| v6_too || it.client.is_ipv4()).collect();
     let scenario = |connection: &Connection| {
         let port = connection.server.port();
         usize::from(port).checked_sub(FIRST_PORT.into()).filter(|at| *at < SCENARIOS.len())
     };
     let states = SCENARIOS.iter().enumerate().map(|(number, (_, what))| {
-        let its = connections.iter().filter(|it| scenario(it) == Some(number));
+        let its = connections.iter().copied().filter(|it| scenario(it) == Some(number));
         Observed::compared(format!("state: {what}"), census(its))
     });
-    let is_other =
-        |it: &&Connection| scenario(it).is_none() && !super::SESSIONS.contains(&it.server.port());
+    let refused = |it: &Connection| it.protocol == "tcp" && it.server.port() == NOBODY;
+    let is_other = |it: &Connection| {
+        let port = it.server.port();
+        let own = SESSIONS.contains(&port) || PROBES.contains(&port) || refused(it);
+        scenario(it).is_none() && !own
+    };
+    let all = || connections.iter().copied();
     let of = |protocol: &str| {
-        let its = connections.iter().filter(is_other).filter(|it| it.protocol == protocol);
+        let its = all().filter(|it| is_other(it) && it.protocol == protocol);
         Observed::compared(format!("all other {protocol} entries"), census(its))
     };
-    states.chain(["tcp", "udp", "icmp"].map(of)).collect()
+    let refused = census(all().filter(|it| refused(it)));
+    let refused = Observed::compared("state: SYN reset by the server", refused);
+    states.chain([refused]).chain(["tcp", "udp", "icmp"].map(of)).collect()
 }

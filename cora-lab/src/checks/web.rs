@@ -45,7 +45,7 @@ fn from(site: &Site, server: IpAddr) -> Result<Vec<Observed>> {
     let place = std::net::SocketAddr::new(server, WEB);
     let fetch = |words: &[&str]| -> Command {
         let mut curl = site.clients.command("curl");
-        curl.args(["--silent", "--show-error", "--globoff", "--noproxy", "*"]).args(words);
+        curl.args(["--no-progress-meter", "--globoff", "--noproxy", "*"]).args(words);
         curl
     };
     let begun = Instant::now();
@@ -78,7 +78,11 @@ fn from(site: &Site, server: IpAddr) -> Result<Vec<Observed>> {
         Observed::told(over("curl: one file, ms", server), format!("{}", took.as_millis())),
         Observed::compared(
             over("curl: thirty files at once", server),
-            format!("{right} of {PARTS} right{said}"),
+            if said.is_empty() {
+                format!("{right} of {PARTS} right")
+            } else {
+                format!("{right} of {PARTS} right: {said}")
+            },
         ),
     ])
 }
