@@ -41,6 +41,7 @@ pub fn run(request: &Request) -> Result<Vec<Row>> {
             let what = what.to_owned();
             move |why: String| format!("{name} {what}: {why}")
         };
+        eprintln!("{name}: through Cora, then through the kernel");
         let ours = through_cora(request, *function, program).map_err(said("through Cora"))?;
         let kernel = through_kernel(request, *function).map_err(said("through the kernel"))?;
         rows.extend(compare(*function, ours, kernel));

@@ -6,6 +6,7 @@ mod adapt;
 mod bench;
 mod chaos;
 mod demo;
+mod lab;
 mod model;
 mod moves;
 mod need;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
         "adapt" => adapt::run(rest),
         "bench" => bench::run(rest),
         "chaos" => chaos::run(rest),
+        "lab" => lab::run(rest),
         "model" => model::run(rest),
         "oracle" => oracle::run(rest),
         "migrate-bench" => moves::run(rest),
@@ -45,6 +47,9 @@ fn usage() -> ExitCode {
     eprintln!("       cargo xtask bench|model [--quick] [--json] [--only NAME]");
     eprintln!("       cargo xtask chaos [--seconds N] [--seed S] [--json] | --replay SEED");
     eprintln!("       cargo xtask oracle [--full]");
+    eprintln!(
+        "       cargo xtask lab [--quick] [--json] [--ports tap|packet|xdp] [--seed S] [--out DIRECTORY]"
+    );
     eprintln!("       cargo xtask migrate-bench [--quick] [--json]");
     eprintln!("       cargo xtask adapt [--quick] [--json] [--seed S]");
     ExitCode::from(2)

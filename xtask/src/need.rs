@@ -70,6 +70,26 @@ pub(crate) fn programs(counts: bool) -> Result<(), String> {
     }
 }
 
+/// Root, and the programs that talk in the lab, with what the kernel does there in Cora's place.
+pub(crate) fn lab() -> Result<(), String> {
+    if !is_root() {
+        return Err("the lab makes network namespaces: run it as root".to_owned());
+    }
+    let needs = [
+        ("iproute2", "ip"),
+        ("nftables", "nft"),
+        ("conntrack", "conntrack"),
+        ("iperf3", "iperf3"),
+        ("traceroute", "traceroute"),
+        ("curl", "curl"),
+        ("dnsmasq-base", "dnsmasq"),
+        ("tcpdump", "tcpdump"),
+        ("iputils-ping", "ping"),
+    ];
+    let lacking = needs.iter().filter(|(_, program)| !in_path(program));
+    install(&lacking.map(|(package, _)| *package).collect::<Vec<_>>())
+}
+
 fn can_install() -> bool {
     is_root() && in_path("apt-get")
 }

@@ -1,9 +1,9 @@
 //! Segments that no stack would send: by a raw socket.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
-use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket};
+use rustix::net::{AddressFamily, SendFlags, SocketType, bind, ipproto, sendto, socket};
 
 /// TCP's number, as the sum of a segment covers it.
 const TCP: u32 = 6;
@@ -17,6 +17,8 @@ pub(super) fn reset(from: SocketAddr, to: SocketAddr, sequence: u32) -> io::Resu
     let segment =
         segment((*source.ip(), source.port()), (*destination.ip(), destination.port()), sequence);
     let socket = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::TCP))?;
+    // A host with several addresses would take another one.
+    bind(&socket, &SocketAddrV4::new(*source.ip(), 0))?;
     sendto(&socket, &segment, SendFlags::empty(), &destination)?;
     Ok(())
 }

@@ -1,0 +1,53 @@
+//! Real programs talk through the firewall and the NAT, and through the kernel in their place: nothing disagrees.
+//!
+//! Needs root and the programs that `cargo xtask lab` installs; says SKIPPED otherwise.
+#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+use std::path::Path;
+
+use cora_lab::function::Function;
+use cora_lab::middle::Ports;
+use cora_lab::namespaces::Namespace;
+use cora_lab::trial::{Request, run};
+use cora_lab::verdict::{Agree, Table};
+use cora_tests::tell;
+use cora_tests::workshop::{examples, room};
+
+const PROGRAMS: [&str; 8] =
+    ["nft", "conntrack", "traceroute", "curl", "dnsmasq", "tcpdump", "ping", "ip"];
+
+/// What this machine lacks for it.
+fn lacking() -> Option<String> {
+    let places = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+    let is_there = |program: &&str| places.iter().any(|at| Path::new(at).join(program).is_file());
+    if let Some(program) = PROGRAMS.iter().find(|program| !is_there(program)) {
+        return Some(format!("no {program}"));
+    }
+    if !Path::new("/dev/net/tun").exists() {
+        return Some("no /dev/net/tun".to_owned());
+    }
+    Namespace::create("lab-try").err()
+}
+
+#[test]
+fn programs_see_through_cora_what_they_see_through_the_kernel() {
+    if let Some(why) = lacking() {
+        return tell(&format!("SKIPPED lab: {why}"));
+    }
+    let built = examples("split");
+    let programs = [Function::Firewall, Function::Nat];
+    let request = Request {
+        programs: programs.map(|function| (function, built[function.name()].clone())).into(),
+        ports: Ports::Tap,
+        seed: 1,
+        rate_seconds: 0,
+        directory: room("lab"),
+    };
+    let rows = run(&request).unwrap();
+    let disagree = rows.iter().filter(|row| row.agree == Agree::No).count();
+    assert_eq!(disagree, 0, "{}", Table(&rows));
+    // All of the checks were made, and flows did move while they were.
+    assert!(rows.iter().filter(|row| row.agree == Agree::Yes).count() > 60, "{}", Table(&rows));
+    let moves = rows.iter().filter(|row| row.check == "moves of flows meanwhile");
+    assert!(moves.clone().count() == 2 && moves.clone().all(|row| row.ours != "0"));
+}
