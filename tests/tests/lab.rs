@@ -11,7 +11,7 @@ use cora_lab::namespaces::Namespace;
 use cora_lab::trial::{Request, run};
 use cora_lab::verdict::{Agree, Table};
 use cora_tests::tell;
-use cora_tests::workshop::{examples, room};
+use cora_tests::workshop::{checked, room};
 
 const PROGRAMS: [&str; 8] =
     ["nft", "conntrack", "traceroute", "curl", "dnsmasq", "tcpdump", "ping", "ip"];
@@ -34,8 +34,8 @@ fn programs_see_through_cora_what_they_see_through_the_kernel() {
     if let Some(why) = lacking() {
         return tell(&format!("SKIPPED lab: {why}"));
     }
-    let built = examples("split");
     let programs = [Function::Firewall, Function::Nat];
+    let built = checked(&programs.map(Function::name), Path::new("split"));
     let request = Request {
         programs: programs.map(|function| (function, built[function.name()].clone())).into(),
         ports: Ports::Tap,

@@ -28,7 +28,7 @@ fn a_real_run_is_right_and_its_log_replays() {
     let room = room("moves");
     let capture = room.join("zipf.pcap");
     captures::generate(Profile::Zipf, 31, 60_000, 2_000, &capture);
-    let program = &checked(&["firewall"], Path::new("split"), "moves")["firewall"];
+    let program = &checked(&["firewall"], Path::new("split"))["firewall"];
     let log = room.join("log");
     let moves = format!("adapt:{}", log.display());
     let state = room.join("state");

@@ -30,7 +30,7 @@ use cora::prelude::{Meta, Packet};
 use cora_tests::captures::{self, Capture};
 use cora_tests::{golden, tell, workshop};
 use cora_traffic::Profile;
-use cora_traffic::pcap::{Reader, Writer};
+use cora_traffic::pcap::Writer;
 
 use input::Input;
 use way::{Feed, Left, Way};

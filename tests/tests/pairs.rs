@@ -14,7 +14,7 @@ use cora::prelude::FiveTuple;
 use cora_tests::captures;
 use cora_tests::process::{Ended, marked, run, start, start_fed, wait_until};
 use cora_tests::tell;
-use cora_tests::workshop::{FIRST, checked, emulator, halves, package, room, root};
+use cora_tests::workshop::{checked, emulator, halves, package, room, root};
 use cora_traffic::Profile;
 use serde_json::Value;
 
@@ -25,7 +25,10 @@ const MOST: usize = 3;
 /// An example under the split plan.
 fn example(name: &str) -> PathBuf {
     static BUILT: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
-    BUILT.get_or_init(|| checked(&FIRST, Path::new("split"), "pairs"))[name].clone()
+    BUILT.get_or_init(|| {
+        checked(&["firewall", "heavy-hitter", "nat", "balancer"], Path::new("split"))
+    })[name]
+        .clone()
 }
 
 fn inputs() -> &'static [PathBuf] {

@@ -94,7 +94,9 @@ fn documentation() -> Verdict {
 /// Unit tests, the examples in the documentation, and what crosses crates: on an emulated NIC, too.
 fn tests() -> Verdict {
     let mut tests = of_cargo("test --workspace --no-fail-fast");
-    counted(tests.env("CORA_REQUIRE_EMULATED", "1"))
+    // What one of them built, the others need not build again.
+    let run = format!("{}-{:?}", std::process::id(), std::time::SystemTime::now());
+    counted(tests.env("CORA_REQUIRE_EMULATED", "1").env("CORA_TEST_RUN", run))
 }
 
 /// The ring and the bell under loom, which replaces the atomics.

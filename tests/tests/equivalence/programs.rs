@@ -45,11 +45,7 @@ fn programs() -> &'static Programs {
             (SEARCHED, ALSO_SEARCHED),
         ];
         for (plan, names) in checked_ones {
-            programs.entry(plan).or_default().extend(workshop::checked(
-                names,
-                &statement(plan),
-                plan,
-            ));
+            programs.entry(plan).or_default().extend(workshop::checked(names, &statement(plan)));
         }
         for (plan, program) in ledgers() {
             programs.entry(plan).or_default().insert("ledger".to_owned(), program);

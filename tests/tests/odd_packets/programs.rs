@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use cora_tests::workshop::{self, EXAMPLES};
+use cora_tests::workshop::{self, FIRST};
 
 const PLANS: [&str; 3] = ["host-only", "nic-only", "split"];
 
@@ -12,11 +12,7 @@ const PLANS: [&str; 3] = ["host-only", "nic-only", "split"];
 pub(crate) fn program(plan: &str, name: &str) -> &'static Path {
     static BUILT: OnceLock<BTreeMap<&'static str, BTreeMap<String, PathBuf>>> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
-        let packages = EXAMPLES.iter().flat_map(|name| ["--package", name]);
-        let words: Vec<&str> =
-            ["--profile", "checked", "--features", "nic"].into_iter().chain(packages).collect();
-        let build = |plan| (plan, workshop::programs(&words, Some(Path::new(plan)), plan));
-        PLANS.map(build).into()
+        PLANS.map(|plan| (plan, workshop::checked(&FIRST, Path::new(plan)))).into()
     });
     &built[plan][name]
 }
