@@ -1,20 +1,14 @@
 //! A load balancer: the reply key is another host's. Nothing is pinned but rules; but a packet that
 //! waits at the NIC may be about to make a reply key, so what nobody knows stays behind it.
 
-use std::marker::PhantomData;
-
-use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
 use cora_core::key::{Address, FiveTuple};
 use cora_core::packet::Packet;
 use cora_core::state::table::Direction;
-use cora_core::state::{
-    Configure, Described, Home, Memory, OutOfMemory, Place, Reach, ReadMostly, Stored, Table,
-    Versioned,
-};
+use cora_core::state::{Configure, Reach, ReadMostly, Table, Versioned};
 use cora_core::verdict::{Drop, Reason, Transmit, Verdict, reasons};
 
 use super::wrapped::Wrapped;
-use super::{SimApp, Variant, keyed, plain, reach, stored};
+use super::{SimApp, Variant, keyed, plain, program, reach, stored};
 use crate::frames::{address, op, op_of};
 use crate::traffic::Wishes;
 
@@ -49,13 +43,6 @@ impl ReadMostly for Rules {
     const NAME: &'static str = "Rules";
 }
 stored!(Rules, ReadMostly, Versioned);
-
-#[derive(Debug)]
-pub struct Balancer<V> {
-    assigned: Wrapped<Assigned>,
-    rules: Versioned<Rules>,
-    variant: PhantomData<V>,
-}
 
 const fn backend(number: u16) -> Address {
     address([200, (number % 5) as u8], false)
@@ -124,53 +111,15 @@ fn handle<R: Reach>(
     Transmit
 }
 
-impl<V: Variant> App for Balancer<V> {
-    const NAME: &'static str = "balancer";
-    const PLAN: PlanFacts = PlanFacts {
-        name: "split",
-        hash: 1,
-        sides: Sides::Split,
-        host_ordered: V::ORDERED,
-        stateless_flows: false,
-        nic_share: V::SHARE,
-        offer_after: V::OFFER_AFTER,
-        one_pair: &[],
-    };
-    const PLACES: &'static [(&'static str, Place)] =
-        &[("Assigned", Place::Travels), ("Rules", Place::Host)];
-    const MEMORY: usize = Table::<Assigned>::BYTES + Rules::BYTES;
-    type Group = FiveTuple;
-
-    fn new(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-        Ok(Self {
-            assigned: Wrapped::create(memory, V::ROLLS_BACK)?,
-            rules: Rules::create(memory)?,
-            variant: PhantomData,
-        })
+program! {
+    struct Balancer named "balancer" by FiveTuple {
+        travels assigned: Wrapped<Assigned>,
+        host rules: Versioned<Rules>,
     }
-
-    fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict {
+    ordered V::ORDERED;
+    stateless false;
+    fn chain<R>(self, packet) {
         handle::<R>(packet, self.assigned.table(), self.rules.value())
-    }
-
-    const STATES: usize = 2;
-
-    fn state(&mut self, number: usize) -> &mut dyn Home {
-        match number {
-            0 => &mut self.assigned,
-            _ => &mut self.rules,
-        }
-    }
-
-    fn described(&mut self, number: usize) -> &mut dyn Described {
-        match number {
-            0 => &mut self.assigned,
-            _ => &mut self.rules,
-        }
-    }
-
-    fn configure(&mut self, _: &str, _: &str) -> Result<(), ConfigureError> {
-        Ok(())
     }
 }
 

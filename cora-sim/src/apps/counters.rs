@@ -1,19 +1,15 @@
 //! Counters only: no state travels, flows are owned without entries.
 
-use std::marker::PhantomData;
-
-use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
 use cora_core::key::{FiveTuple, Key as _, SourceAddress};
 use cora_core::packet::{Packet, Port};
 use cora_core::plain::Describe;
 use cora_core::state::commutative::{CountMin, Max, Sum, TopK};
 use cora_core::state::{
-    Commutative, Configure, Described, Home, Malformed, Memory, OutOfMemory, Place, Reach,
-    ReadMostly, Replica, Replicated, Stored, Versioned,
+    Commutative, Configure, Malformed, Reach, ReadMostly, Replica, Replicated, Versioned,
 };
 use cora_core::verdict::{Redirect, Transmit, Verdict};
 
-use super::{SimApp, Variant, plain, reach, stored};
+use super::{SimApp, Variant, plain, program, reach, stored};
 use crate::frames::{op, op_of};
 use crate::traffic::Wishes;
 
@@ -99,13 +95,6 @@ impl ReadMostly for Routes {
 }
 stored!(Routes, ReadMostly, Versioned);
 
-#[derive(Debug)]
-pub struct Counting<V> {
-    counters: Replicated<Counters>,
-    routes: Versioned<Routes>,
-    variant: PhantomData<V>,
-}
-
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as the parameter of a handler")]
 fn handle<R: Reach>(packet: &Packet<'_>, counters: &mut Counters, routes: &Routes) -> Verdict {
     counters.bytes.add(packet.len() as u64);
@@ -123,53 +112,15 @@ fn handle<R: Reach>(packet: &Packet<'_>, counters: &mut Counters, routes: &Route
     Transmit
 }
 
-impl<V: Variant> App for Counting<V> {
-    const NAME: &'static str = "counters";
-    const PLAN: PlanFacts = PlanFacts {
-        name: "split",
-        hash: 1,
-        sides: Sides::Split,
-        host_ordered: false,
-        stateless_flows: true,
-        nic_share: V::SHARE,
-        offer_after: V::OFFER_AFTER,
-        one_pair: &[],
-    };
-    const PLACES: &'static [(&'static str, Place)] =
-        &[("Counters", Place::Replica), ("Routes", Place::Host)];
-    const MEMORY: usize = Counters::BYTES + Routes::BYTES;
-    type Group = FiveTuple;
-
-    fn new(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-        Ok(Self {
-            counters: Counters::create(memory)?,
-            routes: Routes::create(memory)?,
-            variant: PhantomData,
-        })
+program! {
+    struct Counting named "counters" by FiveTuple {
+        replica counters: Replicated<Counters>,
+        host routes: Versioned<Routes>,
     }
-
-    fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict {
+    ordered false;
+    stateless true;
+    fn chain<R>(self, packet) {
         handle::<R>(packet, self.counters.value(), self.routes.value())
-    }
-
-    const STATES: usize = 2;
-
-    fn state(&mut self, number: usize) -> &mut dyn Home {
-        match number {
-            0 => &mut self.counters,
-            _ => &mut self.routes,
-        }
-    }
-
-    fn described(&mut self, number: usize) -> &mut dyn Described {
-        match number {
-            0 => &mut self.counters,
-            _ => &mut self.routes,
-        }
-    }
-
-    fn configure(&mut self, _: &str, _: &str) -> Result<(), ConfigureError> {
-        Ok(())
     }
 }
 

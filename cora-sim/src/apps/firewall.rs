@@ -1,18 +1,14 @@
 //! A firewall: connections found by the reversed tuple, and a meter with an entry per direction,
 //! which has no reply key at all. Nothing is pinned.
 
-use std::marker::PhantomData;
-
-use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
 use cora_core::key::FiveTuple;
 use cora_core::packet::Packet;
-use cora_core::state::Stored as _;
-use cora_core::state::{Described, Home, Memory, OutOfMemory, Place, Reach, Table};
+use cora_core::state::Table;
 use cora_core::tcp::TcpState;
 use cora_core::verdict::{Drop, Transmit, Verdict, reasons};
 
 use super::wrapped::Wrapped;
-use super::{SimApp, Variant, keyed, plain};
+use super::{SimApp, Variant, keyed, plain, program};
 use crate::frames::{op, op_of};
 use crate::traffic::Wishes;
 
@@ -31,13 +27,6 @@ plain! {
     }
 }
 keyed!(Meter, FiveTuple, 128, false);
-
-#[derive(Debug)]
-pub struct Firewall<V> {
-    connections: Wrapped<Connection>,
-    meters: Wrapped<Meter>,
-    variant: PhantomData<V>,
-}
 
 fn handle(packet: &Packet<'_>, connections: &mut Table<Connection>) -> Verdict {
     let flow = packet.five_tuple()?;
@@ -76,32 +65,14 @@ fn meter(packet: &Packet<'_>, meters: &mut Table<Meter>) -> Verdict {
     Transmit
 }
 
-impl<V: Variant> App for Firewall<V> {
-    const NAME: &'static str = "firewall";
-    const PLAN: PlanFacts = PlanFacts {
-        name: "split",
-        hash: 1,
-        sides: Sides::Split,
-        host_ordered: false,
-        stateless_flows: false,
-        nic_share: V::SHARE,
-        offer_after: V::OFFER_AFTER,
-        one_pair: &[],
-    };
-    const PLACES: &'static [(&'static str, Place)] =
-        &[("Connection", Place::Travels), ("Meter", Place::Travels)];
-    const MEMORY: usize = Table::<Connection>::BYTES + Table::<Meter>::BYTES;
-    type Group = FiveTuple;
-
-    fn new(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-        Ok(Self {
-            connections: Wrapped::create(memory, V::ROLLS_BACK)?,
-            meters: Wrapped::create(memory, V::ROLLS_BACK)?,
-            variant: PhantomData,
-        })
+program! {
+    struct Firewall named "firewall" by FiveTuple {
+        travels connections: Wrapped<Connection>,
+        travels meters: Wrapped<Meter>,
     }
-
-    fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict {
+    ordered false;
+    stateless false;
+    fn chain<R>(self, packet) {
         if packet.from_inside() {
             handle(packet, self.connections.table())?;
             meter(packet, self.meters.table())
@@ -109,26 +80,6 @@ impl<V: Variant> App for Firewall<V> {
             meter(packet, self.meters.table())?;
             handle(packet, self.connections.table())
         }
-    }
-
-    const STATES: usize = 2;
-
-    fn state(&mut self, number: usize) -> &mut dyn Home {
-        match number {
-            0 => &mut self.connections,
-            _ => &mut self.meters,
-        }
-    }
-
-    fn described(&mut self, number: usize) -> &mut dyn Described {
-        match number {
-            0 => &mut self.connections,
-            _ => &mut self.meters,
-        }
-    }
-
-    fn configure(&mut self, _: &str, _: &str) -> Result<(), ConfigureError> {
-        Err(ConfigureError::NoSuchState)
     }
 }
 

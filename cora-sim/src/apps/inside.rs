@@ -1,17 +1,12 @@
 //! Connections per inside host, limited: two tables that travel together, by the coarser key.
 
-use std::marker::PhantomData;
-
-use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
 use cora_core::key::{FiveTuple, InsideAddress, Key as _};
 use cora_core::packet::Packet;
-use cora_core::state::{
-    Described, Home, Memory, OutOfMemory, Pinned, Place, Reach, Singleton, Stored, Table,
-};
+use cora_core::state::{Pinned, Reach, Singleton, Table};
 use cora_core::verdict::{Drop, Reason, Transmit, Verdict, reasons};
 
 use super::wrapped::Wrapped;
-use super::{SimApp, Variant, keyed, plain, reach, stored};
+use super::{SimApp, Variant, keyed, plain, program, reach, stored};
 use crate::frames::{op, op_of};
 use crate::traffic::Wishes;
 
@@ -51,14 +46,6 @@ impl Singleton for Ledger {
     const NAME: &'static str = "Ledger";
 }
 stored!(Ledger, Singleton, Pinned);
-
-#[derive(Debug)]
-pub struct Inside<V> {
-    connections: Wrapped<Connection>,
-    customers: Wrapped<Customer>,
-    ledger: Pinned<Ledger>,
-    variant: PhantomData<V>,
-}
 
 fn open(
     flow: FiveTuple,
@@ -121,56 +108,16 @@ fn handle<R: Reach>(
     Transmit
 }
 
-impl<V: Variant> App for Inside<V> {
-    const NAME: &'static str = "inside";
-    const PLAN: PlanFacts = PlanFacts {
-        name: "split",
-        hash: 1,
-        sides: Sides::Split,
-        host_ordered: V::ORDERED,
-        stateless_flows: false,
-        nic_share: V::SHARE,
-        offer_after: V::OFFER_AFTER,
-        one_pair: &[],
-    };
-    const PLACES: &'static [(&'static str, Place)] =
-        &[("Connection", Place::Travels), ("Customer", Place::Travels), ("Ledger", Place::Host)];
-    const MEMORY: usize = Table::<Connection>::BYTES + Table::<Customer>::BYTES + Ledger::BYTES;
-    type Group = InsideAddress;
-
-    fn new(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-        Ok(Self {
-            connections: Wrapped::create(memory, V::ROLLS_BACK)?,
-            customers: Wrapped::create(memory, V::ROLLS_BACK)?,
-            ledger: Ledger::create(memory)?,
-            variant: PhantomData,
-        })
+program! {
+    struct Inside named "inside" by InsideAddress {
+        travels connections: Wrapped<Connection>,
+        travels customers: Wrapped<Customer>,
+        host ledger: Pinned<Ledger>,
     }
-
-    fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict {
+    ordered V::ORDERED;
+    stateless false;
+    fn chain<R>(self, packet) {
         handle::<R>(packet, self.connections.table(), self.customers.table(), self.ledger.value())
-    }
-
-    const STATES: usize = 3;
-
-    fn state(&mut self, number: usize) -> &mut dyn Home {
-        match number {
-            0 => &mut self.connections,
-            1 => &mut self.customers,
-            _ => &mut self.ledger,
-        }
-    }
-
-    fn described(&mut self, number: usize) -> &mut dyn Described {
-        match number {
-            0 => &mut self.connections,
-            1 => &mut self.customers,
-            _ => &mut self.ledger,
-        }
-    }
-
-    fn configure(&mut self, _: &str, _: &str) -> Result<(), ConfigureError> {
-        Err(ConfigureError::NoSuchState)
     }
 }
 

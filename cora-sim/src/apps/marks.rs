@@ -1,18 +1,13 @@
 //! Each flow's entry marks which packets it has seen, so that a lost, doubled or late update shows. A bell at the host
 //! counts those that ask for it.
 
-use std::marker::PhantomData;
-
-use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
 use cora_core::key::FiveTuple;
 use cora_core::packet::Packet;
-use cora_core::state::{
-    Described, Home, Memory, OutOfMemory, Pinned, Place, Reach, Singleton, Stored, Table,
-};
+use cora_core::state::{Pinned, Reach, Singleton, Table};
 use cora_core::verdict::{Transmit, Verdict};
 
 use super::wrapped::Wrapped;
-use super::{SimApp, Variant, keyed, plain, reach, stored};
+use super::{SimApp, Variant, keyed, plain, program, reach, stored};
 use crate::frames::{number_of, op, op_of};
 use crate::traffic::Wishes;
 
@@ -53,13 +48,6 @@ impl Singleton for Bell {
 }
 stored!(Bell, Singleton, Pinned);
 
-#[derive(Debug)]
-pub struct Marking<V> {
-    marks: Wrapped<Marks>,
-    bell: Pinned<Bell>,
-    variant: PhantomData<V>,
-}
-
 impl<V: Variant> Marking<V> {
     /// What is noted of the flow with this tuple.
     pub fn marks_of(&mut self, flow: &FiveTuple) -> Option<Marks> {
@@ -86,54 +74,15 @@ fn handle<R: Reach>(packet: &Packet<'_>, marks: &mut Table<Marks>, bell: &mut Be
     Transmit
 }
 
-impl<V: Variant> App for Marking<V> {
-    const NAME: &'static str = "marking";
-    const PLAN: PlanFacts = PlanFacts {
-        name: "split",
-        hash: 1,
-        sides: Sides::Split,
-        host_ordered: false,
-        stateless_flows: false,
-        nic_share: V::SHARE,
-        offer_after: V::OFFER_AFTER,
-        one_pair: &[],
-    };
-    const PLACES: &'static [(&'static str, Place)] =
-        &[("Marks", Place::Travels), ("Bell", Place::Host)];
-    const MEMORY: usize = Table::<Marks>::BYTES + Bell::BYTES;
-    type Group = FiveTuple;
-    const DURABLE: bool = true;
-
-    fn new(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-        Ok(Self {
-            marks: Wrapped::create(memory, V::ROLLS_BACK)?,
-            bell: Bell::create(memory)?,
-            variant: PhantomData,
-        })
+program! {
+    struct Marking named "marking" by FiveTuple {
+        travels marks: Wrapped<Marks>,
+        host bell: Pinned<Bell>,
     }
-
-    fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict {
+    ordered false;
+    stateless false;
+    fn chain<R>(self, packet) {
         handle::<R>(packet, self.marks.table(), self.bell.value())
-    }
-
-    const STATES: usize = 2;
-
-    fn state(&mut self, number: usize) -> &mut dyn Home {
-        match number {
-            0 => &mut self.marks,
-            _ => &mut self.bell,
-        }
-    }
-
-    fn described(&mut self, number: usize) -> &mut dyn Described {
-        match number {
-            0 => &mut self.marks,
-            _ => &mut self.bell,
-        }
-    }
-
-    fn configure(&mut self, _: &str, _: &str) -> Result<(), ConfigureError> {
-        Err(ConfigureError::NoSuchState)
     }
 }
 

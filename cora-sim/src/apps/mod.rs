@@ -159,3 +159,97 @@ macro_rules! reach {
     };
 }
 pub(crate) use reach;
+
+/// A program as `cora::app!` makes it under a plan that splits: its states, each with the place that the plan gives it,
+/// and its chain.
+macro_rules! program {
+    (
+        $(#[$meta:meta])*
+        struct $program:ident named $name:literal by $group:ty {
+            $($place:ident $field:ident: $home:ident<$state:ident>,)*
+        }
+        ordered $ordered:expr;
+        stateless $stateless:literal;
+        fn chain<$reach:ident>($self:ident, $packet:ident) $chain:block
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug)]
+        pub struct $program<V> {
+            $($field: $home<$state>,)*
+            variant: std::marker::PhantomData<V>,
+        }
+
+        impl<V: $crate::apps::Variant> cora_core::app::App for $program<V> {
+            const NAME: &'static str = $name;
+            const PLAN: cora_core::app::PlanFacts = cora_core::app::PlanFacts {
+                name: "split",
+                hash: 1,
+                sides: cora_core::app::Sides::Split,
+                host_ordered: $ordered,
+                stateless_flows: $stateless,
+                nic_share: V::SHARE,
+                offer_after: V::OFFER_AFTER,
+                one_pair: &[],
+            };
+            const PLACES: &'static [(&'static str, cora_core::state::Place)] =
+                &[$((stringify!($state), $crate::apps::program!(@place $place))),*];
+            const MEMORY: usize = 0 $(+ $crate::apps::program!(@bytes $place $state))*;
+            const DURABLE: bool = false $(|| $crate::apps::program!(@durable $place $state))*;
+            const STATES: usize = Self::PLACES.len();
+            type Group = $group;
+
+            fn new(
+                memory: &mut cora_core::state::Memory,
+            ) -> Result<Self, cora_core::state::OutOfMemory> {
+                Ok(Self {
+                    $($field: $crate::apps::program!(@create $place $state, memory, V),)*
+                    variant: std::marker::PhantomData,
+                })
+            }
+
+            fn chain<$reach: cora_core::state::Reach>(
+                &mut $self,
+                $packet: &mut cora_core::packet::Packet<'_>,
+            ) -> cora_core::verdict::Verdict $chain
+
+            fn state(&mut self, number: usize) -> &mut dyn cora_core::state::Home {
+                let states: [&mut dyn cora_core::state::Home; _] = [$(&mut self.$field),*];
+                states.into_iter().nth(number).expect("a state's number")
+            }
+
+            fn described(&mut self, number: usize) -> &mut dyn cora_core::state::Described {
+                let states: [&mut dyn cora_core::state::Described; _] = [$(&mut self.$field),*];
+                states.into_iter().nth(number).expect("a state's number")
+            }
+
+            fn configure(
+                &mut self,
+                _: &str,
+                _: &str,
+            ) -> Result<(), cora_core::app::ConfigureError> {
+                let configured = false $(|| $crate::apps::program!(@configured $place $state))*;
+                configured.then_some(()).ok_or(cora_core::app::ConfigureError::NoSuchState)
+            }
+        }
+    };
+    (@place travels) => { cora_core::state::Place::Travels };
+    (@place host) => { cora_core::state::Place::Host };
+    (@place replica) => { cora_core::state::Place::Replica };
+    (@bytes travels $state:ty) => {
+        <cora_core::state::Table<$state> as cora_core::state::Stored>::BYTES
+    };
+    (@bytes $place:ident $state:ty) => { <$state as cora_core::state::Stored>::BYTES };
+    (@durable travels $state:ty) => { <$state as cora_core::plain::Plain>::DURABLE };
+    (@durable $place:ident $state:ty) => { false };
+    (@create travels $state:ty, $memory:ident, $variant:ident) => {
+        $crate::apps::wrapped::Wrapped::create($memory, $variant::ROLLS_BACK)?
+    };
+    (@create $place:ident $state:ty, $memory:ident, $variant:ident) => {
+        <$state as cora_core::state::Stored>::create($memory)?
+    };
+    (@configured travels $state:ty) => { false };
+    (@configured $place:ident $state:ty) => {
+        matches!(<$state as cora_core::state::Stored>::KIND, cora_core::state::Kind::ReadMostly)
+    };
+}
+pub(crate) use program;

@@ -1,21 +1,17 @@
 //! A NAT: sessions with a reply key of their own, ports from a pool that the host holds.
 
-use std::marker::PhantomData;
-
-use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
 use cora_core::key::{Address, FiveTuple};
 use cora_core::packet::Packet;
 use cora_core::plain::Describe;
 use cora_core::state::commutative::{CountMin, Sum, TopK};
 use cora_core::state::table::Direction;
 use cora_core::state::{
-    Commutative, Described, Home, Malformed, Memory, OutOfMemory, Pinned, Place, Reach, Replica,
-    Replicated, Singleton, Stored, Table,
+    Commutative, Malformed, Pinned, Reach, Replica, Replicated, Singleton, Table,
 };
 use cora_core::verdict::{Drop, Reason, Transmit, Verdict, reasons};
 
 use super::wrapped::Wrapped;
-use super::{IDLE, SimApp, Variant, keyed, plain, reach, stored};
+use super::{IDLE, SimApp, Variant, keyed, plain, program, reach, stored};
 use crate::frames::{op, op_of};
 use crate::traffic::Wishes;
 
@@ -124,14 +120,6 @@ impl Commutative for Stats {
 }
 stored!(Stats, Commutative, Replicated);
 
-#[derive(Debug)]
-pub struct Nat<V> {
-    ports: Pinned<PortPool>,
-    sessions: Wrapped<Session>,
-    stats: Replicated<Stats>,
-    variant: PhantomData<V>,
-}
-
 /// What the answers to `flow` carry.
 fn answer(flow: &FiveTuple, public_port: u16) -> FiveTuple {
     FiveTuple { destination: PUBLIC, destination_port: public_port, ..flow.reversed() }
@@ -211,56 +199,16 @@ fn handle<R: Reach>(
     Transmit
 }
 
-impl<V: Variant> App for Nat<V> {
-    const NAME: &'static str = "nat";
-    const PLAN: PlanFacts = PlanFacts {
-        name: "split",
-        hash: 1,
-        sides: Sides::Split,
-        host_ordered: V::ORDERED,
-        stateless_flows: false,
-        nic_share: V::SHARE,
-        offer_after: V::OFFER_AFTER,
-        one_pair: &[],
-    };
-    const PLACES: &'static [(&'static str, Place)] =
-        &[("PortPool", Place::Host), ("Session", Place::Travels), ("Stats", Place::Replica)];
-    const MEMORY: usize = PortPool::BYTES + Table::<Session>::BYTES + Stats::BYTES;
-    type Group = FiveTuple;
-
-    fn new(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-        Ok(Self {
-            ports: PortPool::create(memory)?,
-            sessions: Wrapped::create(memory, V::ROLLS_BACK)?,
-            stats: Stats::create(memory)?,
-            variant: PhantomData,
-        })
+program! {
+    struct Nat named "nat" by FiveTuple {
+        host ports: Pinned<PortPool>,
+        travels sessions: Wrapped<Session>,
+        replica stats: Replicated<Stats>,
     }
-
-    fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict {
+    ordered V::ORDERED;
+    stateless false;
+    fn chain<R>(self, packet) {
         handle::<R>(packet, self.sessions.table(), self.ports.value(), self.stats.value())
-    }
-
-    const STATES: usize = 3;
-
-    fn state(&mut self, number: usize) -> &mut dyn Home {
-        match number {
-            0 => &mut self.ports,
-            1 => &mut self.sessions,
-            _ => &mut self.stats,
-        }
-    }
-
-    fn described(&mut self, number: usize) -> &mut dyn Described {
-        match number {
-            0 => &mut self.ports,
-            1 => &mut self.sessions,
-            _ => &mut self.stats,
-        }
-    }
-
-    fn configure(&mut self, _: &str, _: &str) -> Result<(), ConfigureError> {
-        Err(ConfigureError::NoSuchState)
     }
 }
 
