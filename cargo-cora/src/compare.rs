@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::Compare;
 use crate::failure::{Failure, Outcome};
+use crate::tell::tell_line;
 
 pub(crate) fn run(arguments: &Compare) -> Outcome {
     let open = |path: &std::path::Path| {
@@ -16,9 +17,9 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
     let comparison = compare(open(&arguments.a)?, open(&arguments.b)?)
         .map_err(|error| Failure::Failed(error.to_string()))?;
     if arguments.json {
-        println!("{:#}", as_json(&comparison));
+        tell_line(format_args!("{:#}", as_json(&comparison)))?;
     } else {
-        println!("{comparison}");
+        tell_line(&comparison)?;
     }
     Ok(if comparison.is_equal() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -11,11 +11,12 @@ use cora_plan::report::explanation;
 use crate::arguments::Explain;
 use crate::failure::{Failure, Outcome};
 use crate::planning::prepare;
+use crate::tell::{tell, tell_line};
 
 pub(crate) fn run(explain: &Explain) -> Outcome {
     let Some(text) = &explain.what else {
         for entry in entries() {
-            println!("{}  {}", entry.code, entry.title);
+            tell_line(format_args!("{}  {}", entry.code, entry.title))?;
         }
         return Ok(ExitCode::SUCCESS);
     };
@@ -23,7 +24,7 @@ pub(crate) fn run(explain: &Explain) -> Outcome {
         let entry = lookup(code).ok_or_else(|| {
             Failure::Usage(format!("there is no {code}; `cargo cora explain` lists all codes"))
         })?;
-        print!("{entry}");
+        tell(entry)?;
         return Ok(ExitCode::SUCCESS);
     }
     subject(text, explain)
@@ -48,6 +49,6 @@ fn subject(name: &str, explain: &Explain) -> Outcome {
         Failure::Usage(format!("{unknown}{}", near.unwrap_or_default()))
     })?;
     let explanation = advice::explain(&Engine, case, planned, &subject);
-    print!("{}", explanation::write(&prepared.report(&sealed, false), &explanation));
+    tell(explanation::write(&prepared.report(&sealed, false), &explanation))?;
     Ok(ExitCode::SUCCESS)
 }

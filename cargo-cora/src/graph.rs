@@ -8,6 +8,7 @@ use cora_plan::picture::{dot, mermaid, svg};
 use crate::arguments::{Format, Graph};
 use crate::failure::{Failure, Outcome};
 use crate::package::{self, Package};
+use crate::tell::tell_line;
 
 pub(crate) fn run(arguments: &Graph) -> Outcome {
     let directory = Package::of(&arguments.package)?.directory()?;
@@ -19,6 +20,6 @@ pub(crate) fn run(arguments: &Graph) -> Outcome {
         Format::Mermaid => mermaid::draw(&graph, Some(&plan)),
         Format::Svg => svg::draw(&graph, Some(&plan)),
     };
-    println!("{}", text.trim_end());
+    tell_line(text.trim_end())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -3,6 +3,8 @@
 //! Results go to standard output, progress and complaints to standard error. The exit code is 0 when
 //! all is well, 1 when a check fails, 2 when the command itself makes no sense.
 #![forbid(unsafe_code)]
+// `println!` panics when nobody reads any more: `tell` does not.
+#![deny(clippy::print_stdout)]
 
 mod arguments;
 mod calibrate;
@@ -19,6 +21,7 @@ mod profile;
 mod replay;
 mod run;
 mod savings;
+mod tell;
 mod what_if;
 
 use std::ffi::OsString;

@@ -8,6 +8,7 @@ use cora_plan::report::{Outlook, html, json, text};
 use crate::arguments::{Plan, ReportFormat};
 use crate::failure::{Failure, Outcome};
 use crate::planning;
+use crate::tell::tell;
 
 pub(crate) fn run(arguments: &Plan) -> Outcome {
     let prepared = planning::prepare(&arguments.package, &arguments.planning)?;
@@ -27,7 +28,7 @@ pub(crate) fn run(arguments: &Plan) -> Outcome {
         }
     };
     match &arguments.out {
-        None => print!("{written}"),
+        None => tell(&written)?,
         Some(file) => std::fs::write(file, written).map_err(|error| {
             Failure::Failed(format!("`{}` can't be written: {error}", file.display()))
         })?,

@@ -10,6 +10,7 @@ use cora_host::conductor::{Decided, Replayed, replay};
 
 use crate::arguments::Replay;
 use crate::failure::{Failure, Outcome};
+use crate::tell::tell;
 
 /// Flows of one decision that are named.
 const NAMED: usize = 3;
@@ -21,10 +22,10 @@ pub(crate) fn run(arguments: &Replay) -> Outcome {
     let replayed = replay(BufReader::new(file)).map_err(|error| failed(error.to_string()))?;
     if !arguments.brief {
         for decided in &replayed.decided {
-            print!("{}", Told { decided, replayed: &replayed });
+            tell(Told { decided, replayed: &replayed })?;
         }
     }
-    print!("{}", Summary(&replayed));
+    tell(Summary(&replayed))?;
     Ok(match replayed.differs {
         None => ExitCode::SUCCESS,
         Some(time) => {

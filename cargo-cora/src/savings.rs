@@ -12,6 +12,7 @@ use cora_plan::report::claim::{ClaimRow, as_markdown, text};
 use crate::arguments::{Planning, Savings, TableFormat};
 use crate::failure::{Failure, Outcome};
 use crate::planning::{self, Prepared};
+use crate::tell::tell;
 
 pub(crate) fn run(arguments: &Savings) -> Outcome {
     if !(arguments.part > 0.0 && arguments.part <= 1.0) {
@@ -32,13 +33,10 @@ pub(crate) fn run(arguments: &Savings) -> Outcome {
             rows.push(row(package, &prepared, arguments.part)?);
         }
     }
-    print!(
-        "{}",
-        match arguments.format {
-            TableFormat::Text => text(&rows),
-            TableFormat::Markdown => as_markdown(&rows),
-        }
-    );
+    tell(match arguments.format {
+        TableFormat::Text => text(&rows),
+        TableFormat::Markdown => as_markdown(&rows),
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -7,6 +7,7 @@ use cora_plan::report::what_if;
 use crate::arguments::{Planning, WhatIf};
 use crate::failure::{Failure, Outcome};
 use crate::planning::prepare;
+use crate::tell::tell;
 
 pub(crate) fn run(arguments: &WhatIf) -> Outcome {
     if !asks(&arguments.planning) {
@@ -21,7 +22,7 @@ pub(crate) fn run(arguments: &WhatIf) -> Outcome {
     let other_planned = other.plan()?;
     let (a, b) = (today.report(&today_planned, false), other.report(&other_planned, false));
     let text = if arguments.json { what_if::as_json(&a, &b) } else { what_if::write(&a, &b) };
-    print!("{text}");
+    tell(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

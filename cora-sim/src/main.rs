@@ -1,7 +1,8 @@
 //! The simulator as a program: `cora-sim chaos --seconds N --seed S [--runs N] [--json]`, or `cora-sim replay SEED`.
 #![forbid(unsafe_code)]
 
-use std::io::{IsTerminal as _, Write as _};
+use std::fmt;
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -65,7 +66,7 @@ fn chaos(words: &[&str]) -> Result<bool, String> {
     }
     let seconds = begun.elapsed().as_secs_f64();
     if as_json {
-        println!("{}", report(&summary, seed, seconds));
+        say(format_args!("{}", report(&summary, seed, seconds)));
     } else {
         tell(&summary, seconds);
     }
@@ -97,12 +98,14 @@ fn report(summary: &Summary, seed: u64, seconds: f64) -> Value {
 fn tell(summary: &Summary, seconds: f64) {
     let Summary { runs, packets, moves, lost, faults, violated, violations } = summary;
     let rate = f64::from(u32::try_from(*runs).unwrap_or(u32::MAX)) / seconds;
-    println!("{runs} runs in {seconds:.1} s ({rate:.0}/s): {packets} packets, {moves} moves");
-    println!("faults: {faults}; {lost} packets lost with a dead side");
-    println!("violations: {violated}");
+    say(format_args!(
+        "{runs} runs in {seconds:.1} s ({rate:.0}/s): {packets} packets, {moves} moves"
+    ));
+    say(format_args!("faults: {faults}; {lost} packets lost with a dead side"));
+    say(format_args!("violations: {violated}"));
     for violation in violations {
-        println!("  seed {}: {}", violation.seed, violation.what);
-        println!("    again: cargo xtask chaos --replay {}", violation.seed);
+        say(format_args!("  seed {}: {}", violation.seed, violation.what));
+        say(format_args!("    again: cargo xtask chaos --replay {}", violation.seed));
     }
 }
 
@@ -110,13 +113,22 @@ fn replay(seed: &str) -> Result<bool, String> {
     tell_runs();
     match chaos::one(number(Some(&seed), "replay")?) {
         Ok(ran) => {
-            println!("seed {seed} holds: {} packets, {} moves", ran.packets, ran.moves);
-            println!("faults: {}", ran.faults);
+            say(format_args!("seed {seed} holds: {} packets, {} moves", ran.packets, ran.moves));
+            say(format_args!("faults: {}", ran.faults));
             Ok(true)
         }
         Err(what) => {
-            println!("seed {seed}: {what}");
+            say(format_args!("seed {seed}: {what}"));
             Ok(false)
         }
+    }
+}
+
+/// A line on standard output. Who has read enough (`| head`) does not make it a failure.
+fn say(line: fmt::Arguments<'_>) {
+    if let Err(error) = writeln!(std::io::stdout(), "{line}")
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        eprintln!("standard output: {error}");
     }
 }

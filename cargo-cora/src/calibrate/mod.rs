@@ -47,6 +47,7 @@ use self::rounds::Times;
 use self::traffic::{Capture, SHORT};
 use crate::arguments::Calibrate;
 use crate::failure::{Failure, Outcome};
+use crate::tell::tell;
 
 /// All that was measured.
 #[derive(Debug)]
@@ -77,7 +78,7 @@ pub(crate) fn run(arguments: &Calibrate) -> Outcome {
     let measured = measure(arguments.quick).map_err(failed)?;
     let text = page(&measured);
     match &arguments.out {
-        None => print!("{text}"),
+        None => tell(&text)?,
         Some(path) => std::fs::write(path, &text)
             .map_err(|error| Failure::Failed(format!("`{}`: {error}", path.display())))?,
     }

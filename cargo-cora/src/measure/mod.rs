@@ -22,6 +22,7 @@ use cora_plan::demand::{Counted, Measured, Observed, measured};
 use crate::arguments::Measure;
 use crate::failure::{Failure, Outcome};
 use crate::package::Package;
+use crate::tell::{tell, tell_line};
 use count::Counter;
 use programs::Programs;
 
@@ -47,8 +48,8 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
     if let Some(path) = &arguments.traffic {
         write(path, &classes.traffic.to_toml())?;
     }
-    print!("{}", table::text(&graph, &observed, &measured, &classes.traffic, &counts));
-    println!("\nwritten to {}", out.display());
+    tell(table::text(&graph, &observed, &measured, &classes.traffic, &counts))?;
+    tell_line(format_args!("\nwritten to {}", out.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -13,6 +13,7 @@ use cora_plan::traffic::{Drawn, Sample, Tally, Traffic};
 
 use crate::arguments::Profile;
 use crate::failure::{Failure, Outcome};
+use crate::tell::{tell, tell_line};
 use progress::Progress;
 
 pub(crate) use duration::Span;
@@ -34,8 +35,9 @@ pub(crate) fn run(arguments: &Profile) -> Outcome {
     written.map_err(|error| {
         Failure::Failed(format!("`{}` can't be written: {error}", out.path.display()))
     })?;
-    print!("{}", summary::text(&traffic, &census, &groups, arguments.idle));
-    println!("\nwritten to {}: plan for it with `--traffic {0}`", out.path.display());
+    tell(summary::text(&traffic, &census, &groups, arguments.idle))?;
+    let path = out.path.display();
+    tell_line(format_args!("\nwritten to {path}: plan for it with `--traffic {path}`"))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,0 +1,44 @@
+//! Results to standard output. Who reads them may stop reading (`| head`): what is left then goes nowhere, quietly,
+//! and what the command was for is done all the same.
+
+use std::fmt::Display;
+use std::io::{ErrorKind, Write as _};
+
+use crate::failure::Failure;
+
+/// Writes what was found, as it is.
+///
+/// # Errors
+/// When standard output takes nothing, though somebody would read it: a full disk.
+pub(crate) fn tell(what: impl Display) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    quietly(write!(out, "{what}").and_then(|()| out.flush()))
+}
+
+/// The same, with the end of a line behind it.
+pub(crate) fn tell_line(what: impl Display) -> Result<(), Failure> {
+    tell(format_args!("{what}\n"))
+}
+
+fn quietly(written: std::io::Result<()>) -> Result<(), Failure> {
+    match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::Failed(format!("standard output: {error}")))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_reader_that_went_away_is_no_failure() {
+        let failed = |kind: ErrorKind| quietly(Err(kind.into()));
+        assert!(quietly(Ok(())).is_ok() && failed(ErrorKind::BrokenPipe).is_ok());
+        assert!(
+            failed(ErrorKind::StorageFull).is_err_and(|why| why.to_string().contains("output"))
+        );
+    }
+}
