@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU64;
 
 use cora_core::hash::FlowHasher;
 use cora_core::key::{Address, FiveTuple, Key as _, protocol};
-use cora_core::packet::{Meta, Packet};
+use cora_core::packet::{Meta, Packet, checksum};
 use cora_core::ring::{CONTROL_WORDS, Consumer, Producer, SharedMemory};
 use cora_core::state::table::ahead::ALONE;
 use cora_core::state::table::raw::{RawTable, Shape};
@@ -24,6 +24,9 @@ fn segment(version: u8, tagged: bool) -> Vec<u8> {
     if version == 4 {
         frame.extend([8, 0, 0x45, 0, 0, 46, 0, 0, 0x40, 0, 64, protocol::TCP, 0, 0]);
         frame.extend([10, 0, 0, 1, 198, 18, 0, 1]);
+        let ip = frame.len() - 20;
+        let sum = checksum::internet(&frame[ip..]);
+        frame[ip + 10..ip + 12].copy_from_slice(&sum.to_be_bytes());
     } else {
         frame.extend([0x86, 0xdd, 0x60, 0, 0, 0, 0, 26, protocol::TCP, 64]);
         frame.extend([0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use cora_core::packet::checksum;
+
 fn compare(a: &Path, b: &Path, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-cora"));
     command.args(["cora", "compare"]).args([a, b]).args(more).output().unwrap()
@@ -18,6 +20,8 @@ fn capture(directory: &Path, name: &str, datagrams: &[(u16, u8)]) -> PathBuf {
     for (number, &(port, octet)) in datagrams.iter().enumerate() {
         let mut frame = vec![2; 12];
         frame.extend([8, 0, 0x45, 0, 0, 29, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 192, 0, 2, 1]);
+        let sum = checksum::internet(&frame[14..]);
+        frame[24..26].copy_from_slice(&sum.to_be_bytes());
         frame.extend(port.to_be_bytes());
         frame.extend([0, 53, 0, 9, 0, 0, octet]);
         let length = frame.len() as u32;

@@ -18,6 +18,8 @@ fn exercise(frame: &mut [u8], address: Address, port: u16) {
     assert_eq!(flow, packet.five_tuple());
     assert!(packet.payload().len() <= packet.len());
     assert_eq!(packet.is_ip(), packet.is_ipv4() || packet.is_ipv6());
+    assert_eq!(packet.fragment().is_some(), packet.is_fragment());
+    assert!(packet.vlans().count() <= 4);
     let _ = (packet.inside_address(), packet.is_link_local_control(), packet.ttl());
     let _ = (packet.mac_source(), packet.mac_destination(), checksum::verify(&packet));
     let mut state = TcpState::open(&packet);

@@ -8,7 +8,7 @@ use cora_core::key::FiveTuple;
 use cora_core::message::{Message, Stamp};
 use cora_core::migration::nic::Wire;
 use cora_core::migration::{Burst, HostHalf, NicHalf, Order, Outbox};
-use cora_core::packet::{Meta, Packet, Port};
+use cora_core::packet::{Meta, Packet, Port, checksum};
 use cora_core::plain::{Describe, Plain};
 use cora_core::state::{
     Described, Home, Keyed, Line, Memory, OutOfMemory, Place, Reach, Stored as _, Table,
@@ -118,6 +118,8 @@ fn frame(port: u16) -> Vec<u8> {
     frame[17] = 28;
     frame[22..24].copy_from_slice(&[64, 17]);
     frame[26..34].copy_from_slice(&[10, 0, 0, 1, 198, 51, 100, 1]);
+    let sum = checksum::internet(&frame[14..34]);
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
     frame[34..36].copy_from_slice(&port.to_be_bytes());
     frame[39] = 8;
     frame

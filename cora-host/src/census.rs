@@ -300,7 +300,10 @@ mod tests {
         let ports = if is_answer { [0, 53, 1, port] } else { [1, port, 0, 53] };
         let mut frame = vec![2; 12];
         frame.extend([8, 0, 0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0]);
-        frame.extend(from.into_iter().chain(to).chain(ports));
+        frame.extend(from.into_iter().chain(to));
+        let sum = cora_core::packet::checksum::internet(&frame[14..]);
+        frame[24..26].copy_from_slice(&sum.to_be_bytes());
+        frame.extend(ports);
         frame.extend([0, 8, 0, 0]);
         frame
     }

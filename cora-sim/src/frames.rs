@@ -2,7 +2,7 @@
 //! the packet is of, whatever the handlers make of its addresses.
 
 use cora_core::key::{Address, FiveTuple, protocol};
-use cora_core::packet::{Meta, Packet};
+use cora_core::packet::{Meta, Packet, checksum};
 
 /// What the packet asks of the handlers.
 pub mod op {
@@ -35,6 +35,8 @@ pub fn frame(tuple: &FiveTuple, flow: u32, number: u32, op: u8, filling: usize) 
     bytes[23] = tuple.protocol;
     bytes[26..30].copy_from_slice(&tuple.source.as_v4().expect("IPv4"));
     bytes[30..34].copy_from_slice(&tuple.destination.as_v4().expect("IPv4"));
+    let sum = checksum::internet(&bytes[14..34]);
+    bytes[24..26].copy_from_slice(&sum.to_be_bytes());
     if transport > 0 {
         bytes[34..36].copy_from_slice(&tuple.source_port.to_be_bytes());
         bytes[36..38].copy_from_slice(&tuple.destination_port.to_be_bytes());

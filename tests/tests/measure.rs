@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use cora::__private::core::packet::checksum;
 use cora_plan::Graph;
 use cora_plan::demand::{Measured, Measurement, Observed, measured};
 use cora_plan::traffic::Borders;
@@ -28,7 +29,7 @@ const LEASED: u16 = 32_768;
 
 type End = ([u8; 4], u16);
 
-/// An IPv4 packet with this protocol, and these bytes behind its ports. Checksums are nobody's concern here.
+/// An IPv4 packet with this protocol, and these bytes behind its ports. The transport's checksum is nobody's concern here.
 fn ipv4(protocol: u8, from: End, to: End, fragment: u16, rest: &[u8]) -> Vec<u8> {
     let mut frame = vec![0x02, 0, 0, 0, 0, 1, 0x02, 0, 0, 0, 0, 2, 0x08, 0x00, 0x45, 0];
     frame.extend((24 + rest.len() as u16).to_be_bytes());
@@ -37,6 +38,8 @@ fn ipv4(protocol: u8, from: End, to: End, fragment: u16, rest: &[u8]) -> Vec<u8>
     frame.extend([64, protocol, 0, 0]);
     frame.extend(from.0);
     frame.extend(to.0);
+    let sum = checksum::internet(&frame[14..]);
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
     frame.extend(from.1.to_be_bytes());
     frame.extend(to.1.to_be_bytes());
     frame.extend(rest);

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Result};
 use std::path::{Path, PathBuf};
 
+use cora_core::packet::checksum;
 use cora_host::capture::Writer;
 
 /// Bytes of the short frames: as a capture holds the shortest there is, without its check sequence.
@@ -91,7 +92,8 @@ pub(crate) fn draw(seed: &mut u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// A segment of a flow, from 10.0.0.0/8 to 198.18.0.0/15. Checksums are left 0: nothing here reads them.
+/// A segment of a flow, from 10.0.0.0/8 to 198.18.0.0/15. The transport's checksum is left 0: nothing here
+/// reads it.
 fn segment(frame: &mut [u8], flow: u64, flags: u8) {
     let mixed = draw(&mut { flow });
     let length = u16::try_from(frame.len() - 14).unwrap_or(u16::MAX);
@@ -104,6 +106,9 @@ fn segment(frame: &mut [u8], flow: u64, flags: u8) {
     let number = flow.to_le_bytes();
     ip[12..16].copy_from_slice(&[10, number[2], number[1], number[0]]);
     ip[16..20].copy_from_slice(&[198, 18, mixed.to_le_bytes()[0], mixed.to_le_bytes()[1]]);
+    ip[10..12].fill(0);
+    let sum = checksum::internet(ip);
+    ip[10..12].copy_from_slice(&sum.to_be_bytes());
     let port = 1_024 + u16::try_from((mixed >> 16) % 60_000).unwrap_or_default();
     frame[34..36].copy_from_slice(&port.to_be_bytes());
     frame[36..38].copy_from_slice(&443_u16.to_be_bytes());

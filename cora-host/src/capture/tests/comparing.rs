@@ -2,6 +2,7 @@
 
 use crate::capture::{CompareError, Comparison, Difference, Finding, Reader, Writer, compare};
 use cora_core::key::{Address, FiveTuple, protocol};
+use cora_core::packet::checksum;
 
 /// A UDP frame between two ports of two hosts, forth or back.
 fn udp(port: u16, back: bool, payload: u8) -> Vec<u8> {
@@ -18,6 +19,8 @@ fn udp(port: u16, back: bool, payload: u8) -> Vec<u8> {
     frame.extend([0, 0, 0, 0, 64, 17, 0, 0]);
     frame.extend(from);
     frame.extend(to);
+    let sum = checksum::internet(&frame[14..]);
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
     frame.extend(source.to_be_bytes());
     frame.extend(destination.to_be_bytes());
     frame.extend([0, 9, 0, 0, payload]);
@@ -101,7 +104,7 @@ fn a_packet_may_not_be_missing_nor_double() {
 #[test]
 fn a_single_bit_counts() {
     let mut other = udp(1, false, 0);
-    other[18] ^= 1;
+    other[41] ^= 1;
     let expected = Difference { flow: Some(flow(1)), packet: 0, finding: Finding::OtherBytes };
     assert_eq!(difference(&[udp(1, false, 0)], &[other]), expected);
 }
