@@ -5,12 +5,14 @@
 //! | [`workshop`] | programs, built by cargo in a target directory of their own |
 //! | [`process`] | commands that end in time, and what they leave behind |
 //! | [`captures`] | captures, and replies sent to where a NAT or a balancer expects them |
+//! | [`altered`] | captures altered for a program |
 //! | [`golden`] | results that are kept in files |
 //! | [`well_formed`] | whether a text is well-formed XML |
 //!
 //! A helper that fails fails its test, with a sentence.
 #![expect(clippy::missing_panics_doc, reason = "a helper that fails fails its test")]
 
+pub mod altered;
 pub mod captures;
 pub mod golden;
 pub mod process;

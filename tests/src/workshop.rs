@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::process::{self, Ended};
 
 /// The examples.
-pub const EXAMPLES: [&str; 8] = [
+pub const EXAMPLES: [&str; 11] = [
     "firewall",
     "nat",
     "heavy-hitter",
@@ -21,6 +21,9 @@ pub const EXAMPLES: [&str; 8] = [
     "port-scan",
     "connection-limiter",
     "flow-monitor",
+    "nat64",
+    "bridge",
+    "vxlan",
 ];
 
 /// Those whose instructions are counted, beside loops by hand that do the same; a run of all tests has no time to

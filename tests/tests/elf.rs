@@ -15,6 +15,9 @@ const TOLERANCE_PERCENT: u64 = 2;
 /// entries of flows.
 const MOST: u64 = 64 * 1024;
 
+/// A translator between IP versions does not fit beside the rest: as much more as its algorithm is.
+const MOST_OF_NAT64: u64 = 74 * 1024;
+
 const EM_AARCH64: u16 = 183;
 const ET_EXEC: u16 = 2;
 const PT_DYNAMIC: u32 = 2;
@@ -108,7 +111,8 @@ fn are_static_freestanding_and_of_known_size() {
         }
         assert!(!elf.names_a_panic(), "{name}: something in the NIC half may panic");
         let size = elf.text_size();
-        assert!(size <= MOST, "{name}: {size} bytes of text, at most {MOST} are wanted");
+        let most = if *name == "nat64" { MOST_OF_NAT64 } else { MOST };
+        assert!(size <= most, "{name}: {size} bytes of text, at most {most} are wanted");
         sizes.extend([name, " ", &size.to_string(), "\n"]);
     }
     hold_sizes(&sizes);

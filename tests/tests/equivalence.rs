@@ -59,6 +59,21 @@ fn balancer() {
     Oracle::of("balancer", &["nic-only", "split"]).ask();
 }
 
+#[test]
+fn nat64() {
+    Oracle::of("nat64", &["nic-only", "split"]).ask();
+}
+
+#[test]
+fn bridge() {
+    Oracle::of("bridge", &["nic-only", "split"]).ask();
+}
+
+#[test]
+fn vxlan() {
+    Oracle::of("vxlan", &["nic-only", "split"]).ask();
+}
+
 /// No example, but a program that leaves much to take back.
 #[test]
 fn ledger() {

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use cora::prelude::{Address, Packet};
 use cora_tests::captures::{self, Capture};
-use cora_tests::{tell, workshop};
+use cora_tests::{altered, tell, workshop};
 use cora_traffic::is_inside;
 
 use crate::way::{Left, Way};
@@ -30,6 +30,7 @@ pub(crate) struct Input {
     pub(crate) backends: Option<PathBuf>,
     /// What a balancer spreads.
     service: Option<Ipv4Addr>,
+    program: &'static str,
     pub(crate) expected: Left,
     /// The expected output, as [`Self::comparable`] makes it.
     pub(crate) comparable: PathBuf,
@@ -68,19 +69,35 @@ impl Input {
                 captures::reply_from_backends(path, &learnt, spread, &input);
                 (backends, service) = (Some(config), Some(spread));
             }
+            "nat64" => {
+                input = room.join(format!("{name}-ipv6.pcap"));
+                altered::of_ipv6_alone(path, &input);
+                let (learnt, answered) =
+                    (learn(&input, None), room.join(format!("{name}-answered.pcap")));
+                altered::answer_nat64(path, &learnt, &input, &answered);
+                input = answered;
+            }
+            "vxlan" => {
+                input = room.join(format!("{name}-tunnelled.pcap"));
+                altered::tunnelled(path, &input);
+            }
+            "bridge" => {
+                input = room.join(format!("{name}-stations.pcap"));
+                altered::with_stations(path, &input);
+            }
             _ => {}
         }
         let expected = baseline(name, &input, backends.as_deref());
-        let comparable = comparable(&expected.output, service);
+        let comparable = comparable(program, &expected.output, service);
         let name = name.to_owned();
-        let input = Self { name, capture: input, backends, service, expected, comparable };
+        let input = Self { name, capture: input, backends, service, program, expected, comparable };
         input.replies_are_translated(program);
         input
     }
 
     /// What a run put out, as the expected one can be compared with it.
     pub(crate) fn comparable(&self, left: &Left) -> PathBuf {
-        comparable(&left.output, self.service)
+        comparable(self.program, &left.output, self.service)
     }
 
     /// In the baseline, so that what is compared with it is worth comparing.
@@ -95,6 +112,10 @@ impl Input {
         let (replies, untranslated) = match program {
             "nat" => (before(&to_public), after(&to_public)),
             "balancer" => (before(&from_backend), after(&from_backend)),
+            "nat64" => {
+                let to_public = |packet: &Packet<'_>| packet.destination() == Ok(altered::PUBLIC);
+                (before(&to_public), after(&to_public))
+            }
             _ => return,
         };
         let of = format!("{program}, {}", self.name);
@@ -112,8 +133,13 @@ impl Input {
     }
 }
 
-/// What left, with both directions of a connection in one flow again.
-fn comparable(output: &Path, service: Option<Ipv4Addr>) -> PathBuf {
+/// What left, out of tunnels, and with both directions of a connection in one flow again.
+fn comparable(program: &str, output: &Path, service: Option<Ipv4Addr>) -> PathBuf {
+    if program == "vxlan" {
+        let comparable = output.with_extension("comparable.pcap");
+        altered::out_of_the_tunnel(output, &comparable);
+        return comparable;
+    }
     let Some(service) = service else { return output.to_owned() };
     let comparable = output.with_extension("comparable.pcap");
     captures::before_balancing(output, service, &comparable);

@@ -17,6 +17,10 @@ use crate::input::ip;
 pub(crate) enum Group {
     Source,
     Inside,
+    /// A pair of stations.
+    Link,
+    /// Packets of a flow in one direction: the other is in a tunnel.
+    OneWay,
 }
 
 /// The packets of each group; those without an address are one more.
@@ -28,17 +32,27 @@ impl Group {
         match program {
             "policer" | "port-scan" => Some(Self::Source),
             "connection-limiter" => Some(Self::Inside),
+            "bridge" => Some(Self::Link),
+            "vxlan" => Some(Self::OneWay),
             _ => None,
         }
     }
 
     /// Where the port isn't known any more, both ends tell which is inside; when both are, they stay together.
     fn ends(self, packet: &Packet<'_>) -> Option<[Address; 2]> {
+        if matches!(self, Self::Link) {
+            let mut ends = [packet.mac_source().ok()?, packet.mac_destination().ok()?].map(station);
+            ends.sort_unstable();
+            return Some(ends);
+        }
         let (source, destination) = (packet.source().ok()?, packet.destination().ok()?);
         match (self, is_inside(ip(source)), is_inside(ip(destination))) {
             (Self::Source, ..) | (Self::Inside, true, false) => Some([source; 2]),
             (Self::Inside, false, true) => Some([destination; 2]),
-            (Self::Inside, ..) => Some([source.min(destination), source.max(destination)]),
+            (Self::OneWay, ..) => Some(one_way(packet, [source, destination])),
+            (Self::Inside | Self::Link, ..) => {
+                Some([source.min(destination), source.max(destination)])
+            }
         }
     }
 
@@ -65,4 +79,19 @@ impl Group {
             );
         }
     }
+}
+
+/// An Ethernet address in the place of an IP address.
+fn station(mac: [u8; 6]) -> Address {
+    Address::v6(mac.iter().fold(0_u128, |bits, octet| bits << 8 | u128::from(*octet)).to_be_bytes())
+}
+
+/// The ends, made others by the ports and the protocol, if there are any.
+fn one_way(packet: &Packet<'_>, [source, destination]: [Address; 2]) -> [Address; 2] {
+    let Ok(flow) = packet.five_tuple() else { return [source, destination] };
+    let with = |address: Address, port: u16| {
+        let apart = u128::from(port) << 104 | u128::from(flow.protocol) << 96;
+        Address::v6((address.bits() ^ apart).to_be_bytes())
+    };
+    [with(flow.source, flow.source_port), with(flow.destination, flow.destination_port)]
 }

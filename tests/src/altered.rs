@@ -1,0 +1,197 @@
+//! Captures altered so that programs of a kind have something to do: hosts of IPv6 alone, tunnels, many stations.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hasher as _};
+use std::io::BufWriter;
+use std::net::{IpAddr, Ipv6Addr};
+use std::path::Path;
+
+use cora::prelude::{Address, FiveTuple, Packet, checksum, protocol};
+use cora_traffic::is_inside;
+use cora_traffic::pcap::Writer;
+
+use crate::captures::each;
+
+/// The public address of a NAT64.
+pub const PUBLIC: Address = Address::v4([192, 0, 2, 64]);
+/// 64:ff9b::/96.
+pub const PREFIX: u128 = 0x0064_ff9b << 96;
+
+/// Writes what `alter` makes of each packet; `None` leaves it out.
+fn rewrite(original: &Path, out: &Path, mut alter: impl FnMut(&mut Packet<'_>) -> Option<Vec<u8>>) {
+    let to = File::create(out).map(BufWriter::new);
+    let to = to.unwrap_or_else(|error| panic!("{}: {error}", out.display()));
+    let mut writer = Writer::new(to).unwrap_or_else(|error| panic!("{error}"));
+    each(original, |time, packet| {
+        if let Some(frame) = alter(packet) {
+            writer.write(time, &frame).unwrap_or_else(|error| panic!("{error}"));
+        }
+    });
+    writer.finish().unwrap_or_else(|error| panic!("{error}"));
+}
+
+fn ip(address: Address) -> IpAddr {
+    Ipv6Addr::from(address.octets()).to_canonical()
+}
+
+fn comes_from_inside(packet: &Packet<'_>) -> bool {
+    packet.source().map_or(true, |source| is_inside(ip(source)))
+}
+
+/// Whether it is one that a translator from IPv6 would make: of TCP, UDP or a ping, no fragment and no error.
+fn has_a_flow(packet: &Packet<'_>) -> Option<FiveTuple> {
+    let flow = packet.five_tuple().ok().filter(|_| packet.is_ipv4() && !packet.is_icmp_error())?;
+    matches!(flow.protocol, protocol::TCP | protocol::UDP | protocol::ICMP).then_some(flow)
+}
+
+fn hash(of: impl std::hash::Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// An Ethernet address that tells which flow a packet is of, also when it was translated.
+fn mark(flow: &FiveTuple) -> [u8; 6] {
+    let [_, _, a, b, c, d, e, _] = hash(flow).to_be_bytes();
+    [2, a, b, c, d, e]
+}
+
+/// Inside has IPv6 alone: what it sends over IPv4 goes to the prefix of a NAT64, each flow's packets from an Ethernet
+/// address of its own.
+pub fn of_ipv6_alone(original: &Path, out: &Path) {
+    rewrite(original, out, |packet| {
+        let flow = has_a_flow(packet).filter(|_| comes_from_inside(packet));
+        Some(flow.map_or_else(|| packet.frame().to_vec(), |flow| as_ipv6(packet, &flow)))
+    });
+}
+
+fn as_ipv6(packet: &Packet<'_>, flow: &FiveTuple) -> Vec<u8> {
+    let frame = packet.frame();
+    let head = 14 + usize::from(frame[14] & 0x0f) * 4;
+    let end = 14 + usize::from(u16::from_be_bytes([frame[16], frame[17]]));
+    let mut transport = frame[head..end].to_vec();
+    let bits = |address: Address| address.bits() & 0xffff_ffff;
+    let source = Address::v6(((0xfd00_u128 << 112) | bits(flow.source)).to_be_bytes());
+    let destination = Address::v6((PREFIX | bits(flow.destination)).to_be_bytes());
+    let (next, sum) = match flow.protocol {
+        protocol::TCP => (protocol::TCP, 16),
+        protocol::UDP => (protocol::UDP, 6),
+        _ => (protocol::ICMPV6, 2),
+    };
+    if next == protocol::ICMPV6 {
+        transport[0] = if transport[0] == 8 { 128 } else { 129 };
+    }
+    transport[sum..sum + 2].fill(0);
+    let right = checksum::transport(source, destination, next, &transport).max(1);
+    transport[sum..sum + 2].copy_from_slice(&right.to_be_bytes());
+    let mut six = [&frame[..6], &mark(flow)[..], &[0x86, 0xdd, 0x60, 0, 0, 0]].concat();
+    six.extend_from_slice(&(transport.len() as u16).to_be_bytes());
+    six.extend_from_slice(&[next, 64]);
+    six.extend_from_slice(&[source.octets(), destination.octets()].concat());
+    six.extend_from_slice(&transport);
+    six
+}
+
+/// Sends answers to where a NAT64, whose output on the altered capture is `translated`, moved their flows.
+pub fn answer_nat64(original: &Path, translated: &Path, altered: &Path, out: &Path) {
+    let mut ports = BTreeMap::<[u8; 6], u16>::new();
+    each(translated, |_, packet| {
+        if let (Ok(flow), Ok(mark)) = (packet.five_tuple(), packet.mac_source())
+            && flow.source == PUBLIC
+        {
+            ports.insert(mark, flow.source_port);
+        }
+    });
+    // Both captures have the same packets, in the same order.
+    let mut sixes = Vec::new();
+    each(altered, |_, packet| sixes.push(packet.frame().to_vec()));
+    let mut sixes = sixes.into_iter();
+    rewrite(original, out, |packet| {
+        let six = sixes.next();
+        let answered =
+            packet.five_tuple().ok().filter(|_| packet.is_ipv4() && !comes_from_inside(packet));
+        let port = answered.and_then(|flow| ports.get(&mark(&flow.reversed())).copied());
+        let Some(port) = port else { return six };
+        let moved = packet.set_destination(PUBLIC).and_then(|()| packet.set_destination_port(port));
+        moved.is_ok().then(|| packet.frame().to_vec())
+    });
+}
+
+/// What comes from outside comes through a tunnel of VXLAN, as the example has it by default.
+pub fn tunnelled(original: &Path, out: &Path) {
+    rewrite(original, out, |packet| {
+        let inner = packet.frame();
+        if comes_from_inside(packet) {
+            return Some(inner.to_vec());
+        }
+        let length = inner.len() as u16;
+        let port = packet.five_tuple().map_or(50_000, |flow| 0xc000 | hash(flow) as u16);
+        let mut outer = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0];
+        outer.extend_from_slice(&(36 + length).to_be_bytes());
+        outer.extend_from_slice(&[
+            0,
+            0,
+            0x40,
+            0,
+            61,
+            protocol::UDP,
+            0,
+            0,
+            203,
+            0,
+            113,
+            1,
+            192,
+            0,
+            2,
+            1,
+        ]);
+        let sum = checksum::internet(&outer[14..34]).to_be_bytes();
+        outer[24..26].copy_from_slice(&sum);
+        outer.extend_from_slice(
+            &[port.to_be_bytes(), 4789_u16.to_be_bytes(), (16 + length).to_be_bytes()].concat(),
+        );
+        outer.extend_from_slice(&[0, 0, 8, 0, 0, 0, 0, 0, 42, 0]);
+        outer.extend_from_slice(inner);
+        Some(outer)
+    });
+}
+
+/// What is in the tunnel that a gateway, whose output this is, sends through; which port it came from stands in its
+/// Ethernet address then.
+pub fn out_of_the_tunnel(output: &Path, out: &Path) {
+    rewrite(output, out, |packet| {
+        let flow = packet.five_tuple().ok();
+        let is_packed = flow.filter(|flow| {
+            flow.destination_port == 4789 && flow.source == Address::v4([192, 0, 2, 1])
+        });
+        Some(is_packed.map_or_else(
+            || packet.frame().to_vec(),
+            |flow| {
+                let mut inner = packet.frame()[50..].to_vec();
+                inner[..2].copy_from_slice(&flow.source_port.to_be_bytes());
+                inner
+            },
+        ))
+    });
+}
+
+/// Each host is a station of its own; one in eight shares an Ethernet address with hosts of the other side, as if it
+/// moved from one to the other all the time.
+pub fn with_stations(original: &Path, out: &Path) {
+    let station = |address: Address| {
+        let [a, b, c, d, e, f, ..] = hash(address).to_be_bytes();
+        if f.is_multiple_of(8) {
+            return [2, 0xff, 0, 0, 0, a & 0x1f];
+        }
+        [2, u8::from(is_inside(ip(address))), b, c, d, e]
+    };
+    rewrite(original, out, |packet| {
+        if let (Ok(source), Ok(destination)) = (packet.source(), packet.destination()) {
+            packet.set_mac_source(station(source)).ok()?;
+            packet.set_mac_destination(station(destination)).ok()?;
+        }
+        Some(packet.frame().to_vec())
+    });
+}
