@@ -38,7 +38,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run it on a capture.
-    Run(RunArguments),
+    Run(Box<RunArguments>),
     /// Measure it in memory: a pass over a capture per line of standard input.
     Bench {
         /// The capture.
@@ -132,8 +132,8 @@ struct RunArguments {
     /// The capture that comes in at the NIC's wire: pcap or pcapng, Ethernet.
     #[arg(long = "in", value_name = "FILE", required_unless_present = "live")]
     input: Option<PathBuf>,
-    /// Two interfaces in place of a capture, as inside=tap:NAME,outside=tap:NAME: until SIGINT. Either half may
-    /// die meanwhile, and is started again.
+    /// Two ports in place of a capture, as inside=PORT,outside=PORT, each tap:NAME, packet:IFACE, xdp:IFACE,
+    /// pcap:IN+OUT or mem:flows=N;size=BYTES: until SIGINT. Either half may die meanwhile, and is started again.
     #[arg(long, value_name = "PORTS", conflicts_with_all = ["input", "output", "pairs"])]
     live: Option<Ports>,
     /// When a live run ends by itself.
@@ -201,7 +201,7 @@ pub fn main_with<A: App + Send>(
         Err(error) => error.exit(),
     };
     match cli.command {
-        Command::Run(arguments) => run_command::<A>(&program, arguments),
+        Command::Run(arguments) => run_command::<A>(&program, *arguments),
         Command::Bench { input, warm, half, pairs, configurations, inside, pages } => {
             let done = match pairs {
                 Some(pairs) => scale::<A>(&input, inside, &configurations, warm, pairs, pages),

@@ -107,17 +107,9 @@ pub enum RunError {
         /// Packets fed in that have no outcome.
         packets: u64,
     },
-    /// An interface can't be had.
-    #[error(
-        "the interface {name}: {cause}. A TAP interface needs /dev/net/tun, and the right to make one (root, or \
-         CAP_NET_ADMIN in a network namespace of one's own)"
-    )]
-    Tap {
-        /// Its name.
-        name: String,
-        /// What the system says.
-        cause: std::io::Error,
-    },
+    /// A port can't be had, or is no more.
+    #[error("{0}")]
+    Port(#[from] cora_port::PortError),
     /// Another build's entries can't be taken over.
     #[error("durable entries of the program before can't be taken over: {0}")]
     OtherEntries(String),

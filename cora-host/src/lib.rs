@@ -6,7 +6,7 @@
 //! ```text
 //! <program> run --nic off|emulated|native [--pairs N] --in a.pcap [--out b.pcap] [--json] [--state-out f.json]
 //!               [--config State=file]… [--inside prefix,…] [--pages 4k|thp|hugetlb] [--moves plan|adapt[:log]|random:SEED]
-//! <program> run --live inside=tap:NAME,outside=tap:NAME [--seconds N]    until SIGINT; either half may die
+//! <program> run --live inside=PORT,outside=PORT [--seconds N]    until SIGINT; either half may die
 //! <program> bench --in a.pcap [--pairs N]    how fast it is in memory, a pass per line of standard input
 //! <program> trace | count        what `cargo cora measure` asks for
 //! <program> graph | plan         the state-flow graph and the plan that it was built with, as JSON

@@ -19,6 +19,10 @@ pub(crate) trait Cable {
     fn is_quiet(&mut self) -> bool;
     /// A frame leaves.
     fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError>;
+    /// Sends what was written and waits, at a cable that sends in bursts.
+    fn flush(&mut self) -> Result<(), RunError> {
+        Ok(())
+    }
     /// Frames that came in, and frames that left.
     fn packets(&self) -> (u64, u64);
 }

@@ -159,6 +159,9 @@ impl<C: Cable> WireEnd<C> {
             any = true;
         }
         self.wire_out.release();
+        if any {
+            self.cable.flush()?;
+        }
         Ok(any)
     }
 

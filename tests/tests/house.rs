@@ -46,7 +46,8 @@ fn core_stands_alone_and_the_two_halves_are_strangers() {
     for (name, may) in [
         ("cora-core", &["cora-core"][..]),
         ("cora-nic", &["cora-core", "cora-nic"]),
-        ("cora-host", &["cora-core", "cora-host"]),
+        ("cora-host", &["cora-core", "cora-host", "cora-port"]),
+        ("cora-port", &["cora-port"]),
         ("cora-plan", &["cora-plan"]),
         ("cora-traffic", &["cora-traffic"]),
     ] {

@@ -1,28 +1,46 @@
-//! A live wire: frames come from two interfaces as somebody sends them, until the run is told to end.
+//! A live wire: frames come by two ports as somebody sends them, until the run is told to end.
 
-use std::os::fd::{AsFd as _, BorrowedFd};
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cora_core::message::{MAX_FRAME, Stamp};
-use cora_core::packet::{Meta, Port};
+use cora_core::packet::{Meta, Port as Side};
+use cora_port::{Link, OnReceive, Port, PortError, PortName, Upgrade};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::ports::Ports;
-use super::tap::Tap;
+use super::report::PortReport;
 use crate::RunError;
 use crate::wire::{Cable, Next};
 
-/// Both interfaces.
+/// Frames that are taken from a port at once.
+const BURST: usize = 32;
+
+/// A port, and what came by it and was not fed in yet.
+#[derive(Debug)]
+struct End {
+    port: Box<dyn Port>,
+    name: PortName,
+    side: Side,
+    /// Frames, one behind the other, and where each ends.
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    /// Which of them is next.
+    next: usize,
+    /// How many of its notes were told.
+    told: usize,
+}
+
+/// Both ports.
 #[derive(Debug)]
 pub(super) struct LiveWire {
-    taps: [(Tap, Port); 2],
-    names: Ports,
+    ends: [End; 2],
     /// Which one is asked next.
     turn: usize,
     came: u64,
     left: u64,
     now: u64,
-    /// Frames that an interface did not take.
+    /// Frames towards a port that there is not.
     pub(super) refused: u64,
     pub(super) too_long: u64,
     /// Nothing more is to come.
@@ -30,16 +48,14 @@ pub(super) struct LiveWire {
 }
 
 impl LiveWire {
-    /// By interfaces of its own, or those in these files.
-    pub(super) fn open(ports: &Ports, files: Option<[i32; 2]>) -> Result<Self, RunError> {
-        let [inside, outside] = match files {
-            Some([inside, outside]) => [Tap::inherited(inside)?, Tap::inherited(outside)?],
-            None => [Tap::open(&ports.inside)?, Tap::open(&ports.outside)?],
-        };
-        let (inside, outside) = ((inside, Port::INSIDE), (outside, Port::OUTSIDE));
+    /// By ports of its own, or those in these files.
+    pub(super) fn open(ports: &Ports, files: [Option<i32>; 2]) -> Result<Self, RunError> {
+        let [inside, outside] = files;
         Ok(Self {
-            taps: [inside, outside],
-            names: ports.clone(),
+            ends: [
+                End::open(&ports.inside, Side::INSIDE, inside)?,
+                End::open(&ports.outside, Side::OUTSIDE, outside)?,
+            ],
             turn: 0,
             came: 0,
             left: 0,
@@ -52,29 +68,149 @@ impl LiveWire {
 
     /// Waits until a frame came, so long at most.
     pub(super) fn wait(&self, at_most: Duration) {
-        let [(inside, _), (outside, _)] = &self.taps;
-        let mut files = [inside.as_fd(), outside.as_fd()]
-            .map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN));
+        let waits = self.ends.iter().map(|end| end.port.handles());
+        let waits: Vec<_> = waits.collect();
+        if waits.iter().any(Vec::is_empty) {
+            // There is no telling when such a port has something: it is asked again and again.
+            return std::thread::yield_now();
+        }
+        let mut files: Vec<_> = waits
+            .iter()
+            .flatten()
+            .map(|file| PollFd::from_borrowed_fd(*file, PollFlags::IN))
+            .collect();
         let time = Timespec { tv_sec: 0, tv_nsec: at_most.subsec_nanos().into() };
         // Something came, or not: whoever waits looks again.
         let _ready = poll(&mut files, Some(&time));
     }
 
-    /// The interfaces' files, inside and outside.
-    pub(super) fn files(&self) -> [BorrowedFd<'_>; 2] {
-        let [(inside, _), (outside, _)] = &self.taps;
-        [inside.as_fd(), outside.as_fd()]
+    /// Asks both ports what changed, and tells what there is to tell. Nothing more comes when both have come to their
+    /// end.
+    pub(super) fn look(&mut self) -> Result<(), RunError> {
+        for end in &mut self.ends {
+            end.port.look()?;
+            let notes = end.port.notes();
+            for note in notes.iter().skip(end.told) {
+                eprintln!("{note}");
+            }
+            end.told = notes.len();
+        }
+        let ended = |end: &End| end.port.is_exhausted() && end.is_empty();
+        self.stopped |= self.ends.iter().all(ended);
+        Ok(())
     }
 
-    fn stamp(&mut self, port: Port) -> Stamp {
+    /// How a program that takes this one's place gets the ports, inside and outside.
+    pub(super) fn upgrades(&self) -> [Upgrade<'_>; 2] {
+        self.ends.each_ref().map(|end| end.port.upgrade())
+    }
+
+    /// The name of a port that another program can't take over.
+    pub(super) fn stays(&self) -> Option<String> {
+        let stays = |end: &&End| matches!(end.port.upgrade(), Upgrade::Refuse);
+        self.ends.iter().find(stays).map(|end| end.name.to_string())
+    }
+
+    /// What the ports dropped of what was to leave, by name. What they dropped of what came never got here.
+    pub(super) fn dropped(&self) -> BTreeMap<&'static str, u64> {
+        let mut all = BTreeMap::new();
+        for end in &self.ends {
+            let counters = end.port.counters();
+            let towards_them = [
+                ("link-down", counters.link_down),
+                ("transmit-ring-full", counters.transmit_ring_full),
+                ("too-long", counters.too_long),
+                ("not-taken", counters.not_taken),
+            ];
+            for (name, count) in towards_them {
+                *all.entry(name).or_default() += count;
+            }
+        }
+        *all.entry("not-taken").or_default() += self.refused;
+        *all.entry("too-long").or_default() += self.too_long;
+        all
+    }
+
+    /// What each port says of itself, inside and outside.
+    pub(super) fn report(&self) -> [PortReport; 2] {
+        self.ends.each_ref().map(End::report)
+    }
+
+    fn stamp(&mut self, side: Side) -> Stamp {
         let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let time = clock.as_nanos() as u64;
         // The clock may be set back; what states expire by is not.
         self.now = self.now.max(time);
         let number = self.came;
         self.came += 1;
-        let meta = Meta { time, now: self.now, port };
-        Stamp { meta, number, horizon: self.now, egress: port }
+        let meta = Meta { time, now: self.now, port: side };
+        Stamp { meta, number, horizon: self.now, egress: side }
+    }
+}
+
+impl End {
+    fn open(name: &PortName, side: Side, file: Option<i32>) -> Result<Self, PortError> {
+        let port = match (name, file) {
+            (PortName::Tap { interface }, Some(file)) => {
+                Box::new(cora_port::tap::Tap::inherited(interface, file)?)
+            }
+            _ => cora_port::open(name)?,
+        };
+        let (bytes, ends) = (Vec::new(), Vec::new());
+        Ok(Self { port, name: name.clone(), side, bytes, ends, next: 0, told: 0 })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.next == self.ends.len()
+    }
+
+    /// Takes the next burst from the port, when the one before is used up.
+    fn fill(&mut self) -> Result<(), PortError> {
+        if !self.is_empty() {
+            return Ok(());
+        }
+        self.bytes.clear();
+        self.ends.clear();
+        self.next = 0;
+        let (bytes, ends) = (&mut self.bytes, &mut self.ends);
+        self.port.receive(BURST, &mut |frame| {
+            bytes.extend_from_slice(frame);
+            ends.push(bytes.len());
+        })?;
+        Ok(())
+    }
+
+    /// The next frame of the burst.
+    fn next(&mut self) -> Option<&[u8]> {
+        let end = *self.ends.get(self.next)?;
+        let start = self.next.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.next += 1;
+        self.bytes.get(start..end)
+    }
+
+    fn report(&self) -> PortReport {
+        let counters = self.port.counters();
+        let some = |counts: &[(&'static str, u64)]| {
+            counts.iter().copied().filter(|(_, count)| *count > 0).collect()
+        };
+        PortReport {
+            name: self.name.to_string(),
+            received: counters.received,
+            transmitted: counters.transmitted,
+            dropped: some(&counters.outcomes()),
+            remarks: some(&counters.remarks()),
+            link: match self.port.link() {
+                Link::Up => "up",
+                Link::Down => "down",
+            },
+            mtu: self.port.mtu(),
+            checksums: match self.port.checksums().on_receive {
+                OnReceive::AsTheyCame => "as they came",
+                OnReceive::Finished => "finished where the kernel says that the sender did not",
+                OnReceive::FinishedByLook => "finished where the sender evidently did not",
+            },
+            notes: self.port.notes(),
+        }
     }
 }
 
@@ -83,38 +219,44 @@ impl Cable for LiveWire {
         if self.stopped {
             return Ok(Next::End(self.now));
         }
-        for _ in 0..self.taps.len() {
+        for _ in 0..self.ends.len() {
             self.turn ^= 1;
-            let (tap, port) = &self.taps[self.turn];
-            let port = *port;
-            let read = tap.read(buffer).map_err(|cause| RunError::Tap {
-                name: if port == Port::INSIDE { &self.names.inside } else { &self.names.outside }
-                    .clone(),
-                cause: cause.into(),
-            })?;
-            match read {
-                Some(length) if length > MAX_FRAME => {
-                    self.came += 1;
-                    self.too_long += 1;
+            let end = &mut self.ends[self.turn];
+            end.fill()?;
+            let side = end.side;
+            while let Some(frame) = end.next() {
+                let length = frame.len();
+                match buffer.get_mut(..length) {
+                    Some(place) if length <= MAX_FRAME => {
+                        place.copy_from_slice(frame);
+                        return Ok(Next::Frame(self.stamp(side), length));
+                    }
+                    _ => {
+                        self.came += 1;
+                        self.too_long += 1;
+                    }
                 }
-                Some(length) => return Ok(Next::Frame(self.stamp(port), length)),
-                None => {}
             }
         }
         Ok(Next::NotYet)
     }
 
-    /// Nobody rings when a frame comes by an interface.
+    /// Nobody rings when a frame comes by a port.
     fn is_quiet(&mut self) -> bool {
         false
     }
 
     fn write(&mut self, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError> {
-        let out = self.taps.iter().find(|(_, port)| *port == stamp.egress);
-        if out.is_some_and(|(tap, _)| tap.write(frame)) {
-            self.left += 1;
-        } else {
-            self.refused += 1;
+        match self.ends.iter_mut().find(|end| end.side == stamp.egress) {
+            Some(end) => self.left += end.port.transmit(&[frame]) as u64,
+            None => self.refused += 1,
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), RunError> {
+        for end in &mut self.ends {
+            end.port.flush()?;
         }
         Ok(())
     }

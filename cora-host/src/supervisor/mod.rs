@@ -1,7 +1,7 @@
 //! A live run in three processes, of which the two halves may die at any time.
 //!
 //! ```text
-//!          supervisor: interfaces, regions, standby memory            outlives both
+//!          supervisor: ports, regions, standby memory            outlives both
 //!            │ wire rings                │ starts, watches, starts again
 //!            ▼                           ▼
 //!          NIC half  ── punt, back ──  host half
@@ -16,8 +16,7 @@
 //! | module | what |
 //! | --- | --- |
 //! | `ports` | what the ports of a live wire are |
-//! | `tap` | a TAP interface |
-//! | `live` | the wire between two of them |
+//! | `live` | the wire between two ports |
 //! | `process` | one half's process |
 //! | `host_half` | the host half as a process of its own |
 //! | `catch_up` | what a dead host left unread |
@@ -36,7 +35,6 @@ mod process;
 mod report;
 mod standby;
 mod stop;
-mod tap;
 mod upgrade;
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -89,7 +87,7 @@ pub(crate) struct LiveRequest {
     pub(crate) state_out: Option<PathBuf>,
 }
 
-/// Runs the program between two interfaces until it is told to end.
+/// Runs the program between two ports until it is told to end.
 pub(crate) fn supervise<A: App>(
     program: &Program,
     request: &LiveRequest,
@@ -102,13 +100,13 @@ pub(crate) fn supervise<A: App>(
         made.map_err(|cause| RunError::File { path: path.clone(), cause })?;
     }
     let stop = Stop::new(request.seconds.map(Duration::from_secs));
-    let files = request.legacy.map(|legacy| legacy.taps);
+    let files = request.legacy.map_or([None; 2], |legacy| legacy.ports);
     let wire = LiveWire::open(&request.ports, files)?;
     let mut supervisor = Supervisor::start::<A>(program, request, wire)?;
     if supervisor.run(stop, &own)? {
         let legacy = supervisor.legacy();
-        let files = supervisor.wire.cable.files();
-        return Err(upgrade::become_program(&own, files, legacy));
+        let ports = supervisor.wire.cable.upgrades();
+        return Err(upgrade::become_program(&own, ports, legacy));
     }
     supervisor.end::<A>()
 }
@@ -235,11 +233,12 @@ impl<'a> Supervisor<'a> {
             if Instant::now() >= next_look {
                 next_look = Instant::now() + LOOK_EVERY;
                 if stop::replaces() {
-                    match upgrade::check(own, &self.entries) {
+                    match self.check_upgrade(own) {
                         Ok(()) => replaces = true,
                         Err(why) => eprintln!("the program goes on as it is: {why}"),
                     }
                 }
+                self.wire.cable.look()?;
                 self.wire.cable.stopped |= replaces || stop.is_now();
                 self.look()?;
                 if self.wire.cable.stopped && !self.nic.is_alive() && !self.host.is_alive() {
@@ -251,6 +250,14 @@ impl<'a> Supervisor<'a> {
             } else if !busy {
                 std::thread::yield_now();
             }
+        }
+    }
+
+    /// Whether the program in this file can take this one's place; why not.
+    fn check_upgrade(&self, own: &Path) -> Result<(), String> {
+        match self.wire.cable.stays() {
+            Some(port) => Err(format!("{port} would begin anew under another program")),
+            None => upgrade::check(own, &self.entries),
         }
     }
 
@@ -355,7 +362,7 @@ impl<'a> Supervisor<'a> {
     /// What is left to the program that goes on.
     fn legacy(&self) -> Legacy {
         Legacy {
-            taps: [-1; 2],
+            ports: [None; 2],
             standby: (self.standby.file.as_raw_fd(), self.standby.bytes),
             generation: self.region.identity().generation,
             upgrades: self.upgrades() + 1,
@@ -373,11 +380,12 @@ impl<'a> Supervisor<'a> {
             _ => None,
         };
         let (came, left) = self.wire.cable.packets();
-        let LiveWire { refused, too_long, .. } = self.wire.cable;
-        let dropped = [("nic-away", self.nic_away), ("not-taken", refused), ("too-long", too_long)];
+        let mut dropped = self.wire.cable.dropped();
+        dropped.insert("nic-away", self.nic_away);
         let upgrades = self.upgrades();
         Ok(LiveReport {
             upgrades,
+            ports: ["inside", "outside"].into_iter().zip(self.wire.cable.report()).collect(),
             schema: "cora-live/1",
             program: A::NAME,
             plan: format!("{:016x}", A::PLAN.hash),

@@ -21,6 +21,8 @@ pub(crate) struct LiveReport {
     pub(super) packets_out: u64,
     /// Frames that the wire dropped, by name.
     pub(super) dropped: BTreeMap<&'static str, u64>,
+    /// What each port counted, by its side.
+    pub(super) ports: BTreeMap<&'static str, PortReport>,
     /// Frames that a NIC which died had not taken: the next one got them.
     pub(super) fed_again: u64,
     /// How often each half was started again.
@@ -35,12 +37,42 @@ pub(crate) struct LiveReport {
     pub(super) halves: Option<Value>,
 }
 
+/// A port, at the end of a run.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct PortReport {
+    /// As it was typed.
+    pub(super) name: String,
+    /// Frames that it handed over.
+    pub(super) received: u64,
+    /// Frames that it sent.
+    pub(super) transmitted: u64,
+    /// Frames that were dropped at it, in either direction, by name.
+    pub(super) dropped: BTreeMap<&'static str, u64>,
+    /// What else it counted, by name.
+    pub(super) remarks: BTreeMap<&'static str, u64>,
+    /// Whether the link was up.
+    pub(super) link: &'static str,
+    /// Longest payload of a frame, in bytes.
+    pub(super) mtu: usize,
+    /// What became of checksums of frames that came.
+    pub(super) checksums: &'static str,
+    /// What it found and chose.
+    pub(super) notes: Vec<String>,
+}
+
 impl fmt::Display for LiveReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} (plan {})", self.program, self.plan)?;
         writeln!(f, "{:>12} frames came, {} left", self.packets_in, self.packets_out)?;
         for (name, count) in &self.dropped {
             writeln!(f, "{count:>12} {name}")?;
+        }
+        for (side, port) in &self.ports {
+            let PortReport { name, received, transmitted, link, .. } = port;
+            writeln!(f, "{side}: {name} ({link}), {received} came, {transmitted} left")?;
+            for (what, count) in port.dropped.iter().chain(&port.remarks) {
+                writeln!(f, "{count:>12} {what}")?;
+            }
         }
         for (half, times) in &self.restarts {
             writeln!(f, "{times:>12} times the {half} was started again")?;

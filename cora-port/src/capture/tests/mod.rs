@@ -1,6 +1,5 @@
 //! Hand-made captures of every variant, and what the reader makes of them.
 
-mod comparing;
 mod damaged;
 mod make;
 mod reading;

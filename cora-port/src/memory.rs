@@ -1,0 +1,169 @@
+//! Frames made in memory, for measuring what stands behind a port: as many flows of UDP as asked for, in turn.
+
+use std::fmt;
+use std::os::fd::BorrowedFd;
+use std::str::FromStr;
+
+use crate::name::number;
+use crate::{Checksums, Counters, Link, OnReceive, OnTransmit, Port, PortError, Upgrade, checksum};
+
+/// Ethernet, IPv4 and UDP.
+const HEADERS: usize = 14 + 20 + 8;
+
+/// What is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryName {
+    /// Flows, each of a source address and port of its own.
+    pub flows: u32,
+    /// Bytes of a frame, without its check sequence.
+    pub size: usize,
+    /// Frames in all; none: without end.
+    pub count: Option<u64>,
+}
+
+impl FromStr for MemoryName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut made = Self { flows: 1, size: 60, count: None };
+        for part in text.split(';').filter(|part| !part.is_empty()) {
+            let (key, value) = part.split_once('=').ok_or_else(|| {
+                format!("`{part}` in `mem:{text}`: write KEY=VALUE, as in mem:flows=16;size=64")
+            })?;
+            match key {
+                "flows" => made.flows = number(key, value, 1..=1 << 20)?,
+                "size" => made.size = number(key, value, 60..=9018)?,
+                "count" => made.count = Some(number(key, value, 1..=u64::MAX)?),
+                _ => {
+                    return Err(format!("`mem:` knows no `{key}`: write flows, size or count"));
+                }
+            }
+        }
+        Ok(made)
+    }
+}
+
+impl fmt::Display for MemoryName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "flows={};size={}", self.flows, self.size)?;
+        self.count.map_or(Ok(()), |count| write!(f, ";count={count}"))
+    }
+}
+
+/// Makes frames, and counts what leaves.
+#[derive(Debug)]
+pub struct MemoryPort {
+    settings: MemoryName,
+    frame: Vec<u8>,
+    counters: Counters,
+}
+
+impl MemoryPort {
+    /// From these settings.
+    pub fn new(settings: MemoryName) -> Self {
+        Self { settings, frame: vec![0; settings.size], counters: Counters::default() }
+    }
+
+    /// From 10.0.0.0/8, towards 203.0.113.1.
+    fn make(&mut self, number: u64) {
+        let flow = (number % u64::from(self.settings.flows)) as u32;
+        let frame = &mut self.frame;
+        let size = frame.len();
+        frame[..14].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0]);
+        let total = ((size - 14) as u16).to_be_bytes();
+        let [_, a, b, c] = (flow >> 4).to_be_bytes();
+        let head = [0x45, 0, total[0], total[1], 0, 0, 0x40, 0, 64, 17, 0, 0, 10, a, b, c];
+        frame[14..30].copy_from_slice(&head);
+        frame[30..34].copy_from_slice(&[203, 0, 113, 1]);
+        let port = (1024 + (flow & 15) as u16).to_be_bytes();
+        let length = ((size - 34) as u16).to_be_bytes();
+        // No checksum of UDP's: zero says so.
+        let udp = [port[0], port[1], 0, 53, length[0], length[1], 0, 0];
+        frame[34..HEADERS].copy_from_slice(&udp);
+        checksum::finish(&mut frame[14..34], 0, 10);
+    }
+}
+
+impl Port for MemoryPort {
+    fn receive(&mut self, most: usize, each: &mut dyn FnMut(&[u8])) -> Result<usize, PortError> {
+        let rest = self.settings.count.unwrap_or(u64::MAX) - self.counters.received;
+        let most = most.min(usize::try_from(rest).unwrap_or(usize::MAX));
+        for _ in 0..most {
+            self.make(self.counters.received);
+            self.counters.received += 1;
+            each(&self.frame);
+        }
+        Ok(most)
+    }
+
+    fn transmit(&mut self, frames: &[&[u8]]) -> usize {
+        self.counters.transmitted += frames.len() as u64;
+        frames.len()
+    }
+
+    fn flush(&mut self) -> Result<(), PortError> {
+        Ok(())
+    }
+
+    fn look(&mut self) -> Result<(), PortError> {
+        Ok(())
+    }
+
+    fn handles(&self) -> Vec<BorrowedFd<'_>> {
+        Vec::new()
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.settings.count.is_some_and(|count| self.counters.received >= count)
+    }
+
+    fn mtu(&self) -> usize {
+        9018 - 14
+    }
+
+    fn link(&self) -> Link {
+        Link::Up
+    }
+
+    fn checksums(&self) -> Checksums {
+        Checksums { on_receive: OnReceive::AsTheyCame, on_transmit: OnTransmit::AsGiven }
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn upgrade(&self) -> Upgrade<'_> {
+        Upgrade::Refuse
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn as_many_flows_and_frames_as_asked_for() {
+        let mut port = MemoryPort::new("flows=40;size=64;count=100".parse().unwrap());
+        let (mut sources, mut frames) = (BTreeSet::new(), 0);
+        while !port.is_exhausted() {
+            let each = &mut |frame: &[u8]| {
+                assert_eq!(frame.len(), 64);
+                let sum: u32 = frame[14..34]
+                    .as_chunks::<2>()
+                    .0
+                    .iter()
+                    .map(|pair| u32::from(u16::from_be_bytes(*pair)))
+                    .sum();
+                assert_eq!((sum & 0xffff) + (sum >> 16), 0xffff, "the header's checksum is right");
+                sources.insert(frame[26..36].to_vec());
+                frames += 1;
+            };
+            port.receive(32, each).unwrap();
+        }
+        assert_eq!((sources.len(), frames), (40, 100));
+        assert_eq!(port.receive(32, &mut |_| ()).unwrap(), 0);
+    }
+}
