@@ -7,7 +7,6 @@ use std::ops::AddAssign;
 use cora_core::message::Report;
 use serde::Serialize;
 
-/// Fields that a side reports, each with what it is: what one side did.
 macro_rules! side {
     ($($(#[$doc:meta])* $field:ident,)*) => {
         /// What one side did.
@@ -31,30 +30,7 @@ macro_rules! side {
     };
 }
 
-side! {
-    /// Packets whose handlers ran to their end here.
-    packets,
-    /// Packets taken back here after a handler began, and sent to the other side.
-    punts,
-    /// Packets passed on to the other side, which owns their flow.
-    passed_on,
-    /// Flows owned here at the end.
-    flows,
-    /// Flows handed to the NIC (at the host) or taken over from the host (at the NIC).
-    offloads,
-    /// Offers that came to nothing.
-    declined,
-    /// Packets held while their flow moved.
-    held,
-    /// Flows that went back to the host.
-    released,
-    /// Bytes of entries sent to the other side.
-    moved_bytes,
-    /// Nanoseconds spent with packets, not waiting.
-    busy_ns,
-    /// Records on the rings between the sides, both ways.
-    ring_records,
-}
+cora_core::side_counts!(side);
 
 /// Both sides.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
