@@ -301,7 +301,11 @@ impl Keyed {
 
 /// `1000000` as people write it: `1,000,000`.
 pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
+    grouped_digits(&number.to_string())
+}
+
+/// The same for digits without a sign.
+pub(crate) fn grouped_digits(digits: &str) -> String {
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {

@@ -1,5 +1,7 @@
 //! Numbers as people read them, and as scripts do. The same number gives the same text on every machine.
 
+use crate::graph::grouped_digits;
+
 /// Three significant digits, thousands apart: `0.0123`, `2.13`, `14.2`, `1,420`. What has no end is `no limit`.
 pub fn figure(number: f64) -> String {
     if !number.is_finite() {
@@ -58,18 +60,8 @@ pub fn exact(number: f64) -> Option<f64> {
 fn with_thousands(text: &str) -> String {
     let (sign, text) = text.strip_prefix('-').map_or(("", text), |text| ("-", text));
     let (whole, fraction) = text.split_once('.').map_or((text, None), |(a, b)| (a, Some(b)));
-    let mut out = sign.to_owned();
-    for (at, digit) in whole.chars().enumerate() {
-        if at > 0 && (whole.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    if let Some(fraction) = fraction {
-        out.push('.');
-        out.push_str(fraction);
-    }
-    out
+    let fraction = fraction.map_or_else(String::new, |fraction| format!(".{fraction}"));
+    format!("{sign}{}{fraction}", grouped_digits(whole))
 }
 
 #[cfg(test)]
