@@ -9,9 +9,10 @@
 //!
 //! When a half dies, the supervisor makes a region of the next generation and announces it
 //! ([`cora_core::region::succession`]). The half that lives finishes what the dead one had published, and goes on in
-//! the new region; the dead one is started again there. A new host first reads what the dead one left unread. Frames that a dead NIC had not taken are fed in again. While
-//! the NIC is away and its ring full, frames are dropped as `nic-away`; while the host is away and its ring full, the
-//! NIC drops what is for it as `host-away`, and goes on with the flows that it owns.
+//! the new region; the dead one is started again there. A new host first reads what the dead one left unread. Frames
+//! that a dead NIC had not taken are fed in again. While the NIC is away and its ring full, frames are dropped as
+//! `nic-away`; while the host is away and its ring full, the NIC drops what is for it as `host-away`, and goes on with
+//! the flows that it owns.
 //!
 //! | module | what |
 //! | --- | --- |
