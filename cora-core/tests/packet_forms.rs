@@ -265,9 +265,10 @@ proptest! {
         form.judge(&before);
         for (which, octets, port) in rewrites {
             let mut packet = packet(&mut form.frame);
-            let address = match packet.is_ipv4() {
-                true => Address::v4([octets[0], octets[1], octets[2], octets[3]]),
-                false => Address::v6(octets),
+            let address = if packet.is_ipv4() {
+                Address::v4([octets[0], octets[1], octets[2], octets[3]])
+            } else {
+                Address::v6(octets)
             };
             prop_assume!(packet.is_ipv4() || !address.is_v4());
             let set = match which {

@@ -101,6 +101,8 @@ fn ask(name: &'static str) {
     let mut asked = Asked { name, room, input, outcomes: BTreeMap::new(), packets: 0 };
     let collection = asked.collection();
     asked.in_all_ways(&collection, 0);
+    // One frame of the collection is longer than the longest that a ring carries.
+    assert_eq!(asked.outcomes.get("too-long"), Some(&1), "{name}: {:?}", asked.outcomes);
     let (changed, mut done) = (number_of_changed(), 0);
     while done < changed {
         let some = AT_ONCE.min(changed - done);

@@ -49,8 +49,8 @@ pub(super) fn transport_of_is_right(packet: &Packet<'_>) -> bool {
 #[inline(always)]
 pub(super) fn is_right_plain(header: [u32; 5]) -> bool {
     const INVERSE: u64 = 0xfffe_fffe_fffe_ffff;
-    let [a, b, c, d, e] = header.map(u64::from);
-    (a + b + (c + d) + e).wrapping_mul(INVERSE) >> 20 == 0
+    let sum: u64 = header.into_iter().map(u64::from).sum();
+    sum.wrapping_mul(INVERSE) >> 20 == 0
 }
 
 /// Likewise of any header, which is of whole words.

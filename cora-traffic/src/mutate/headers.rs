@@ -11,8 +11,8 @@ const PROTOCOLS: [u8; 14] = [0, 1, 6, 17, 43, 44, 47, 50, 51, 58, 59, 60, 132, 2
 /// Types of tags, and one that is none.
 const TAGS: [u16; 4] = [0x8100, 0x88a8, 0x9100, 0x9200];
 
-/// Changes one header; whether the IP header stands elsewhere afterwards.
-pub(super) fn change(bytes: &mut Vec<u8>, view: &View, random: &mut Random) -> bool {
+/// Changes one header; tells where the IP header stands afterwards.
+pub(super) fn change(bytes: &mut Vec<u8>, view: &View, random: &mut Random) -> usize {
     match random.below(12) {
         0 => return tag(bytes, view, random),
         1 => first_octet(bytes, view, random),
@@ -27,7 +27,7 @@ pub(super) fn change(bytes: &mut Vec<u8>, view: &View, random: &mut Random) -> b
         10 => address(bytes, view, random),
         _ => transport(bytes, view, random),
     }
-    false
+    view.ip
 }
 
 fn is_v4(bytes: &[u8], view: &View) -> bool {
@@ -47,10 +47,10 @@ fn set(bytes: &mut [u8], at: usize, octet: u8) {
 }
 
 /// Takes a tag away, or puts one to six in front.
-fn tag(bytes: &mut Vec<u8>, view: &View, random: &mut Random) -> bool {
+fn tag(bytes: &mut Vec<u8>, view: &View, random: &mut Random) -> usize {
     if view.ip > 14 && random.percent(40) {
         bytes.drain(12..16);
-        return true;
+        return view.ip - 4;
     }
     let count = if random.percent(80) { 1 } else { random.between(2, 6) };
     for _ in 0..count {
@@ -58,7 +58,7 @@ fn tag(bytes: &mut Vec<u8>, view: &View, random: &mut Random) -> bool {
         let tag = [kind.to_be_bytes(), control.to_be_bytes()].concat();
         bytes.splice(12..12, tag);
     }
-    true
+    view.ip + 4 * count as usize
 }
 
 /// Version and, of IPv4, the header's length.

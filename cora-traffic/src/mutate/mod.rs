@@ -74,17 +74,11 @@ pub fn mutate(
 
 /// Changes a frame in place; `other` is one to take parts of.
 fn change(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
-    let ip = View::of(bytes).map(|view| view.ip);
-    let mut moved = 0_isize;
+    let mut ip = View::of(bytes).map(|view| view.ip);
     for _ in 0..random.between(1, CHANGES) {
         // Changes before may have left nothing that can be found.
         match View::of(bytes) {
-            Some(view) if random.percent(60) => {
-                let length = bytes.len();
-                if headers::change(bytes, &view, random) {
-                    moved += bytes.len() as isize - length as isize;
-                }
-            }
+            Some(view) if random.percent(60) => ip = Some(headers::change(bytes, &view, random)),
             _ => blind::change(bytes, other, random),
         }
     }
@@ -92,8 +86,7 @@ fn change(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     if let Some(ip) = ip
         && random.percent(SUMMED)
     {
-        // Tags that came or went have moved the header.
-        sum_header(bytes, ip.saturating_add_signed(moved));
+        sum_header(bytes, ip);
     }
 }
 
