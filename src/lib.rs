@@ -37,7 +37,7 @@
 //! | --- | --- |
 //! | [`prelude`] | what a program names: packet, table, verdict, keys, the attributes |
 //! | [`state`], [`flow_handler`], [`app!`] | the three things that a program says to Cora |
-//! | `testing` | tables for unit tests of handlers |
+//! | `testing` | states for unit tests of handlers, and the time in them |
 //! | `build` | what a build script says |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -57,7 +57,7 @@ pub mod prelude {
         IpFragment, Meta, Packet, Port, ROOM, Roomy, TcpFlags, TcpHeader, Vlan, checksum,
     };
     pub use cora_core::plain::{Describe, Plain};
-    pub use cora_core::state::commutative::{CountMin, Max, Sum, TopK};
+    pub use cora_core::state::commutative::{CountMin, HeavyPrefixes, Max, Sum, TopK};
     pub use cora_core::state::table::Direction;
     pub use cora_core::state::{Configure, Table};
     pub use cora_core::tcp::TcpState;
@@ -111,7 +111,10 @@ macro_rules! app {
 pub mod testing {
     extern crate std;
 
-    use cora_core::state::{Keyed, Line, Memory, Stored as _, Table};
+    use cora_core::state::table::ahead::ALONE;
+    use cora_core::state::{
+        Commutative, Home as _, Keyed, Line, Memory, NO_FLOW, Stored as _, Table, Visit,
+    };
 
     /// An empty table, at time 0. Its memory is never given back.
     #[must_use]
@@ -121,6 +124,23 @@ pub mod testing {
             unreachable!("BYTES is what `create` takes")
         };
         table
+    }
+
+    /// Lets time pass: from now on a packet that comes at `now` (ns) asks the table. What was unused for its idle
+    /// time by then is found no more.
+    pub fn at<S: Keyed>(table: &mut Table<S>, now: u64) {
+        table.begin(Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead: ALONE });
+    }
+
+    /// A commutative state without updates.
+    #[must_use]
+    pub fn replica<S: Commutative>() -> S {
+        S::EMPTY
+    }
+
+    /// The packet is through: its updates of a commutative state stay.
+    pub fn commit<S: Commutative>(state: &mut S) {
+        state.commit();
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::process::{self, Ended};
 
 /// The examples.
-pub const EXAMPLES: [&str; 11] = [
+pub const EXAMPLES: [&str; 14] = [
     "firewall",
     "nat",
     "heavy-hitter",
@@ -24,6 +24,9 @@ pub const EXAMPLES: [&str; 11] = [
     "nat64",
     "bridge",
     "vxlan",
+    "stateful-firewall",
+    "heavy-prefixes",
+    "chain",
 ];
 
 /// Those whose instructions are counted, beside loops by hand that do the same; a run of all tests has no time to

@@ -100,3 +100,21 @@ fn connection_limiter() {
 fn flow_monitor() {
     Oracle::of("flow-monitor", &["split"]).ask();
 }
+
+/// Entries that say themselves how long they live.
+#[test]
+fn stateful_firewall() {
+    Oracle::of("stateful-firewall", &["nic-only", "split"]).ask();
+}
+
+/// No state belongs to a flow.
+#[test]
+fn heavy_prefixes() {
+    Oracle::of("heavy-prefixes", &["split"]).ask();
+}
+
+/// Three handlers, whose tables know a connection by other keys each.
+#[test]
+fn chain() {
+    Oracle::of("chain", &["nic-only", "split"]).ask();
+}

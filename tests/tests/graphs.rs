@@ -5,7 +5,7 @@ use cora_build::script::graph_of;
 use cora_plan::picture::{dot, mermaid, svg};
 use cora_tests::golden::check;
 use cora_tests::well_formed::well_formed;
-use cora_tests::workshop::{EXAMPLES, root};
+use cora_tests::workshop::{EXAMPLES, FIRST, root};
 
 /// The plan's hash covers every source text, so it changes with every comment: left out.
 fn without_hash(text: &str, hash: &str) -> String {
@@ -54,6 +54,25 @@ fn searched_plans_are_as_kept() {
         wrong.extend(pieces.iter().filter_map(|(name, text)| check(name, text).err()));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// An example's page draws the graph that is kept, and names each place of its plan.
+#[test]
+fn pages_show_them() {
+    let read = |path: String| {
+        let path = root().join(path);
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    for example in EXAMPLES.into_iter().filter(|example| !FIRST.contains(example)) {
+        let page = read(format!("examples/{example}/README.md"));
+        let mermaid = read(format!("tests/golden/graphs/{example}.mmd"));
+        assert!(page.contains(&mermaid), "{example}: the page draws another graph than is kept");
+        let (_, plan) = graph_of(&root().join("examples").join(example), Some("split")).unwrap();
+        for (state, place) in plan.places {
+            let row = format!("| `{state}` | {} |", place.word());
+            assert!(page.contains(&row), "{example}: the page has no row {row}");
+        }
+    }
 }
 
 #[test]

@@ -95,7 +95,7 @@ const REFUSED: &[Refusal] = &[
 ];
 
 /// Cora's replicated values, which a commutative state is made of.
-const REPLICATED: [&str; 4] = ["Sum", "Max", "CountMin", "TopK"];
+const REPLICATED: [&str; 5] = ["Sum", "Max", "CountMin", "TopK", "HeavyPrefixes"];
 
 /// Holds the item's shape, apart from its fields' types, against the rules.
 pub(crate) fn check_item(item: &ItemStruct, diagnostics: &mut Diagnostics) {

@@ -65,8 +65,11 @@ pub(super) fn lines(state: &StateNode) -> f64 {
         return 2.0;
     }
     let rows = state.fields.iter().map(|field| {
-        let text = field.type_text.split_once("CountMin<").map(|(_, rest)| rest);
-        text.and_then(|rest| rest.split(',').next()?.trim().parse::<f64>().ok()).unwrap_or(0.0)
+        let of = |name: &str, sketches: f64| {
+            let (_, rest) = field.type_text.split_once(name)?;
+            Some(rest.split(',').next()?.trim().parse::<f64>().ok()? * sketches)
+        };
+        of("CountMin<", 1.0).or_else(|| of("HeavyPrefixes<", 4.0)).unwrap_or(0.0)
     });
     rows.sum::<f64>().max(1.0)
 }

@@ -71,6 +71,8 @@ fn of_type(text: &str) -> Option<f64> {
     };
     match (name.rsplit("::").next()?.trim(), arguments.as_slice()) {
         ("CountMin", [rows, columns]) => Some(8.0 * number(rows)? * number(columns)?),
+        // A sketch for each of four lengths.
+        ("HeavyPrefixes", [rows, columns, _]) => Some(32.0 * number(rows)? * number(columns)?),
         ("TopK", [key, length]) => Some((of_type(key)? + 8.0) * number(length)?),
         ("Option", [inner]) => Some(1.0 + of_type(inner)?),
         (name, []) => named(name),
@@ -115,6 +117,7 @@ mod tests {
             ("[u32; PORTS]", Some(4.0 * UNKNOWN_ELEMENTS)),
             ("CountMin<4, 65_536>", Some(2_097_152.0)),
             ("TopK<FiveTuple, 16>", Some(720.0)),
+            ("HeavyPrefixes<4, 1024, 100>", Some(131_072.0)),
             ("cora::Address", Some(16.0)),
             ("Mine", None),
             ("Vec<u8>", None),

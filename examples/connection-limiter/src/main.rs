@@ -77,11 +77,11 @@ impl Configure for Limit {
 
 impl Client {
     /// One more, if its window has room.
-    fn open(&mut self, limit: &Limit, now: u64) -> bool {
-        if now.saturating_sub(self.since) >= limit.window {
+    fn open(&mut self, connections: u32, window: u64, now: u64) -> bool {
+        if now.saturating_sub(self.since) >= window {
             (self.since, self.opened) = (now, 0);
         }
-        let open = self.opened < limit.connections;
+        let open = self.opened < connections;
         self.opened += u32::from(open);
         self.refused += u64::from(!open);
         open
@@ -112,12 +112,12 @@ fn limit(
     }
     let (inside, now) = (packet.inside_address()?, packet.now());
     asked.connections.add(&SourceAddress(inside), 1);
-    let key = InsideAddress(inside);
+    let (key, most, window) = (InsideAddress(inside), limit.connections, limit.window);
     let (open, refused) = if let Some(client) = clients.get_mut(&key) {
-        (client.open(limit, now), client.refused)
+        (client.open(most, window, now), client.refused)
     } else {
         let mut client = Client { since: now, opened: 0, refused: 0 };
-        let open = client.open(limit, now);
+        let open = client.open(most, window, now);
         clients.insert(key, client)?;
         (open, client.refused)
     };

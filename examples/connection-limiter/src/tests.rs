@@ -5,11 +5,12 @@ use super::*;
 #[test]
 fn a_window_has_room_for_so_many() {
     let limit = Limit::configure("connections 3\nwindow 10 # seconds\n").unwrap();
+    let Limit { connections, window } = limit;
     let mut client = Client { since: SECOND, opened: 0, refused: 0 };
-    let opened = [0; 5].map(|_| client.open(&limit, SECOND));
+    let opened = [0; 5].map(|_| client.open(connections, window, SECOND));
     assert_eq!(opened, [true, true, true, false, false]);
-    assert!(!client.open(&limit, 11 * SECOND - 1));
-    assert!(client.open(&limit, 11 * SECOND), "the next window");
+    assert!(!client.open(connections, window, 11 * SECOND - 1));
+    assert!(client.open(connections, window, 11 * SECOND), "the next window");
     assert_eq!((client.opened, client.refused), (1, 3));
 }
 
@@ -28,7 +29,7 @@ fn frame(port: u8) -> [u8; 60] {
 fn what_is_open_goes_on() {
     let limits = Limit { connections: 1, ..Limit::default() };
     let (mut connections, mut clients) = (cora::testing::table(), cora::testing::table());
-    let mut asked = <Asked as cora::__private::core::state::commutative::Replica>::EMPTY;
+    let mut asked = cora::testing::replica::<Asked>();
     let mut send = |port| {
         let mut frame = frame(port);
         let mut packet = Packet::new(&mut frame, Meta::default());

@@ -17,7 +17,7 @@ fn frame(from: u8, to: u8, flags: u8, ttl: u8) -> [u8; 60] {
 #[test]
 fn both_ways_are_counted_in_one_record() {
     let mut flows = cora::testing::table();
-    let mut totals = <Totals as cora::__private::core::state::commutative::Replica>::EMPTY;
+    let mut totals = cora::testing::replica::<Totals>();
     for (from, to, flags, ttl, now) in
         [(1, 2, 2, 64, 5), (2, 1, 0x12, 60, 7), (1, 2, 0x10, 63, 8), (2, 1, 0x11, 61, 9)]
     {

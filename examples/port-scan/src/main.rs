@@ -45,13 +45,19 @@ struct Alarms {
 /// When a source is a scanner.
 #[state(read_mostly)]
 struct Limits {
+    limit: Limit,
+}
+
+/// What a source may do.
+#[derive(Debug, Clone, Copy, Plain)]
+struct Limit {
     window: u64,
     block: u64,
     /// Set bits of a bitmap above which more services were tried than may be.
     bits: u32,
 }
 
-impl Limits {
+impl Limit {
     /// Set bits that so many services leave on average.
     const fn bits(services: u32) -> u32 {
         // In 65536ths of a bit; each service sets one of those that are not set.
@@ -66,13 +72,14 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { window: 60 * SECOND, block: 300 * SECOND, bits: const { Self::bits(50) } }
+        let bits = const { Limit::bits(50) };
+        Self { limit: Limit { window: 60 * SECOND, block: 300 * SECOND, bits } }
     }
 }
 
 impl Configure for Limits {
     fn configure(text: &str) -> Result<Self, &'static str> {
-        let mut limits = Self::default();
+        let Self { mut limit } = Self::default();
         let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
         for line in lines.filter(|line| !line.is_empty()) {
             const FORM: &str =
@@ -81,15 +88,15 @@ impl Configure for Limits {
             let number: u32 = number.trim().parse().map_err(|_| "not a whole number")?;
             match (what, number) {
                 // An entry is forgotten when it was unused for ten minutes.
-                ("window", 1..=600) => limits.window = u64::from(number) * SECOND,
-                ("block", 1..=600) => limits.block = u64::from(number) * SECOND,
+                ("window", 1..=600) => limit.window = u64::from(number) * SECOND,
+                ("block", 1..=600) => limit.block = u64::from(number) * SECOND,
                 ("window" | "block", _) => return Err("a time is from 1 to 600 seconds"),
-                ("threshold", 1..=500) => limits.bits = Self::bits(number),
+                ("threshold", 1..=500) => limit.bits = Limit::bits(number),
                 ("threshold", _) => return Err("a threshold is from 1 to 500 services"),
                 _ => return Err(FORM),
             }
         }
-        Ok(limits)
+        Ok(Self { limit })
     }
 }
 
@@ -99,12 +106,12 @@ impl Source {
     }
 
     /// Notes a service, if one is tried; whether the source may go on.
-    fn note(&mut self, service: Option<FiveTuple>, limits: &Limits, now: u64) -> bool {
+    fn note(&mut self, service: Option<FiveTuple>, limit: &Limit, now: u64) -> bool {
         if now < self.blocked_until {
             self.dropped += 1;
             return false;
         }
-        if now.saturating_sub(self.since) >= limits.window {
+        if now.saturating_sub(self.since) >= limit.window {
             (self.since, self.tried) = (now, [0; 4]);
         }
         let Some(service) = service else { return true };
@@ -113,11 +120,11 @@ impl Source {
             *word |= 1 << (bit % 64);
         }
         let set: u32 = self.tried.iter().map(|word| word.count_ones()).sum();
-        if set <= limits.bits {
+        if set <= limit.bits {
             return true;
         }
         // The next window begins when the block ends.
-        self.blocked_until = now.saturating_add(limits.block);
+        self.blocked_until = now.saturating_add(limit.block);
         (self.since, self.tried) = (self.blocked_until, [0; 4]);
         self.dropped += 1;
         false
@@ -163,7 +170,7 @@ fn watch(
     let key = SourceAddress(packet.source()?);
     let (service, now) = (service(packet, &flow), packet.now());
     if let Some(source) = sources.get_mut(&key) {
-        if !source.note(service, limits, now) {
+        if !source.note(service, &limits.limit, now) {
             let dropped = source.dropped;
             alarms.dropped.add(1);
             alarms.scanners.raise(key, dropped);
@@ -171,7 +178,7 @@ fn watch(
         }
     } else {
         let mut source = Source::new(now);
-        source.note(service, limits, now);
+        source.note(service, &limits.limit, now);
         sources.insert(key, source)?;
     }
     Transmit

@@ -8,36 +8,36 @@ fn service(port: u16) -> Option<FiveTuple> {
 }
 
 /// How many services of a row a source may try, one a millisecond.
-fn tries(limits: &Limits, first: u16) -> u64 {
+fn tries(limit: &Limit, first: u16) -> u64 {
     let mut source = Source::new(0);
     let refused =
-        (0..10_000_u64).find(|n| !source.note(service(first + *n as u16), limits, n * 1_000_000));
+        (0..10_000_u64).find(|n| !source.note(service(first + *n as u16), limit, n * 1_000_000));
     refused.expect("it is found out")
 }
 
 #[test]
 fn about_as_many_services_as_the_threshold_says() {
     for threshold in [10, 50, 200] {
-        let limits = Limits { window: 600 * SECOND, block: SECOND, bits: Limits::bits(threshold) };
-        let mean = (0..50).map(|n| tries(&limits, n * 1_000)).sum::<u64>() / 50;
+        let limit = Limit { window: 600 * SECOND, block: SECOND, bits: Limit::bits(threshold) };
+        let mean = (0..50).map(|n| tries(&limit, n * 1_000)).sum::<u64>() / 50;
         let off = mean.abs_diff(u64::from(threshold));
         assert!(off <= 2 + u64::from(threshold) / 10, "{mean} services instead of {threshold}");
     }
-    assert_eq!((Limits::bits(0), Limits::bits(1), Limits::bits(500)), (0, 1, 220));
+    assert_eq!((Limit::bits(0), Limit::bits(1), Limit::bits(500)), (0, 1, 220));
 }
 
 #[test]
 fn a_service_tried_often_is_one() {
     let mut source = Source::new(0);
-    assert!((0..1_000).all(|n| source.note(service(443), &Limits::default(), n)));
-    assert!((0..1_000).all(|n| source.note(None, &Limits::default(), n)));
+    assert!((0..1_000).all(|n| source.note(service(443), &Limits::default().limit, n)));
+    assert!((0..1_000).all(|n| source.note(None, &Limits::default().limit, n)));
 }
 
 #[test]
 fn a_block_ends_and_so_does_a_window() {
     let limits = Limits::configure("window 10\nblock 20 # seconds\nthreshold 3").unwrap();
     let mut source = Source::new(0);
-    let mut at = |port, second| source.note(service(port), &limits, second * SECOND);
+    let mut at = |port, second| source.note(service(port), &limits.limit, second * SECOND);
     // Ports whose bits differ.
     let ports = [1, 2, 3, 4].map(|n| bit(&service(n).unwrap()));
     assert!(ports.iter().all(|bit| ports.iter().filter(|it| *it == bit).count() == 1));

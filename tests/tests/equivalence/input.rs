@@ -60,6 +60,21 @@ impl Input {
                     captures::readdress(path, &learnt, &input);
                 }
             }
+            "chain" => {
+                let spread = captures::service(path);
+                let config = room.join(format!("{name}-backends.txt"));
+                write(&config, &captures::backends(spread));
+                for round in 0..2 {
+                    let learnt = comparable(&learn(&input, Some(&config)), Some(spread));
+                    input = room.join(format!("{name}-{round}.pcap"));
+                    captures::readdress(path, &learnt, &input);
+                }
+                let learnt = learn(&input, Some(&config));
+                let readdressed =
+                    std::mem::replace(&mut input, room.join(format!("{name}-replies.pcap")));
+                captures::reply_from_backends(&readdressed, &learnt, spread, &input);
+                (backends, service) = (Some(config), Some(spread));
+            }
             "balancer" => {
                 let spread = captures::service(path);
                 let config = room.join(format!("{name}-backends.txt"));
@@ -110,7 +125,7 @@ impl Input {
         let before = |so: &dyn Fn(&Packet<'_>) -> bool| captures::count(&self.capture, so);
         let after = |so: &dyn Fn(&Packet<'_>) -> bool| captures::count(&self.expected.output, so);
         let (replies, untranslated) = match program {
-            "nat" => (before(&to_public), after(&to_public)),
+            "nat" | "chain" => (before(&to_public), after(&to_public)),
             "balancer" => (before(&from_backend), after(&from_backend)),
             "nat64" => {
                 let to_public = |packet: &Packet<'_>| packet.destination() == Ok(altered::PUBLIC);
@@ -124,7 +139,7 @@ impl Input {
             untranslated * 10 <= replies,
             "{of}: {untranslated} of {replies} replies left as they came"
         );
-        if program == "nat" {
+        if ["nat", "chain"].contains(&program) {
             let answers = after(&|packet| {
                 packet.is_ipv4() && packet.destination().is_ok_and(|to| is_inside(ip(to)))
             });

@@ -2,14 +2,16 @@
 //! whatever the order and wherever the updates were made.
 //!
 //! A handler updates and never reads: what it would read is only one side's part. [`Sum`] and
-//! [`CountMin`] merge by addition, [`Max`] and [`TopK`] by the greater value.
+//! [`CountMin`] (and [`HeavyPrefixes`], which is made of them) merge by addition, [`Max`] and [`TopK`] by the greater value.
 
 mod count_min;
+mod heavy_prefixes;
 mod max;
 mod sum;
 mod top_k;
 
 pub use count_min::CountMin;
+pub use heavy_prefixes::HeavyPrefixes;
 pub use max::Max;
 pub use sum::Sum;
 pub use top_k::TopK;

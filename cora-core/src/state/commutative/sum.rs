@@ -19,6 +19,12 @@ impl Sum {
         self.total = self.total.wrapping_add(amount);
         self.pending = self.pending.wrapping_add(amount);
     }
+
+    /// What it comes to. Only the whole value tells it: reports read it after the merge, a handler sees one side's
+    /// part.
+    pub const fn value(&self) -> u64 {
+        self.total
+    }
 }
 
 impl Replica for Sum {

@@ -1,0 +1,127 @@
+//! Connections to a service go to one of its backends, and stay there, as in the example `balancer`.
+
+use cora::prelude::*;
+
+const MOST_BACKENDS: usize = 16;
+
+const NO_BACKEND: Reason = Reason::new("no-backend");
+
+/// The backend that a connection stays with.
+#[state(key = FiveTuple, reply, capacity = 65_536, idle = "5m")]
+pub(crate) struct Pin {
+    backend: Address,
+    packets: u64,
+}
+
+/// The service and its backends.
+#[state(read_mostly)]
+pub(crate) struct Backends {
+    service: Address,
+    count: u8,
+    addresses: [Address; MOST_BACKENDS],
+}
+
+impl Default for Backends {
+    fn default() -> Self {
+        let mut backends = Self::none(Address::v4([192, 0, 2, 80]));
+        for host in 1..=4 {
+            backends.add(Address::v4([10, 1, 0, host]));
+        }
+        backends
+    }
+}
+
+impl Configure for Backends {
+    fn configure(text: &str) -> Result<Self, &'static str> {
+        let mut backends = Self::none(Address::default());
+        for line in
+            text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
+        {
+            let (what, address) =
+                line.split_once(' ').ok_or("a line is `service ADDRESS` or `backend ADDRESS`")?;
+            let address = address.trim().parse().map_err(|_| "not an IP address")?;
+            let address = match address {
+                core::net::IpAddr::V4(address) => Address::v4(address.octets()),
+                core::net::IpAddr::V6(address) => Address::v6(address.octets()),
+            };
+            match what {
+                "service" => backends.service = address,
+                "backend" if usize::from(backends.count) == MOST_BACKENDS => {
+                    return Err("more than 16 backends");
+                }
+                "backend" => backends.add(address),
+                _ => return Err("a line is `service ADDRESS` or `backend ADDRESS`"),
+            }
+        }
+        if backends.service == Address::default() {
+            return Err("no `service ADDRESS`");
+        }
+        let family = backends.service.is_v4();
+        if backends.all().iter().any(|backend| backend.is_v4() != family) {
+            return Err("service and backends are all IPv4 or all IPv6");
+        }
+        Ok(backends)
+    }
+}
+
+impl Backends {
+    fn none(service: Address) -> Self {
+        Self { service, count: 0, addresses: [Address::default(); MOST_BACKENDS] }
+    }
+
+    fn add(&mut self, backend: Address) {
+        self.addresses[usize::from(self.count)] = backend;
+        self.count += 1;
+    }
+
+    fn all(&self) -> &[Address] {
+        self.addresses.get(..usize::from(self.count)).unwrap_or_default()
+    }
+
+    /// The backend of which the flow thinks most (Thaler and Ravishankar, "Using name-based mappings to increase hit
+    /// rates", 1998): when one goes, only its own connections go elsewhere.
+    fn choose(&self, flow: &FiveTuple) -> Result<Address, Reason> {
+        let flow = mix(&flow.words());
+        let weight =
+            |backend: &&Address| mix(&[flow, mix(&SourceAddress(**backend).words()), 0, 0, 0]);
+        self.all().iter().max_by_key(weight).copied().ok_or(NO_BACKEND)
+    }
+}
+
+/// SplitMix64's finaliser over the words of a key.
+fn mix(words: &[u64; 5]) -> u64 {
+    words.iter().fold(0x9e37_79b9_7f4a_7c15, |hash, word| {
+        let mut z = (hash ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    })
+}
+
+/// Connections to the service go to a backend, answers come from the service; the rest passes.
+#[flow_handler]
+pub(crate) fn balancer(packet: &mut Packet, pins: &mut Table<Pin>, backends: &Backends) -> Verdict {
+    if packet.is_link_local_control() {
+        return Transmit;
+    }
+    let flow = packet.five_tuple()?;
+    match pins.find_mut(&flow) {
+        Some((Direction::Original, pin)) => {
+            pin.packets += 1;
+            packet.set_destination(pin.backend)?;
+        }
+        Some((Direction::Reply, pin)) => {
+            pin.packets += 1;
+            packet.set_source(backends.service)?;
+        }
+        // The service is outside: whoever asks for it from there is none of ours.
+        None if packet.from_inside() && flow.destination == backends.service => {
+            let backend = backends.choose(&flow)?;
+            let answer = FiveTuple { source: backend, ..flow.reversed() };
+            pins.insert_with_reply(flow, answer, Pin { backend, packets: 1 })?;
+            packet.set_destination(backend)?;
+        }
+        None => {}
+    }
+    Transmit
+}

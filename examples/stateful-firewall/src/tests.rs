@@ -1,0 +1,118 @@
+//! How long a connection is remembered in each of its states.
+
+use super::*;
+
+const SECOND: u64 = 1_000_000_000;
+const INSIDE: Port = Port(0);
+const OUTSIDE: Port = Port(1);
+const SYN: u8 = 2;
+const RST: u8 = 4;
+const ACK: u8 = 0x10;
+const FIN_ACK: u8 = 0x11;
+const SYN_ACK: u8 = 0x12;
+
+/// An Ethernet frame with an empty segment, datagram or ping between the two hosts.
+fn frame(protocol: u8, port: Port, flags: u8) -> [u8; 60] {
+    let mut frame = [0; 60];
+    frame[12..14].copy_from_slice(&[8, 0]);
+    frame[14..18].copy_from_slice(&[0x45, 0, 0, 40]);
+    frame[22..24].copy_from_slice(&[64, protocol]);
+    let (from, to) = if port == INSIDE { (1, 2) } else { (2, 1) };
+    frame[26..34].copy_from_slice(&[10, 0, 0, from, 10, 0, 0, to]);
+    match protocol {
+        protocol::TCP => {
+            frame[34..38].copy_from_slice(&[9, from, 9, to]);
+            frame[46..48].copy_from_slice(&[0x50, flags]);
+        }
+        protocol::UDP => frame[34..40].copy_from_slice(&[9, from, 9, to, 0, 20]),
+        _ => frame[34] = if port == INSIDE { 8 } else { 0 },
+    }
+    frame
+}
+
+struct Bench {
+    connections: Table<Connection>,
+    now: u64,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self { connections: cora::testing::table(), now: SECOND }
+    }
+
+    fn send(&mut self, protocol: u8, port: Port, flags: u8) -> Verdict {
+        let mut frame = frame(protocol, port, flags);
+        let mut packet = Packet::new(&mut frame, Meta { port, now: self.now, ..Meta::default() });
+        cora::testing::at(&mut self.connections, self.now);
+        firewall(&mut packet, &mut self.connections)
+    }
+
+    /// The connection is remembered for so many seconds since it was last asked for.
+    #[track_caller]
+    fn is_idle_after(&mut self, seconds: u64, protocol: u8) {
+        let flow = Packet::new(&mut frame(protocol, INSIDE, ACK), Meta::default()).flow().unwrap();
+        self.now += seconds * SECOND - 1;
+        cora::testing::at(&mut self.connections, self.now);
+        assert!(self.connections.get(&flow).is_some(), "forgotten before {seconds} s");
+        self.now += seconds * SECOND;
+        cora::testing::at(&mut self.connections, self.now);
+        assert!(self.connections.get(&flow).is_none(), "remembered after {seconds} s");
+        assert_eq!(self.send(protocol, OUTSIDE, ACK), Drop(NotAllowed));
+    }
+
+    /// A connection after these segments.
+    fn tcp(&mut self, segments: &[(Port, u8)]) {
+        for (port, flags) in segments {
+            self.now += 3 * SECOND;
+            assert_eq!(self.send(protocol::TCP, *port, *flags), Transmit, "{segments:?}");
+        }
+    }
+}
+
+#[test]
+fn tcp_is_remembered_by_its_state() {
+    let mut bench = Bench::new();
+    let mut segments = vec![(INSIDE, SYN)];
+    bench.tcp(&segments);
+    bench.is_idle_after(120, protocol::TCP);
+    for (port, flags, seconds) in [
+        (OUTSIDE, SYN_ACK, 60),
+        (INSIDE, ACK, 7440),
+        (INSIDE, FIN_ACK, 120),
+        (OUTSIDE, ACK, 60),
+        (OUTSIDE, FIN_ACK, 30),
+        (INSIDE, ACK, 120),
+        (OUTSIDE, RST, 10),
+    ] {
+        segments.push((port, flags));
+        bench.tcp(&segments);
+        bench.is_idle_after(seconds, protocol::TCP);
+    }
+}
+
+#[test]
+fn a_segment_out_of_place_is_dropped() {
+    let mut bench = Bench::new();
+    bench.tcp(&[(INSIDE, SYN)]);
+    assert_eq!(bench.send(protocol::TCP, OUTSIDE, FIN_ACK), Drop(BadTcpState));
+    assert_eq!(bench.send(protocol::TCP, OUTSIDE, SYN_ACK), Transmit);
+}
+
+#[test]
+fn datagrams_are_remembered_longer_once_answered() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.send(protocol::UDP, OUTSIDE, 0), Drop(NotAllowed));
+    assert_eq!(bench.send(protocol::UDP, INSIDE, 0), Transmit);
+    bench.is_idle_after(30, protocol::UDP);
+    assert_eq!(bench.send(protocol::UDP, INSIDE, 0), Transmit);
+    assert_eq!(bench.send(protocol::UDP, OUTSIDE, 0), Transmit);
+    bench.is_idle_after(180, protocol::UDP);
+}
+
+#[test]
+fn a_ping_is_remembered_for_its_answer() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.send(protocol::ICMP, INSIDE, 0), Transmit);
+    assert_eq!(bench.send(protocol::ICMP, OUTSIDE, 0), Transmit);
+    bench.is_idle_after(30, protocol::ICMP);
+}
