@@ -173,8 +173,8 @@ impl Asked {
 
     /// Runs it once; every packet has one outcome, and but for those that are too long for any ring, one side handled it.
     fn run(&self, way: Way, capture: &Path, output: &str) -> Left {
-        let backends = self.input.backends.as_deref();
-        let left = way.run(self.name, capture, backends, self.room.join(output));
+        let config = self.input.config.as_deref();
+        let left = way.run(self.name, capture, config, self.room.join(output));
         let outcomes: BTreeMap<String, u64> = outcomes(&left).collect();
         let sum: u64 = outcomes.values().sum();
         let of = format!("{}, {way}, {}", self.name, capture.display());

@@ -26,8 +26,8 @@ pub(crate) fn all_captures() -> &'static [Capture] {
 pub(crate) struct Input {
     pub(crate) name: String,
     pub(crate) capture: PathBuf,
-    /// A balancer's configuration.
-    pub(crate) backends: Option<PathBuf>,
+    /// What a read-mostly state is made from, as the command line says it.
+    pub(crate) config: Option<String>,
     /// What a balancer spreads.
     service: Option<Ipv4Addr>,
     program: &'static str,
@@ -40,18 +40,23 @@ impl Input {
     /// Makes the program's own version of a capture, in `room`.
     pub(crate) fn prepare(program: &'static str, capture: &Capture, room: &Path) -> Self {
         let (name, path) = (capture.name.as_str(), &capture.path);
-        let baseline = |name: &str, capture: &Path, backends: Option<&Path>| {
-            Way::BASELINE.run(
-                program,
-                capture,
-                backends,
-                room.join(format!("{name}-expected.pcap")),
-            )
+        let baseline = |name: &str, capture: &Path, config: Option<&str>| {
+            Way::BASELINE.run(program, capture, config, room.join(format!("{name}-expected.pcap")))
         };
-        let learn = |capture: &Path, backends: Option<&Path>| {
-            baseline(&format!("{name}-learnt"), capture, backends).output
+        let learn = |capture: &Path, config: Option<&str>| {
+            baseline(&format!("{name}-learnt"), capture, config).output
         };
-        let (mut input, mut backends, mut service) = (path.clone(), None, None);
+        let (mut input, mut service) = (path.clone(), None);
+        let mut config = tightened(program).map(|(state, text)| {
+            let path = room.join(format!("{name}-{state}.txt"));
+            write(&path, text);
+            format!("{state}={}", path.display())
+        });
+        let balanced = |spread| {
+            let path = room.join(format!("{name}-backends.txt"));
+            write(&path, &captures::backends(spread));
+            format!("Backends={}", path.display())
+        };
         match program {
             "nat" => {
                 for round in 0..2 {
@@ -62,27 +67,25 @@ impl Input {
             }
             "chain" => {
                 let spread = captures::service(path);
-                let config = room.join(format!("{name}-backends.txt"));
-                write(&config, &captures::backends(spread));
+                let backends = balanced(spread);
                 for round in 0..2 {
-                    let learnt = comparable(&learn(&input, Some(&config)), Some(spread));
+                    let learnt = comparable(program, &learn(&input, Some(&backends)), Some(spread));
                     input = room.join(format!("{name}-{round}.pcap"));
                     captures::readdress(path, &learnt, &input);
                 }
-                let learnt = learn(&input, Some(&config));
+                let learnt = learn(&input, Some(&backends));
                 let readdressed =
                     std::mem::replace(&mut input, room.join(format!("{name}-replies.pcap")));
                 captures::reply_from_backends(&readdressed, &learnt, spread, &input);
-                (backends, service) = (Some(config), Some(spread));
+                (config, service) = (Some(backends), Some(spread));
             }
             "balancer" => {
                 let spread = captures::service(path);
-                let config = room.join(format!("{name}-backends.txt"));
-                write(&config, &captures::backends(spread));
-                let learnt = learn(path, Some(&config));
+                let backends = balanced(spread);
+                let learnt = learn(path, Some(&backends));
                 input = room.join(format!("{name}-replies.pcap"));
                 captures::reply_from_backends(path, &learnt, spread, &input);
-                (backends, service) = (Some(config), Some(spread));
+                (config, service) = (Some(backends), Some(spread));
             }
             "nat64" => {
                 input = room.join(format!("{name}-ipv6.pcap"));
@@ -102,10 +105,10 @@ impl Input {
             }
             _ => {}
         }
-        let expected = baseline(name, &input, backends.as_deref());
+        let expected = baseline(name, &input, config.as_deref());
         let comparable = comparable(program, &expected.output, service);
         let name = name.to_owned();
-        let input = Self { name, capture: input, backends, service, program, expected, comparable };
+        let input = Self { name, capture: input, config, service, program, expected, comparable };
         input.replies_are_translated(program);
         input
     }
@@ -145,6 +148,27 @@ impl Input {
             });
             assert!(answers * 2 > replies, "{of}: {answers} of {replies} replies went inside");
         }
+    }
+}
+
+/// A configuration under which a program refuses something of these captures, where its default lets all of them pass:
+/// the state and the text.
+fn tightened(program: &str) -> Option<(&'static str, &'static str)> {
+    match program {
+        "policer" => Some(("Rates", "rate 0.0.0.0/0 16 4096\nrate ::/0 64 8192\n")),
+        "port-scan" => Some(("Limits", "threshold 4\nwindow 60\nblock 20\n")),
+        "connection-limiter" => Some(("Limit", "connections 3\nwindow 30\n")),
+        _ => None,
+    }
+}
+
+/// The outcome that such a program is there for.
+pub(crate) fn refusal(program: &str) -> Option<&'static str> {
+    match program {
+        "policer" => Some("over-rate"),
+        "port-scan" => Some("scanner"),
+        "connection-limiter" => Some("too-many-connections"),
+        _ => None,
     }
 }
 

@@ -6,7 +6,7 @@ use cora_tests::{tell, workshop};
 
 use crate::chance::{Goal, ROUNDS};
 use crate::comparer;
-use crate::input::{Input, all_captures};
+use crate::input::{Input, all_captures, refusal};
 use crate::order::Group;
 use crate::programs::{program, splits};
 use crate::table::{Row, Table};
@@ -27,8 +27,12 @@ impl Oracle {
     pub(crate) fn of(program: &'static str, others: &[&'static str]) -> Self {
         let plans = ["host-only"].into_iter().chain(others.iter().copied()).collect();
         let room = workshop::room(&format!("oracle/{program}"));
-        let inputs =
+        let inputs: Vec<Input> =
             all_captures().iter().map(|capture| Input::prepare(program, capture, &room)).collect();
+        if let Some(refusal) = refusal(program) {
+            let refused = |input: &Input| input.expected.report["outcomes"][refusal].as_u64();
+            assert!(inputs.iter().filter_map(refused).sum::<u64>() > 0, "{program}: no {refusal}");
+        }
         Self { program, plans, room, inputs }
     }
 
@@ -110,7 +114,7 @@ impl Oracle {
     /// Runs it, and compares what it leaves.
     fn run(&self, way: Way, input: &Input, row: &mut Row) -> Left {
         let output = self.room.join("out.pcap");
-        let left = way.run(self.program, &input.capture, input.backends.as_deref(), output);
+        let left = way.run(self.program, &input.capture, input.config.as_deref(), output);
         self.compare(way, input, &left);
         row.add(&left);
         left

@@ -42,12 +42,12 @@ impl Way {
     pub(crate) const BASELINE: Self =
         Self { plan: "host-only", nic: "off", feed: Feed::Whole, moves: None };
 
-    /// Runs the program of this name on a capture, with a configuration of its backends if there is one.
+    /// Runs the program of this name on a capture, with a configuration (`State=FILE`) if there is one.
     pub(crate) fn run(
         self,
         name: &str,
         capture: &Path,
-        backends: Option<&Path>,
+        config: Option<&str>,
         output: PathBuf,
     ) -> Left {
         let state = output.with_extension("json");
@@ -55,9 +55,7 @@ impl Way {
         let from = if self.feed == Feed::Whole { capture } else { Path::new("/dev/stdin") };
         command.args(["run", "--json", "--nic", self.nic, "--in"]).arg(from);
         command.arg("--out").arg(&output).arg("--state-out").arg(&state);
-        if let Some(backends) = backends {
-            command.arg("--config").arg(format!("Backends={}", backends.display()));
-        }
+        command.args(config.iter().flat_map(|config| ["--config", config]));
         if let Some(seed) = self.moves {
             command.arg("--moves").arg(format!("random:{seed}"));
         }
