@@ -26,6 +26,11 @@ impl Namespace {
         Ok(Self { name })
     }
 
+    /// Its name, as `ip netns` knows it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Runs `ip` within.
     ///
     /// # Errors

@@ -1,0 +1,165 @@
+//! A live firewall between interfaces that are there: TCP of two kernels passes it by AF_PACKET and by AF_XDP, what it
+//! refuses stays out, and an upgrade in between breaks nothing.
+#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use cora_tests::conversations::Conversations;
+use cora_tests::namespaces::Namespace;
+use cora_tests::process::{Running, start};
+use cora_tests::tell;
+use cora_tests::workshop::programs;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+const CONNECTIONS: usize = 8;
+
+/// Two networks, and between them a namespace with the firewall.
+struct Site {
+    running: Running,
+    inside: Namespace,
+    outside: Namespace,
+    _middle: Namespace,
+}
+
+impl Site {
+    /// An error says what this machine lacks.
+    fn build(label: &str, ports: [&str; 2], checksums: &str, nic: &str) -> Result<Self, String> {
+        let [inside, middle, outside] =
+            ["in", "mid", "out"].map(|end| Namespace::create(&format!("{label}-{end}")));
+        let (inside, middle, outside) = (inside?, middle?, outside?);
+        for (namespace, near, far) in [(&inside, "i0", "i1"), (&outside, "o0", "o1")] {
+            let far_name = format!("{far}p{}", std::process::id() % 1_000_000);
+            namespace.ip(&format!("link add name {near} type veth peer name {far_name}"))?;
+            namespace.ip(&format!("link set dev {far_name} name {far} netns {}", middle.name()))?;
+            namespace.ip(&format!("link set dev {near} up"))?;
+            middle.ip(&format!("link set dev {far} up"))?;
+            // A veth's sender leaves checksums, and segments, to a card that there is not.
+            let set = format!(
+                "netns exec {} ethtool -K {near} tx {checksums} tso off gso off",
+                namespace.name()
+            );
+            let output = Command::new("ip").args(set.split(' ')).output();
+            let output = output.map_err(|error| format!("ethtool: {error}"))?;
+            if !output.status.success() {
+                return Err(format!("ethtool: {}", String::from_utf8_lossy(&output.stderr)));
+            }
+        }
+        inside.ip("address add 10.77.0.1/24 dev i0")?;
+        inside.ip("route add default dev i0")?;
+        outside.ip("address add 203.0.113.1/32 dev o0")?;
+        outside.ip("route add 10.0.0.0/8 dev o0")?;
+        let [i, o] = ports;
+        let live = format!("inside={}i1{},outside={}o1{}", head(i), tail(i), head(o), tail(o));
+        let program = programs(&["-p", "firewall"], None, "ports").into_values().next().unwrap();
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", middle.name()]).arg(program);
+        command.args(["run", "--json", "--nic", nic, "--live", &live]);
+        Ok(Self { running: start(&mut command), inside, outside, _middle: middle })
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(self.running.id().cast_signed()).unwrap();
+        kill_process(pid, signal).unwrap();
+    }
+
+    /// Ends the run; its report.
+    fn end(self) -> Value {
+        self.signal(Signal::INT);
+        let ended = self.running.end(Duration::from_secs(40));
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        serde_json::from_str(&ended.stdout).unwrap()
+    }
+}
+
+/// `xdp:?mode=copy` is `xdp:` and `?mode=copy`.
+fn head(kind: &str) -> &str {
+    kind.split_inclusive(':').next().unwrap()
+}
+
+fn tail(kind: &str) -> &str {
+    &kind[head(kind).len()..]
+}
+
+/// Waits until each connection has gone on by so many exchanges.
+fn goes_on(talks: &Conversations, more: u64) -> bool {
+    let before = talks.rounds();
+    let deadline = Instant::now() + Duration::from_secs(25);
+    while Instant::now() < deadline {
+        if before.iter().zip(talks.rounds()).all(|(before, now)| now >= before + more) {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    false
+}
+
+/// TCP passes; the report, in which every frame is accounted for.
+fn passes(
+    label: &str,
+    ports: [&str; 2],
+    checksums: &str,
+    nic: &str,
+    upgrade: bool,
+) -> Option<Value> {
+    let site = match Site::build(label, ports, checksums, nic) {
+        Ok(site) => site,
+        Err(why) => {
+            tell(&format!("SKIPPED ports {label}: {why}"));
+            return None;
+        }
+    };
+    let address = "203.0.113.1:7".parse().unwrap();
+    let talks = Conversations::open(&site.inside, &site.outside, address, CONNECTIONS);
+    let mut lives = goes_on(&talks, 5);
+    if upgrade {
+        site.signal(Signal::HUP);
+        std::thread::sleep(Duration::from_millis(300));
+        lives &= goes_on(&talks, 5);
+    }
+    let faults = talks.end();
+    // What nobody inside asked for: it stays out.
+    let knock = site.outside.within(|| {
+        let socket = std::net::UdpSocket::bind("203.0.113.1:9").unwrap();
+        (0..10).map(|_| socket.send_to(b"knock", "10.77.0.1:9").unwrap()).count()
+    });
+    knock.join().unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    let report = site.end();
+    assert!(lives && faults.is_empty(), "{label}: {faults:?}; {report}");
+    let [inside, outside] = ["inside", "outside"].map(|side| report["ports"][side].clone());
+    let count = |port: &Value, what: &str| port[what].as_u64().unwrap();
+    let came = count(&inside, "received") + count(&outside, "received");
+    let left = count(&inside, "transmitted") + count(&outside, "transmitted");
+    assert_eq!((came, left), (count(&report, "packets_in"), count(&report, "packets_out")));
+    assert!(came > left && left > CONNECTIONS as u64 * 10, "{report}");
+    assert!(count(&report["halves"]["outcomes"], "dropped") >= 10, "{label}: {report}");
+    Some(report)
+}
+
+#[test]
+fn tcp_passes_by_af_packet() {
+    passes("pp", ["packet:", "packet:"], "off", "native", false);
+}
+
+#[test]
+fn tcp_passes_by_af_packet_with_unfinished_checksums() {
+    let Some(report) = passes("pc", ["packet:", "packet:"], "on", "native", false) else { return };
+    let finished = &report["ports"]["inside"]["remarks"]["checksums-finished"];
+    assert!(finished.as_u64() > Some(10), "{report}");
+}
+
+#[test]
+fn tcp_passes_by_af_xdp_and_outlives_an_upgrade() {
+    let kinds = ["xdp:", "xdp:?attach=generic&mode=copy"];
+    let Some(report) = passes("xx", kinds, "off", "native", true) else { return };
+    assert_eq!(report["upgrades"], 1, "{report}");
+    let notes = report["ports"]["inside"]["notes"].to_string();
+    assert!(notes.contains("native, copy"), "{notes}");
+}
+
+#[test]
+fn tcp_passes_between_kinds_with_unfinished_checksums() {
+    passes("xp", ["xdp:", "packet:"], "on", "native", false);
+}
