@@ -8,8 +8,7 @@ use cora_tests::workshop::{self, FIRST};
 
 const PLANS: [&str; 3] = ["host-only", "nic-only", "split"];
 
-/// The program of this name under this plan, with checks of arithmetic and assertions; without the NIC's image, since the
-/// NIC half runs natively.
+/// The program of this name under this plan, with checks of arithmetic and assertions.
 pub(crate) fn program(plan: &str, name: &str) -> &'static Path {
     static BUILT: OnceLock<BTreeMap<&'static str, BTreeMap<String, PathBuf>>> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
