@@ -26,16 +26,19 @@ impl MacPair {
 
     /// Both addresses, one after the other.
     #[inline]
-    const fn bytes(&self) -> [u8; 12] {
-        let [a, b, c, d, e, f] = self.source;
-        let [g, h, i, j, k, l] = self.destination;
-        [a, b, c, d, e, f, g, h, i, j, k, l]
+    fn bytes(&self) -> [u8; 12] {
+        let mut bytes = [0; 12];
+        bytes[..6].copy_from_slice(&self.source);
+        bytes[6..].copy_from_slice(&self.destination);
+        bytes
     }
 
     #[inline]
-    const fn of_bytes(bytes: &[u8; 12]) -> Self {
-        let [a, b, c, d, e, f, g, h, i, j, k, l] = *bytes;
-        Self { source: [a, b, c, d, e, f], destination: [g, h, i, j, k, l] }
+    fn of_bytes(bytes: &[u8; 12]) -> Self {
+        let mut pair = Self::default();
+        pair.source.copy_from_slice(&bytes[..6]);
+        pair.destination.copy_from_slice(&bytes[6..]);
+        pair
     }
 }
 
@@ -47,8 +50,9 @@ fn number(mac: [u8; 6]) -> u64 {
 
 impl fmt::Display for MacPair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let one = |f: &mut fmt::Formatter<'_>, [a, b, c, d, e, g]: [u8; 6]| {
-            write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+        let one = |f: &mut fmt::Formatter<'_>, [first, rest @ ..]: [u8; 6]| {
+            write!(f, "{first:02x}")?;
+            rest.iter().try_for_each(|octet| write!(f, ":{octet:02x}"))
         };
         one(f, self.source)?;
         f.write_str(" > ")?;

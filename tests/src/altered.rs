@@ -53,8 +53,9 @@ fn hash(of: impl std::hash::Hash) -> u64 {
 
 /// An Ethernet address that tells which flow a packet is of, also when it was translated.
 fn mark(flow: &FiveTuple) -> [u8; 6] {
-    let [_, _, a, b, c, d, e, _] = hash(flow).to_be_bytes();
-    [2, a, b, c, d, e]
+    let mut mark = [2; 6];
+    mark[1..].copy_from_slice(&hash(flow).to_be_bytes()[3..]);
+    mark
 }
 
 /// Inside has IPv6 alone: what it sends over IPv4 goes to the prefix of a NAT64, each flow's packets from an Ethernet
@@ -181,11 +182,13 @@ pub fn out_of_the_tunnel(output: &Path, out: &Path) {
 /// moved from one to the other all the time.
 pub fn with_stations(original: &Path, out: &Path) {
     let station = |address: Address| {
-        let [a, b, c, d, e, f, ..] = hash(address).to_be_bytes();
-        if f.is_multiple_of(8) {
-            return [2, 0xff, 0, 0, 0, a & 0x1f];
+        let hash = hash(address).to_be_bytes();
+        if hash[7].is_multiple_of(8) {
+            return [2, 0xff, 0, 0, 0, hash[0] & 0x1f];
         }
-        [2, u8::from(is_inside(ip(address))), b, c, d, e]
+        let mut station = [2, u8::from(is_inside(ip(address))), 0, 0, 0, 0];
+        station[2..].copy_from_slice(&hash[..4]);
+        station
     };
     rewrite(original, out, |packet| {
         if let (Ok(source), Ok(destination)) = (packet.source(), packet.destination()) {

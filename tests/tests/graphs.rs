@@ -107,6 +107,19 @@ fn knows_what_is_not_well_formed() {
     }
 }
 
+/// A page that shows the graph shows this one.
+#[test]
+fn are_those_of_the_pages() {
+    for example in EXAMPLES {
+        let page = root().join("examples").join(example).join("README.md");
+        let Ok(page) = std::fs::read_to_string(page) else { continue };
+        let golden = root().join(format!("tests/golden/graphs/{example}.mmd"));
+        let golden = std::fs::read_to_string(golden).unwrap_or_default();
+        let picture = golden.find("flowchart").and_then(|at| golden.get(at..)).expect("a picture");
+        assert!(page.contains(picture), "examples/{example}/README.md shows another graph");
+    }
+}
+
 #[test]
 fn differ_where_plans_differ() {
     let nat = root().join("examples/nat");

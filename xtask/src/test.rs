@@ -80,8 +80,8 @@ fn clippy() -> Verdict {
 
 fn clippy_nic() -> Verdict {
     let packages = "--package cora-core --package cora-nic --package firewall --package nat \
-        --package heavy-hitter --package balancer";
-    let features = "--features firewall/nic,nat/nic,heavy-hitter/nic,balancer/nic";
+        --package heavy-hitter --package balancer --package nat64 --package bridge --package vxlan";
+    let features = "--features firewall/nic,nat/nic,heavy-hitter/nic,balancer/nic,nat64/nic,bridge/nic,vxlan/nic";
     let target = "--target aarch64-unknown-none -- --deny warnings";
     verdict(run(&mut of_cargo(&format!("clippy {packages} {features} {target}"))))
 }

@@ -90,8 +90,8 @@ fn is_group(mac: [u8; 6]) -> bool {
 }
 
 /// 01-80-C2-00-00-00 to -0F are for the next bridge and no further (802.1D, 7.12.6).
-fn is_for_bridges([a, b, c, d, e, f]: [u8; 6]) -> bool {
-    [a, b, c, d, e] == [0x01, 0x80, 0xc2, 0, 0] && f < 16
+fn is_for_bridges([head @ .., last]: [u8; 6]) -> bool {
+    head == [0x01, 0x80, 0xc2, 0, 0] && last < 16
 }
 
 /// Learns from the source, decides by the destination.
