@@ -39,9 +39,11 @@ fn comes_from_inside(packet: &Packet<'_>) -> bool {
     packet.source().map_or(true, |source| is_inside(ip(source)))
 }
 
-/// Whether it is one that a translator from IPv6 would make: of TCP, UDP or a ping, no fragment and no error.
+/// Its flow, if it is a packet that a translator from IPv6 would make: of TCP, UDP or a ping over IPv4, without a tag,
+/// no fragment and no error.
 fn has_a_flow(packet: &Packet<'_>) -> Option<FiveTuple> {
-    let flow = packet.five_tuple().ok().filter(|_| packet.is_ipv4() && !packet.is_icmp_error())?;
+    let is_plain = packet.frame().get(12..14) == Some(&[8, 0]) && !packet.is_icmp_error();
+    let flow = packet.five_tuple().ok().filter(|_| is_plain)?;
     matches!(flow.protocol, protocol::TCP | protocol::UDP | protocol::ICMP).then_some(flow)
 }
 
