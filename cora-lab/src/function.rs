@@ -88,7 +88,7 @@ impl Function {
                 let table = format!(
                     "table ip lab_balance {{ chain pre {{ {chain};\n ip daddr {SERVICE} {to}\n }}\n }}"
                 );
-                ("accept".to_owned(), table)
+                ("ct state invalid drop\naccept".to_owned(), table)
             }
         };
         let hook = "type filter hook forward priority 0; policy accept;";

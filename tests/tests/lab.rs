@@ -34,10 +34,10 @@ fn programs_see_through_cora_what_they_see_through_the_kernel() {
     if let Some(why) = lacking() {
         return tell(&format!("SKIPPED lab: {why}"));
     }
-    let programs = [Function::Firewall, Function::Nat];
-    let built = checked(&programs.map(Function::name), Path::new("split"));
+    let functions = [Function::Firewall, Function::Nat];
+    let built = checked(&functions.map(Function::name), Path::new("split"));
     let request = Request {
-        programs: programs.map(|function| (function, built[function.name()].clone())).into(),
+        programs: functions.map(|function| (function, built[function.name()].clone())).into(),
         ports: Ports::Tap,
         seed: 1,
         rate_seconds: 0,
