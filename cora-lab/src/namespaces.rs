@@ -56,11 +56,6 @@ impl Namespace {
         command
     }
 
-    /// Its name, as `ip netns` knows it.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Sets a kernel variable of the network's, by its path below `/proc/sys/net`.
     ///
     /// # Errors

@@ -10,8 +10,8 @@ use std::sync::OnceLock;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use cora_lab::conversations::Conversations;
-use cora_lab::namespaces::Namespace;
+use cora_tests::conversations::Conversations;
+use cora_tests::namespaces::Namespace;
 use cora_tests::process::{Running, start};
 use cora_tests::tell;
 use cora_tests::workshop::{package, programs, root};
