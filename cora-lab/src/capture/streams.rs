@@ -26,7 +26,8 @@ impl Stream {
             self.begins = Some(sequence.wrapping_add(1));
             return;
         }
-        let Some(begins) = self.begins else { return };
+        // What has no data may stand one behind the end: the FIN has a number too.
+        let Some(begins) = self.begins.filter(|_| !data.is_empty()) else { return };
         let at = sequence.wrapping_sub(begins) as usize;
         // A segment from before the beginning is none of the stream's.
         let end = at.saturating_add(data.len());
@@ -76,6 +77,7 @@ mod tests {
         stream.add(2, 0x10, b"de");
         stream.add(u32::MAX, 0x10, b"abc");
         stream.add(1, 0x10, b"cd");
+        stream.add(6, 0x10, b"");
         assert_eq!(stream.bytes, b"abcde");
     }
 }
