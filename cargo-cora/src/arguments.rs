@@ -39,8 +39,17 @@ pub(crate) enum Command {
     WhatIf(WhatIf),
     /// Show what plans save over host-only and simpler splits, for several programs and traffics
     Savings(Savings),
+    /// Look what this machine has of what Cora needs, and say what to type for the rest
+    Doctor(Doctor),
     /// Make a new package with a small network function in it
     New(New),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Print one JSON object instead of lines
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

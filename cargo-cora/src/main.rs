@@ -9,6 +9,7 @@
 mod arguments;
 mod calibrate;
 mod compare;
+mod doctor;
 mod explain;
 mod failure;
 mod graph;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Measure(measure) => measure::run(&measure),
         Command::Explain(explain) => explain::run(&explain),
         Command::Savings(savings) => savings::run(&savings),
+        Command::Doctor(doctor) => Ok(doctor::run(&doctor)),
         Command::New(new) => new::run(&new),
     };
     outcome.unwrap_or_else(|failure| {
