@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p cora-port --example echo [SECONDS [BYTES]]`, as root: it makes two network namespaces. A
 //! line of JSON per port.
-#![expect(clippy::print_stdout, reason = "what it measured is its result")]
+#![expect(clippy::cast_precision_loss, reason = "counts of a few seconds")]
 
 #[path = "../tests/veth/pair.rs"]
 mod pair;
