@@ -142,6 +142,16 @@ impl Site {
         addresses(&self.router, WIRE, &[format!("{ROUTER_V4}/32"), format!("{ROUTER_V6}/64")])
     }
 
+    /// Packets that the clients' own kernel dropped, because the interface's queue was full.
+    ///
+    /// # Errors
+    /// When the kernel doesn't say.
+    pub fn dropped_by_clients_queue(&self) -> Result<u64> {
+        let file = format!("/sys/class/net/{WIRE}/statistics/tx_dropped");
+        let told = run_well(self.clients.command("cat").arg(&file), SOON)?;
+        told.trim().parse().map_err(|_| format!("{file}: {told}"))
+    }
+
     /// Waits until packets pass both ways: neighbours are found, and what is in the middle has begun.
     ///
     /// # Errors

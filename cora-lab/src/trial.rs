@@ -1,11 +1,12 @@
 //! All of it in a row: each network function through Cora, then through the kernel.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::Result;
-use crate::capture::Captures;
+use crate::capture::{Captures, list};
 use crate::checks::{self, rate, states};
 use crate::function::Function;
 use crate::middle::{Cora, Kernel, Middle, Ports};
@@ -88,10 +89,13 @@ fn observe(site: &Site, middle: Box<dyn Middle + '_>, directory: &Path) -> Resul
     let captures = Captures::start(site, directory)?;
     let mut seen = checks::run(site)?;
     let held = states::bring_about(site)?;
-    let crossed = captures.end(site)?;
+    let (crossed, lost) = captures.end(site)?;
+    let queued = site.dropped_by_clients_queue()?;
     let ended = middle.end()?;
     drop(held);
     seen.extend(crossed);
+    let at_port = ended.report.as_ref().map_or(0, |it| sum(&it["ports"]["inside"]["dropped"]));
+    seen.extend(losses(&lost, queued + at_port));
     if site.function.has_states() {
         seen.extend(states::observe(site.function, &ended.connections));
     }
@@ -101,15 +105,26 @@ fn observe(site: &Site, middle: Box<dyn Middle + '_>, directory: &Path) -> Resul
     Ok(seen)
 }
 
+/// What was lost of clients' packets, unless full queues before the box count as many themselves.
+fn losses(lost: &BTreeMap<String, u64>, queues: u64) -> Vec<Observed> {
+    let in_queues = lost.values().sum::<u64>() <= queues;
+    let unnamed = if in_queues { BTreeMap::new() } else { lost.clone() };
+    vec![
+        Observed::compared("captures: of clients' packets lost", list(&unnamed)),
+        Observed::told("captures: lost in full queues before", queues.to_string()),
+    ]
+}
+
+/// The counts of a report, but for what an interface did not take: that had been let through.
+fn sum(counts: &Value) -> u64 {
+    let counts = counts.as_object().into_iter().flatten();
+    let counts = counts.filter(|(name, _)| *name != "not-taken");
+    counts.filter_map(|(_, count)| count.as_u64()).sum()
+}
+
 /// Cora's own account: every frame that came is in one outcome, and flows did move.
 fn accounts(report: &Value) -> Vec<Observed> {
     let halves = &report["halves"];
-    let sum = |counts: &Value| -> u64 {
-        let counts = counts.as_object().into_iter().flatten();
-        // What an interface did not take had been let through.
-        let counts = counts.filter(|(name, _)| *name != "not-taken");
-        counts.filter_map(|(_, count)| count.as_u64()).sum()
-    };
     let came = report["packets_in"].as_u64().unwrap_or(0);
     let named = sum(&halves["outcomes"]) + sum(&report["dropped"]);
     let what = "frames that came, and those with an outcome";

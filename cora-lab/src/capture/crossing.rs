@@ -17,7 +17,7 @@ pub(super) struct Crossing {
     /// Packets that passed.
     passed: u64,
     /// Those of clients that did not come out.
-    lost: BTreeMap<String, u64>,
+    pub(super) lost: BTreeMap<String, u64>,
     /// Those from outside that did not come out.
     kept_out: BTreeMap<String, u64>,
     /// Packets that came out and never went in.
@@ -141,7 +141,6 @@ impl Crossing {
         let hops: Vec<String> = self.hops.iter().map(ToString::to_string).collect();
         let compared = [
             ("captures: flows that passed, by service", services),
-            ("captures: of clients' packets lost", list(&self.lost)),
             ("captures: packets changed or made up", list(&self.invented)),
             ("captures: checksums made wrong", self.unsound.to_string()),
             ("captures: flows translated wrongly", self.mistranslated.to_string()),
@@ -169,7 +168,8 @@ fn is_probe(packet: &Packet) -> bool {
     is_of_probe(&from_client(packet))
 }
 
-fn list(counts: &BTreeMap<String, u64>) -> String {
+/// `tcp/80 3, udp/53 1`, or `none`.
+pub(crate) fn list(counts: &BTreeMap<String, u64>) -> String {
     if counts.is_empty() {
         return "none".to_owned();
     }

@@ -10,6 +10,7 @@ mod crossing;
 mod packet;
 mod streams;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,7 @@ use crate::site::{Site, WIRE};
 use crate::verdict::Observed;
 
 use self::crossing::Crossing;
+pub(crate) use self::crossing::list;
 use self::packet::{Packet, Place};
 
 /// tcpdump on both sides.
@@ -64,11 +66,11 @@ impl Captures {
         Ok(Self { sides: [side(&site.clients, "clients")?, side(&site.router, "router")?] })
     }
 
-    /// Ends both, and tells what happened between them.
+    /// Ends both, and tells what happened between them; also how many of the clients' packets were lost, by kind.
     ///
     /// # Errors
     /// When a capture is incomplete, or can't be read.
-    pub fn end(self, site: &Site) -> Result<Vec<Observed>> {
+    pub fn end(self, site: &Site) -> Result<(Vec<Observed>, BTreeMap<String, u64>)> {
         // What was sent last is on its way to the other side, and to the files; ends that miss an answer go on to send.
         let until = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         std::thread::sleep(Duration::from_millis(700));
@@ -82,10 +84,11 @@ impl Captures {
         });
         let clients = read(&clients?, Place::Clients)?;
         let router = read(&router?, Place::Router)?;
-        let mut seen =
-            Crossing::of(&clients, &router, until.as_nanos() as u64, site.function).told();
+        let until = until.as_nanos() as u64;
+        let crossing = Crossing::of(&clients, &router, until, site.function);
+        let mut seen = crossing.told();
         seen.push(streams::told(&clients));
-        Ok(seen)
+        Ok((seen, crossing.lost))
     }
 }
 

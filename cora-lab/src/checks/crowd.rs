@@ -16,6 +16,8 @@ const PORT: u16 = 7100;
 /// How often each is asked.
 const ROUNDS: usize = 3;
 const PATIENCE: Duration = Duration::from_secs(15);
+/// Questions between two pauses: what a machine's many clients ask is never one burst.
+const AT_ONCE: usize = 25;
 /// Bytes of each question.
 const SAID: usize = 100;
 
@@ -64,6 +66,9 @@ fn ask(server: IpAddr) -> io::Result<usize> {
     for round in 0..ROUNDS {
         for (number, stream) in streams.iter_mut().enumerate() {
             stream.write_all(&question(number, round))?;
+            if number % AT_ONCE == 0 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
         }
         for (number, stream) in streams.iter_mut().enumerate() {
             let mut answer = [0; SAID];
