@@ -11,7 +11,7 @@ use crate::checks::{self, rate, states};
 use crate::function::Function;
 use crate::middle::{Cora, Kernel, Middle, Ports};
 use crate::site::Site;
-use crate::verdict::{Observed, Row, compare};
+use crate::verdict::{Agree, Observed, Row, Table, compare};
 
 /// What is tried.
 #[derive(Clone, Debug)]
@@ -28,7 +28,8 @@ pub struct Request {
     pub directory: PathBuf,
 }
 
-/// Tries all; each check, with what came of it through both.
+/// Tries all; each check, with what came of it through both. A function of which something disagrees is tried once
+/// more, and the first try is told on standard error.
 ///
 /// # Errors
 /// When this machine lacks something, or a run fails.
@@ -43,9 +44,20 @@ pub fn run(request: &Request) -> Result<Vec<Row>> {
             move |why: String| format!("{name} {what}: {why}")
         };
         eprintln!("{name}: through Cora, then through the kernel");
-        let ours = through_cora(request, *function, program).map_err(said("through Cora"))?;
-        let kernel = through_kernel(request, *function).map_err(said("through the kernel"))?;
-        rows.extend(compare(*function, ours, kernel));
+        let once = || -> Result<Vec<Row>> {
+            let ours = through_cora(request, *function, program).map_err(said("through Cora"))?;
+            let kernel = through_kernel(request, *function).map_err(said("through the kernel"))?;
+            Ok(compare(*function, ours, kernel))
+        };
+        let mut seen = once()?;
+        let disagree = |rows: &[Row]| rows.iter().any(|row| row.agree == Agree::No);
+        if disagree(&seen) {
+            // A machine with much else to do delays packets until ends send them again: what comes of that is no fault
+            // of any box, and doesn't come twice.
+            eprintln!("{name}: {} Once more", Table(&seen));
+            seen = once()?;
+        }
+        rows.extend(seen);
     }
     Ok(rows)
 }
@@ -94,7 +106,8 @@ fn observe(site: &Site, middle: Box<dyn Middle + '_>, directory: &Path) -> Resul
     let ended = middle.end()?;
     drop(held);
     seen.extend(crossed);
-    let at_port = ended.report.as_ref().map_or(0, |it| sum(&it["ports"]["inside"]["dropped"]));
+    let at_port =
+        ended.report.as_ref().map_or(0, |it| sum(&it["ports"]["inside"]["dropped"], "receive-"));
     seen.extend(losses(&lost, queued + at_port));
     if site.function.has_states() {
         seen.extend(states::observe(site.function, &ended.connections));
@@ -115,10 +128,10 @@ fn losses(lost: &BTreeMap<String, u64>, queues: u64) -> Vec<Observed> {
     ]
 }
 
-/// The counts of a report, but for what an interface did not take: that had been let through.
-fn sum(counts: &Value) -> u64 {
+/// The counts of a report whose names begin so.
+fn sum(counts: &Value, names: &str) -> u64 {
     let counts = counts.as_object().into_iter().flatten();
-    let counts = counts.filter(|(name, _)| *name != "not-taken");
+    let counts = counts.filter(|(name, _)| name.starts_with(names));
     counts.filter_map(|(_, count)| count.as_u64()).sum()
 }
 
@@ -126,7 +139,8 @@ fn sum(counts: &Value) -> u64 {
 fn accounts(report: &Value) -> Vec<Observed> {
     let halves = &report["halves"];
     let came = report["packets_in"].as_u64().unwrap_or(0);
-    let named = sum(&halves["outcomes"]) + sum(&report["dropped"]);
+    // What a port dropped as it left had been let through: it is in an outcome already.
+    let named = sum(&halves["outcomes"], "") + sum(&report["dropped"], "nic-away");
     let what = "frames that came, and those with an outcome";
     let result = format!("{came}, {named}");
     // The kernel has no such account: one that isn't right is a disagreement, one that is is told.

@@ -1,7 +1,6 @@
 //! Real programs talk through the firewall and the NAT, and through the kernel in their place: nothing disagrees.
 //!
 //! Needs root and the programs that `cargo xtask lab` installs; says SKIPPED otherwise.
-#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::path::Path;
 

@@ -33,6 +33,8 @@ impl<'a> Kernel<'a> {
         site.address_clients()?;
         site.address_middle_as_gateway()?;
         run_well(middle.command("nft").arg(site.function.rules()), SOON)?;
+        // Ten seconds otherwise: the table is read at the end.
+        middle.set("netfilter/nf_conntrack_tcp_timeout_close", "120")?;
         site.wait_until_it_passes()?;
         Ok(Self { site })
     }
