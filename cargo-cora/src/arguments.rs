@@ -63,8 +63,15 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N")]
     pub(crate) pairs: Option<u16>,
     /// The capture to feed in at the NIC's wire: pcap or pcapng
-    #[arg(long = "in", value_name = "CAPTURE")]
-    pub(crate) input: PathBuf,
+    #[arg(long = "in", value_name = "CAPTURE", required_unless_present = "live")]
+    pub(crate) input: Option<PathBuf>,
+    /// Two ports in place of a capture, as inside=PORT,outside=PORT, each tap:NAME, packet:IFACE, xdp:IFACE,
+    /// pcap:IN+OUT or mem:flows=N;size=BYTES: until ctrl-C. Either half may die meanwhile, and is started again
+    #[arg(long, value_name = "PORTS", conflicts_with_all = ["input", "output", "pairs"])]
+    pub(crate) live: Option<String>,
+    /// When a live run ends by itself
+    #[arg(long, value_name = "N", requires = "live")]
+    pub(crate) seconds: Option<u64>,
     /// Where to write what leaves: pcap
     #[arg(long = "out", value_name = "CAPTURE")]
     pub(crate) output: Option<PathBuf>,

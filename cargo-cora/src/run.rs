@@ -12,8 +12,8 @@ pub(crate) fn run(run: &Run) -> Outcome {
     let package = Package::of(&run.package)?;
     let plan = package::plan(run.plan.as_deref())?;
     // Before the build, which takes its time.
-    if let Err(error) = File::open(&run.input) {
-        let input = run.input.display();
+    if let Some((input, Err(error))) = run.input.as_ref().map(|input| (input, File::open(input))) {
+        let input = input.display();
         return Err(Failure::Failed(format!("the capture `{input}` can't be read: {error}")));
     }
     let program = package.build(&run.profile, run.nic == Nic::Emulated, plan.as_deref())?;
@@ -23,7 +23,16 @@ pub(crate) fn run(run: &Run) -> Outcome {
 
 /// The program's own command line: what was given here, but for what the build needed.
 fn command(mut command: Command, run: &Run) -> Command {
-    command.args(["run", "--nic", run.nic.word(), "--in"]).arg(&run.input);
+    command.args(["run", "--nic", run.nic.word()]);
+    if let Some(input) = &run.input {
+        command.arg("--in").arg(input);
+    }
+    if let Some(live) = &run.live {
+        command.args(["--live", live]);
+    }
+    if let Some(seconds) = run.seconds {
+        command.args(["--seconds", &seconds.to_string()]);
+    }
     if let Some(pairs) = run.pairs {
         command.args(["--pairs", &pairs.to_string()]);
     }
@@ -72,5 +81,21 @@ mod tests {
              --config Backends=x --config Routes=y --inside 10.0.0.0/8 --pages hugetlb --moves adapt:log"
         );
         assert_eq!(run.profile, "release");
+    }
+
+    #[test]
+    fn a_run_is_of_a_capture_or_live() {
+        let words = "cora run nat --nic native --live inside=tap:a,outside=xdp:b --seconds 5";
+        let arguments = Arguments::try_parse_from(words.split(' ')).unwrap();
+        let arguments::Command::Run(run) = arguments.command else { panic!("not run") };
+        let passed = command(Command::new("nat"), &run);
+        let passed: Vec<&str> = passed.get_args().filter_map(|word| word.to_str()).collect();
+        assert_eq!(
+            passed.join(" "),
+            "run --nic native --live inside=tap:a,outside=xdp:b --seconds 5"
+        );
+        for refused in ["cora run nat --nic native", &format!("{words} --in a.pcap")] {
+            assert!(Arguments::try_parse_from(refused.split(' ')).is_err(), "{refused}");
+        }
     }
 }
