@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         Command::Measure(measure) => measure::run(&measure),
         Command::Explain(explain) => explain::run(&explain),
         Command::Savings(savings) => savings::run(&savings),
-        Command::Doctor(doctor) => Ok(doctor::run(&doctor)),
+        Command::Doctor(doctor) => doctor::run(&doctor),
         Command::New(new) => new::run(&new),
     };
     outcome.unwrap_or_else(|failure| {

@@ -21,6 +21,24 @@ struct Tests {
     skipped: u64,
 }
 
+/// Programs with a NIC half.
+const EXAMPLES: [&str; 14] = [
+    "balancer",
+    "bridge",
+    "chain",
+    "connection-limiter",
+    "firewall",
+    "flow-monitor",
+    "heavy-hitter",
+    "heavy-prefixes",
+    "nat",
+    "nat64",
+    "policer",
+    "port-scan",
+    "stateful-firewall",
+    "vxlan",
+];
+
 /// A name, and what is done.
 type Step = (&'static str, fn() -> Verdict);
 
@@ -79,11 +97,12 @@ fn clippy() -> Verdict {
 }
 
 fn clippy_nic() -> Verdict {
-    let packages = "--package cora-core --package cora-nic --package firewall --package nat \
-        --package heavy-hitter --package balancer --package nat64 --package bridge --package vxlan";
-    let features = "--features firewall/nic,nat/nic,heavy-hitter/nic,balancer/nic,nat64/nic,bridge/nic,vxlan/nic";
-    let target = "--target aarch64-unknown-none -- --deny warnings";
-    verdict(run(&mut of_cargo(&format!("clippy {packages} {features} {target}"))))
+    let mut clippy = of_cargo("clippy --target aarch64-unknown-none");
+    clippy.args(["--package", "cora-core", "--package", "cora-nic"]);
+    for example in EXAMPLES {
+        clippy.args(["--package", example, "--features", &format!("{example}/nic")]);
+    }
+    verdict(run(clippy.args(["--", "--deny", "warnings"])))
 }
 
 fn documentation() -> Verdict {

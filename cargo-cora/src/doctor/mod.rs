@@ -11,6 +11,8 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use crate::arguments::Doctor;
+use crate::failure::Outcome;
+use crate::tell::tell_line;
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,18 +75,19 @@ impl fmt::Display for Finding {
 }
 
 /// Looks, and tells. Exit code 1 when something is missing that nothing works without.
-pub(crate) fn run(doctor: &Doctor) -> ExitCode {
+pub(crate) fn run(doctor: &Doctor) -> Outcome {
     let findings = [machine::look(), ports::look()].concat();
     if doctor.json {
         let findings: Vec<Value> = findings.iter().map(Finding::json).collect();
-        println!("{:#}", json!({ "schema": "cora-doctor/1", "findings": findings }));
+        let told = json!({ "schema": "cora-doctor/1", "findings": findings });
+        tell_line(format_args!("{told:#}"))?;
     } else {
         for finding in &findings {
-            println!("{finding}");
+            tell_line(finding)?;
         }
     }
     let fails = findings.iter().any(|finding| finding.state == State::Required);
-    if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 #[cfg(test)]
