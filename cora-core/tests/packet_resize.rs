@@ -184,7 +184,7 @@ fn what_has_no_word_is_refused_and_as_it_was() {
     let refused = [
         (ethernet(&ip(FOUR, ICMP, &redirect)), OTHERS[0], NotTranslated),
         (tcp4(), OTHERS[1], Malformed),
-        (with(tcp4(), 14 + 6, 0x20), OTHERS[0], Fragment),
+        (with_right(tcp4(), 14 + 6, 0x20), OTHERS[0], Fragment),
         // A routing header with a stop left.
         (
             ethernet(&ip_with(

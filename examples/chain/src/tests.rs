@@ -21,6 +21,8 @@ fn frame(flow: &FiveTuple) -> [u8; 60] {
     frame[34..36].copy_from_slice(&flow.source_port.to_be_bytes());
     frame[36..38].copy_from_slice(&flow.destination_port.to_be_bytes());
     frame[38..40].copy_from_slice(&[0, 8]);
+    let sum = checksum::internet(&frame[14..34]);
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
     frame
 }
 

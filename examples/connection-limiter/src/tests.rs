@@ -22,6 +22,8 @@ fn frame(port: u8) -> [u8; 60] {
     frame[22..24].copy_from_slice(&[64, 17]);
     frame[26..34].copy_from_slice(&[10, 0, 0, 1, 10, 9, 9, 9]);
     frame[34..40].copy_from_slice(&[1, 0, 0, port, 0, 8]);
+    let sum = checksum::internet(&frame[14..34]);
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
     frame
 }
 

@@ -11,6 +11,8 @@ fn frame(from: u8, to: u8, flags: u8, ttl: u8) -> [u8; 60] {
     frame[26..34].copy_from_slice(&[10, 0, 0, from, 10, 0, 0, to]);
     frame[34..38].copy_from_slice(&[0, from, 0, to]);
     frame[46..48].copy_from_slice(&[0x50, flags]);
+    let sum = checksum::internet(&frame[14..34]);
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
     frame
 }
 

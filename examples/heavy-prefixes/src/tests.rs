@@ -10,6 +10,8 @@ fn frame(source: [u8; 4]) -> [u8; 60] {
     frame[22..24].copy_from_slice(&[64, 59]);
     frame[26..30].copy_from_slice(&source);
     frame[30..34].copy_from_slice(&[10, 9, 9, 9]);
+    let sum = checksum::internet(&frame[14..34]);
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
     frame
 }
 

@@ -12,6 +12,8 @@ fn frame(host: u8) -> [u8; 1000] {
     frame[22..24].copy_from_slice(&[64, 59]);
     frame[26..30].copy_from_slice(&[10, 0, 0, host]);
     frame[30..34].copy_from_slice(&[10, 9, 9, 9]);
+    let sum = checksum::internet(&frame[14..34]);
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
     frame
 }
 

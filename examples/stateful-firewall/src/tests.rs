@@ -19,6 +19,8 @@ fn frame(protocol: u8, port: Port, flags: u8) -> [u8; 60] {
     frame[22..24].copy_from_slice(&[64, protocol]);
     let (from, to) = if port == INSIDE { (1, 2) } else { (2, 1) };
     frame[26..34].copy_from_slice(&[10, 0, 0, from, 10, 0, 0, to]);
+    let sum = checksum::internet(&frame[14..34]);
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
     match protocol {
         protocol::TCP => {
             frame[34..38].copy_from_slice(&[9, from, 9, to]);
