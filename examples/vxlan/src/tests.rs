@@ -123,7 +123,11 @@ fn what_is_no_tenants_is_dropped_by_name() {
     assert_eq!(outside(&|frame| frame[48] = 43), Drop(NO_TENANT));
     assert_eq!(outside(&|frame| frame[42] = 0), Drop(NOT_VXLAN));
     assert_eq!(outside(&|frame| frame[37] ^= 1), Drop(NOT_VXLAN));
-    assert_eq!(outside(&|frame| frame[33] = 9), Drop(NOT_VXLAN), "not for this gateway");
+    let for_another = outside(&|frame| {
+        let mut packet = Packet::new(frame, Meta::default());
+        packet.set_destination(Address::v4([192, 0, 2, 9])).unwrap();
+    });
+    assert_eq!(for_another, Drop(NOT_VXLAN), "not for this gateway");
     assert_eq!(outside(&|frame| frame[41] = 1), Drop(BAD_CHECKSUM));
     assert_eq!(outside(&|frame| frame[62..64].copy_from_slice(&[0x81, 0])), Drop(TAGGED_WITHIN));
     assert_eq!(outside(&|frame| frame.truncate(60)), Drop(Truncated));
