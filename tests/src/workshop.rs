@@ -83,6 +83,20 @@ pub fn build(words: &[&str], plan: Option<&Path>) -> Ended {
     ended
 }
 
+/// Makes the NIC halves of these examples, as a release has them, and of the host halves only what that takes: build
+/// scripts run, nothing is linked. They are in `<target>/nic/aarch64-unknown-none/release` then.
+pub fn nic_halves(names: &[&str]) -> Ended {
+    let lock = lock();
+    let mut check = cargo();
+    check.args(["check", "--release", "--features", "nic"]);
+    for name in names {
+        check.args(["--package", name]);
+    }
+    let ended = process::run(&mut check, BUILD);
+    drop(lock);
+    ended
+}
+
 /// Builds with these words, copies the programs that come of it to `<target>/programs/<shelf>`, and
 /// gives their paths by their names.
 pub fn programs(words: &[&str], plan: Option<&Path>, shelf: &str) -> BTreeMap<String, PathBuf> {
