@@ -61,17 +61,17 @@ fn balancer() {
 
 #[test]
 fn nat64() {
-    Oracle::of("nat64", &["nic-only", "split"]).ask();
+    Oracle::of("nat64", &["split"]).ask();
 }
 
 #[test]
 fn bridge() {
-    Oracle::of("bridge", &["nic-only", "split"]).ask();
+    Oracle::of("bridge", &["split"]).ask();
 }
 
 #[test]
 fn vxlan() {
-    Oracle::of("vxlan", &["nic-only", "split"]).ask();
+    Oracle::of("vxlan", &["split"]).ask();
 }
 
 /// No example, but a program that leaves much to take back.
@@ -88,12 +88,12 @@ fn policer() {
 
 #[test]
 fn port_scan() {
-    Oracle::of("port-scan", &["split", SEARCHED]).ask();
+    Oracle::of("port-scan", &["split"]).ask();
 }
 
 #[test]
 fn connection_limiter() {
-    Oracle::of("connection-limiter", &["split", SEARCHED]).ask();
+    Oracle::of("connection-limiter", &["split"]).ask();
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn flow_monitor() {
 /// Entries that say themselves how long they live.
 #[test]
 fn stateful_firewall() {
-    Oracle::of("stateful-firewall", &["nic-only", "split"]).ask();
+    Oracle::of("stateful-firewall", &["split"]).ask();
 }
 
 /// No state belongs to a flow.
@@ -116,5 +116,5 @@ fn heavy_prefixes() {
 /// Three handlers, whose tables know a connection by other keys each.
 #[test]
 fn chain() {
-    Oracle::of("chain", &["nic-only", "split"]).ask();
+    Oracle::of("chain", &["split"]).ask();
 }

@@ -15,7 +15,7 @@ pub(crate) const HALF: &str = "half";
 pub(crate) const SEARCHED: &str = "searched";
 
 /// Programs that a search may split in another way than `split` does.
-const ALSO_SEARCHED: &[&str] = &["nat", "policer", "port-scan", "connection-limiter"];
+const ALSO_SEARCHED: &[&str] = &["nat", "policer"];
 const EXAMPLES: &[&str] = &workshop::EXAMPLES;
 
 /// Name of the plan, name of the program, program.
@@ -39,7 +39,7 @@ fn programs() -> &'static Programs {
         let mut programs = Programs::new();
         let checked_ones = [
             ("host-only", EXAMPLES),
-            ("nic-only", EXAMPLES),
+            ("nic-only", &workshop::FIRST),
             ("split", EXAMPLES),
             (HALF, &["firewall", "nat"]),
             (SEARCHED, ALSO_SEARCHED),
