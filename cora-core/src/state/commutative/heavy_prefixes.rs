@@ -208,6 +208,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "no unsafe code is near, and it takes minutes")]
     fn what_is_heavy_is_so_without_what_is_heavy_within() {
         let had = traffic();
         let found = sorted(&of(had.clone()));
@@ -222,6 +223,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "no unsafe code is near, and it takes minutes")]
     fn replicas_merge_and_what_is_taken_back_is_gone() {
         let had = traffic();
         let whole = of(had.clone());
@@ -249,6 +251,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "no unsafe code is near, and it takes minutes")]
     fn nothing_and_other_addresses_are_no_prefix() {
         let mut prefixes = Tenths::EMPTY;
         assert_eq!(sorted(&prefixes), (Vec::new(), 0));
