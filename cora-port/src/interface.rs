@@ -1,6 +1,7 @@
 //! What the kernel knows of an interface: its number, MTU, link, and what its driver puts together or takes off.
 #![expect(unsafe_code, reason = "asks the kernel by `ioctl`, with structures of its headers")]
 
+use std::ffi::{c_char, c_ulong};
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -195,16 +196,18 @@ impl Interface {
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
         // The last byte stays zero.
         for (to, from) in request.ifr_name.iter_mut().take(15).zip(self.name.bytes()) {
-            *to = from.cast_signed();
+            // A character of C's has a sign on some machines.
+            *to = c_char::from_ne_bytes([from]);
         }
         request
     }
 
-    fn ask(&self, what: libc::c_ulong, request: &mut libc::ifreq) -> Result<(), Errno> {
+    fn ask(&self, what: c_ulong, request: &mut libc::ifreq) -> Result<(), Errno> {
         let socket = self.socket.as_fd().as_raw_fd();
+        // What is asked has another type in each C library.
         // SAFETY: these requests read and write a `struct ifreq` and nothing else; those that read more by a pointer in
         // it are made by `ethtool`, which sees to that.
-        let done = unsafe { libc::ioctl(socket, what, std::ptr::from_mut(request)) };
+        let done = unsafe { libc::ioctl(socket, what as _, std::ptr::from_mut(request)) };
         if done < 0 { Err(last()) } else { Ok(()) }
     }
 
@@ -213,7 +216,7 @@ impl Interface {
     fn ethtool<T: Copy>(&self, mut question: T) -> Result<T, Errno> {
         let mut request = self.request();
         request.ifr_ifru.ifru_data = std::ptr::from_mut(&mut question).cast();
-        self.ask(libc::SIOCETHTOOL as libc::c_ulong, &mut request)?;
+        self.ask(libc::SIOCETHTOOL as c_ulong, &mut request)?;
         Ok(question)
     }
 }
