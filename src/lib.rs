@@ -37,7 +37,7 @@
 //! | --- | --- |
 //! | [`prelude`] | what a program names: packet, table, verdict, keys, the attributes |
 //! | [`state`], [`flow_handler`], [`app!`] | the three things that a program says to Cora |
-//! | `testing` | states for unit tests of handlers, and the time in them |
+//! | `testing` | states and frames for unit tests of handlers, and the time in them |
 //! | `build` | what a build script says |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -111,6 +111,9 @@ macro_rules! app {
 pub mod testing {
     extern crate std;
 
+    use std::vec::Vec;
+
+    use cora_core::packet::checksum;
     use cora_core::state::table::ahead::ALONE;
     use cora_core::state::{
         Commutative, Home as _, Keyed, Line, Memory, NO_FLOW, Stored as _, Table, Visit,
@@ -130,6 +133,33 @@ pub mod testing {
     /// time by then is found no more.
     pub fn at<S: Keyed>(table: &mut Table<S>, now: u64) {
         table.begin(Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead: ALONE });
+    }
+
+    /// An Ethernet frame with an IPv4 packet, whose header checksum is right; bytes. It is padded to the 60 that a frame
+    /// has at least. What the payload is, transport header first, is the caller's: its checksums, too.
+    ///
+    /// # Panics
+    /// When the payload is longer than the 65,515 bytes that an IPv4 packet may carry.
+    #[must_use]
+    pub fn ipv4(
+        source: [u8; 4],
+        destination: [u8; 4],
+        ttl: u8,
+        protocol: u8,
+        payload: &[u8],
+    ) -> Vec<u8> {
+        let total = u16::try_from(20 + payload.len()).expect("an IPv4 packet is shorter than this");
+        let mut frame = std::vec![0; 34];
+        frame[12..15].copy_from_slice(&[8, 0, 0x45]);
+        frame[16..18].copy_from_slice(&total.to_be_bytes());
+        frame[22..24].copy_from_slice(&[ttl, protocol]);
+        frame[26..30].copy_from_slice(&source);
+        frame[30..34].copy_from_slice(&destination);
+        let sum = checksum::internet(&frame[14..34]);
+        frame[24..26].copy_from_slice(&sum.to_be_bytes());
+        frame.extend_from_slice(payload);
+        frame.resize(frame.len().max(60), 0);
+        frame
     }
 
     /// A commutative state without updates.

@@ -11,19 +11,11 @@ const SERVICE: Address = Address::v4([192, 0, 2, 80]);
 const PUBLIC: Address = Address::v4([192, 0, 2, 1]);
 
 /// An Ethernet frame with an empty UDP datagram.
-fn frame(flow: &FiveTuple) -> [u8; 60] {
-    let mut frame = [0; 60];
-    frame[12..14].copy_from_slice(&[8, 0]);
-    frame[14..18].copy_from_slice(&[0x45, 0, 0, 28]);
-    frame[22..24].copy_from_slice(&[64, protocol::UDP]);
-    frame[26..30].copy_from_slice(&flow.source.as_v4().unwrap());
-    frame[30..34].copy_from_slice(&flow.destination.as_v4().unwrap());
-    frame[34..36].copy_from_slice(&flow.source_port.to_be_bytes());
-    frame[36..38].copy_from_slice(&flow.destination_port.to_be_bytes());
-    frame[38..40].copy_from_slice(&[0, 8]);
-    let sum = checksum::internet(&frame[14..34]);
-    frame[24..26].copy_from_slice(&sum.to_be_bytes());
-    frame
+fn frame(flow: &FiveTuple) -> Vec<u8> {
+    let [from, to] = [flow.source, flow.destination].map(|address| address.as_v4().unwrap());
+    let ports = [flow.source_port, flow.destination_port].map(u16::to_be_bytes);
+    let datagram = [ports.as_flattened(), &[0, 8, 0, 0]].concat();
+    cora::testing::ipv4(from, to, 64, protocol::UDP, &datagram)
 }
 
 struct Row {

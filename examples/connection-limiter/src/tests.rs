@@ -15,16 +15,9 @@ fn a_window_has_room_for_so_many() {
 }
 
 /// An Ethernet frame with a UDP datagram from inside to this port.
-fn frame(port: u8) -> [u8; 60] {
-    let mut frame = [0; 60];
-    frame[12..14].copy_from_slice(&[8, 0]);
-    frame[14..18].copy_from_slice(&[0x45, 0, 0, 28]);
-    frame[22..24].copy_from_slice(&[64, 17]);
-    frame[26..34].copy_from_slice(&[10, 0, 0, 1, 10, 9, 9, 9]);
-    frame[34..40].copy_from_slice(&[1, 0, 0, port, 0, 8]);
-    let sum = checksum::internet(&frame[14..34]);
-    frame[24..26].copy_from_slice(&sum.to_be_bytes());
-    frame
+fn frame(port: u8) -> Vec<u8> {
+    let datagram = [1, 0, 0, port, 0, 8, 0, 0];
+    cora::testing::ipv4([10, 0, 0, 1], [10, 9, 9, 9], 64, protocol::UDP, &datagram)
 }
 
 #[test]

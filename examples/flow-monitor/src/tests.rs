@@ -3,17 +3,11 @@
 use super::*;
 
 /// An Ethernet frame with a TCP segment without data, from one host and port to another.
-fn frame(from: u8, to: u8, flags: u8, ttl: u8) -> [u8; 60] {
-    let mut frame = [0; 60];
-    frame[12..14].copy_from_slice(&[8, 0]);
-    frame[14..18].copy_from_slice(&[0x45, 0, 0, 40]);
-    frame[22..24].copy_from_slice(&[ttl, 6]);
-    frame[26..34].copy_from_slice(&[10, 0, 0, from, 10, 0, 0, to]);
-    frame[34..38].copy_from_slice(&[0, from, 0, to]);
-    frame[46..48].copy_from_slice(&[0x50, flags]);
-    let sum = checksum::internet(&frame[14..34]);
-    frame[24..26].copy_from_slice(&sum.to_be_bytes());
-    frame
+fn frame(from: u8, to: u8, flags: u8, ttl: u8) -> Vec<u8> {
+    let mut segment = [0; 20];
+    segment[..4].copy_from_slice(&[0, from, 0, to]);
+    segment[12..14].copy_from_slice(&[0x50, flags]);
+    cora::testing::ipv4([10, 0, 0, from], [10, 0, 0, to], ttl, protocol::TCP, &segment)
 }
 
 #[test]

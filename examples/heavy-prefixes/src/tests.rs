@@ -2,17 +2,10 @@
 
 use super::*;
 
-/// An Ethernet frame with an empty IPv4 packet from this host.
-fn frame(source: [u8; 4]) -> [u8; 60] {
-    let mut frame = [0; 60];
-    frame[12..14].copy_from_slice(&[8, 0]);
-    frame[14..18].copy_from_slice(&[0x45, 0, 0, 46]);
-    frame[22..24].copy_from_slice(&[64, 59]);
-    frame[26..30].copy_from_slice(&source);
-    frame[30..34].copy_from_slice(&[10, 9, 9, 9]);
-    let sum = checksum::internet(&frame[14..34]);
-    frame[24..26].copy_from_slice(&sum.to_be_bytes());
-    frame
+/// An Ethernet frame of 60 bytes from this host, with nothing in it.
+fn frame(source: [u8; 4]) -> Vec<u8> {
+    const NO_NEXT_HEADER: u8 = 59;
+    cora::testing::ipv4(source, [10, 9, 9, 9], 64, NO_NEXT_HEADER, &[0; 26])
 }
 
 #[test]

@@ -4,17 +4,10 @@ use super::*;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// An Ethernet frame with an empty IPv4 packet from this host.
-fn frame(host: u8) -> [u8; 1000] {
-    let mut frame = [0; 1000];
-    frame[12..14].copy_from_slice(&[8, 0]);
-    frame[14..18].copy_from_slice(&[0x45, 0, 3, 218]);
-    frame[22..24].copy_from_slice(&[64, 59]);
-    frame[26..30].copy_from_slice(&[10, 0, 0, host]);
-    frame[30..34].copy_from_slice(&[10, 9, 9, 9]);
-    let sum = checksum::internet(&frame[14..34]);
-    frame[24..26].copy_from_slice(&sum.to_be_bytes());
-    frame
+/// An Ethernet frame of 1000 bytes from this host, with nothing in it.
+fn frame(host: u8) -> Vec<u8> {
+    const NO_NEXT_HEADER: u8 = 59;
+    cora::testing::ipv4([10, 0, 0, host], [10, 9, 9, 9], 64, NO_NEXT_HEADER, &[0; 966])
 }
 
 struct Bench {

@@ -12,24 +12,18 @@ const FIN_ACK: u8 = 0x11;
 const SYN_ACK: u8 = 0x12;
 
 /// An Ethernet frame with an empty segment, datagram or ping between the two hosts.
-fn frame(protocol: u8, port: Port, flags: u8) -> [u8; 60] {
-    let mut frame = [0; 60];
-    frame[12..14].copy_from_slice(&[8, 0]);
-    frame[14..18].copy_from_slice(&[0x45, 0, 0, 40]);
-    frame[22..24].copy_from_slice(&[64, protocol]);
+fn frame(protocol: u8, port: Port, flags: u8) -> Vec<u8> {
     let (from, to) = if port == INSIDE { (1, 2) } else { (2, 1) };
-    frame[26..34].copy_from_slice(&[10, 0, 0, from, 10, 0, 0, to]);
-    let sum = checksum::internet(&frame[14..34]);
-    frame[24..26].copy_from_slice(&sum.to_be_bytes());
+    let mut payload = [0; 20];
     match protocol {
         protocol::TCP => {
-            frame[34..38].copy_from_slice(&[9, from, 9, to]);
-            frame[46..48].copy_from_slice(&[0x50, flags]);
+            payload[..4].copy_from_slice(&[9, from, 9, to]);
+            payload[12..14].copy_from_slice(&[0x50, flags]);
         }
-        protocol::UDP => frame[34..40].copy_from_slice(&[9, from, 9, to, 0, 20]),
-        _ => frame[34] = if port == INSIDE { 8 } else { 0 },
+        protocol::UDP => payload[..6].copy_from_slice(&[9, from, 9, to, 0, 20]),
+        _ => payload[0] = if port == INSIDE { 8 } else { 0 },
     }
-    frame
+    cora::testing::ipv4([10, 0, 0, from], [10, 0, 0, to], 64, protocol, &payload)
 }
 
 struct Bench {

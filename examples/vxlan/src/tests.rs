@@ -41,12 +41,9 @@ fn tunnels() -> Tunnels {
 
 /// A datagram from a port, in Ethernet.
 fn datagram(port: u16) -> Vec<u8> {
-    let mut frame = vec![2, 0, 0, 0, 0, 0xb, 2, 0, 0, 0, 0, 0xa, 8, 0, 0x45, 0, 0, 32];
-    frame.extend_from_slice(&[0, 0, 0, 0, 64, protocol::UDP, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
-    let sum = checksum::internet(&frame[14..34]);
-    frame[24..26].copy_from_slice(&sum.to_be_bytes());
-    frame.extend_from_slice(&port.to_be_bytes());
-    frame.extend_from_slice(&[0, 53, 0, 12, 0, 0, 1, 2, 3, 4]);
+    let datagram = [&port.to_be_bytes()[..], &[0, 53, 0, 12, 0, 0, 1, 2, 3, 4]].concat();
+    let mut frame = cora::testing::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64, protocol::UDP, &datagram);
+    frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 0xb, 2, 0, 0, 0, 0, 0xa]);
     frame
 }
 
