@@ -111,7 +111,7 @@ impl<A: App> Nic<'_, A> {
         self.end.half.burst(&mut burst, &mut self.end.out);
         self.end.out.publish()?;
         while self.end.out.left == left {
-            if !self.read_back()? {
+            if !self.end.answer(1)? {
                 patience.wait();
                 if patience.is_long() && start.elapsed() > LOST {
                     return Ok(None);
@@ -125,22 +125,10 @@ impl<A: App> Nic<'_, A> {
     fn settle(&mut self) -> Result<(), RunError> {
         let mut empty = 0;
         while empty < SETTLED {
-            empty = if self.read_back()? { 0 } else { empty + 1 };
+            empty = if self.end.answer(1)? { 0 } else { empty + 1 };
             spin_loop();
         }
         Ok(())
-    }
-
-    /// Handles the host's next message; whether there was one.
-    fn read_back(&mut self) -> Result<bool, RunError> {
-        let any = self.end.read_back(1, |half, out, message| {
-            half.message(message, out)?;
-            Ok(())
-        })?;
-        if any {
-            self.end.out.publish()?;
-        }
-        Ok(any)
     }
 }
 

@@ -188,7 +188,7 @@ impl<'a, A: App> Nic<'a, A> {
 
     /// The frames from number `from` on, as fast as they are taken.
     fn feed(&mut self, traffic: &Traffic, from: usize) -> Result<(), RunError> {
-        self.pass(traffic, from, |nic| nic.read_back().map(drop))
+        self.pass(traffic, from, |nic| nic.end.answer(BACK_BURST).map(drop))
     }
 
     /// A pass over the frames; `between` bursts it is seen to what the host sent.
@@ -204,7 +204,7 @@ impl<'a, A: App> Nic<'a, A> {
             between(self)?;
             if !self.end.half.takes_packets() {
                 let start = Instant::now();
-                while !self.end.half.takes_packets() && !self.read_back()? {}
+                while !self.end.half.takes_packets() && !self.end.answer(BACK_BURST)? {}
                 self.end.out.waited += start.elapsed();
                 continue;
             }
@@ -241,7 +241,7 @@ impl<'a, A: App> Nic<'a, A> {
         let host = self.end.out.told;
         while empty < SETTLED && !host.is_over() {
             let all = host.packets() == self.at_host();
-            empty = if self.read_back()? || !all { 0 } else { empty + 1 };
+            empty = if self.end.answer(BACK_BURST)? || !all { 0 } else { empty + 1 };
             spin_loop();
         }
         Ok(())
@@ -253,7 +253,7 @@ impl<'a, A: App> Nic<'a, A> {
         let host = self.end.out.told;
         while !host.is_over() {
             let done = host.packets() == self.at_host();
-            if !self.read_back()? {
+            if !self.end.answer(BACK_BURST)? {
                 if done && self.end.half.is_drained() {
                     break;
                 }
@@ -266,17 +266,5 @@ impl<'a, A: App> Nic<'a, A> {
     /// Packets that went to the host.
     const fn at_host(&self) -> u64 {
         self.end.half.report.passed_on + self.end.half.report.punts
-    }
-
-    /// Handles some of what the host sent; whether there was anything.
-    fn read_back(&mut self) -> Result<bool, RunError> {
-        let any = self.end.read_back(BACK_BURST, |half, out, message| {
-            half.message(message, out)?;
-            Ok(())
-        })?;
-        if any {
-            self.end.out.publish()?;
-        }
-        Ok(any)
     }
 }

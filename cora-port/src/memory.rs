@@ -1,11 +1,10 @@
 //! Frames made in memory, for measuring what stands behind a port: as many flows of UDP as asked for, in turn.
 
 use std::fmt;
-use std::os::fd::BorrowedFd;
 use std::str::FromStr;
 
 use crate::name::number;
-use crate::{Checksums, Counters, Link, OnReceive, OnTransmit, Port, PortError, Upgrade, checksum};
+use crate::{Checksums, Counters, OnReceive, OnTransmit, Port, PortError, Upgrade, checksum};
 
 /// Ethernet, IPv4 and UDP.
 const HEADERS: usize = 14 + 20 + 8;
@@ -101,28 +100,12 @@ impl Port for MemoryPort {
         frames.len()
     }
 
-    fn flush(&mut self) -> Result<(), PortError> {
-        Ok(())
-    }
-
-    fn look(&mut self) -> Result<(), PortError> {
-        Ok(())
-    }
-
-    fn handles(&self) -> Vec<BorrowedFd<'_>> {
-        Vec::new()
-    }
-
     fn is_exhausted(&self) -> bool {
         self.settings.count.is_some_and(|count| self.counters.received >= count)
     }
 
     fn mtu(&self) -> usize {
         9018 - 14
-    }
-
-    fn link(&self) -> Link {
-        Link::Up
     }
 
     fn checksums(&self) -> Checksums {

@@ -1,12 +1,11 @@
 //! Captures as a port: frames are read from one file, and what leaves is written to another.
 
 use std::fs::File;
-use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::capture::{Reader, Writer};
-use crate::{Checksums, Counters, Link, OnReceive, OnTransmit, Port, PortError, Upgrade};
+use crate::{Checksums, Counters, OnReceive, OnTransmit, Port, PortError, Upgrade};
 
 /// A capture that is read, and one that is written.
 #[derive(Debug)]
@@ -97,24 +96,12 @@ impl Port for PcapPort {
         done.map_err(|cause| PortError::File { path: self.output.clone(), cause })
     }
 
-    fn look(&mut self) -> Result<(), PortError> {
-        Ok(())
-    }
-
-    fn handles(&self) -> Vec<BorrowedFd<'_>> {
-        Vec::new()
-    }
-
     fn is_exhausted(&self) -> bool {
         self.is_exhausted
     }
 
     fn mtu(&self) -> usize {
         crate::capture::MAX_FRAME - 14
-    }
-
-    fn link(&self) -> Link {
-        Link::Up
     }
 
     fn checksums(&self) -> Checksums {

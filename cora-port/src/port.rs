@@ -8,7 +8,7 @@ use crate::PortError;
 /// Where frames come from and go to. A frame is Ethernet without its check sequence; VLAN tags are within.
 ///
 /// Every frame that came is either handed over or counted under one name of [`Counters::outcomes`], and so is every
-/// frame that was to leave.
+/// frame that was to leave. What a port without an interface has nothing to do for is provided.
 pub trait Port: Debug + Send {
     /// Hands over frames that came, in their order, `most` at most; how many. None: nothing is there now.
     ///
@@ -25,17 +25,23 @@ pub trait Port: Debug + Send {
     ///
     /// # Errors
     /// When nothing can leave any more, because the interface is gone.
-    fn flush(&mut self) -> Result<(), PortError>;
+    fn flush(&mut self) -> Result<(), PortError> {
+        Ok(())
+    }
 
     /// Asks the system what changed: the link, the MTU, what the kernel dropped. To be called now and then, say every
     /// millisecond; a port asks as often as is good for it.
     ///
     /// # Errors
     /// When the interface is gone.
-    fn look(&mut self) -> Result<(), PortError>;
+    fn look(&mut self) -> Result<(), PortError> {
+        Ok(())
+    }
 
     /// Files that become readable when a frame comes: what to wait for. None: there is nothing to wait for.
-    fn handles(&self) -> Vec<BorrowedFd<'_>>;
+    fn handles(&self) -> Vec<BorrowedFd<'_>> {
+        Vec::new()
+    }
 
     /// Whether nothing will come any more, in good order.
     fn is_exhausted(&self) -> bool {
@@ -46,7 +52,9 @@ pub trait Port: Debug + Send {
     fn mtu(&self) -> usize;
 
     /// Whether frames can leave and come, when last looked.
-    fn link(&self) -> Link;
+    fn link(&self) -> Link {
+        Link::Up
+    }
 
     /// What becomes of checksums.
     fn checksums(&self) -> Checksums;

@@ -122,14 +122,6 @@ impl Port for Tap {
     }
 
     /// Each frame was written at once.
-    fn flush(&mut self) -> Result<(), PortError> {
-        Ok(())
-    }
-
-    fn look(&mut self) -> Result<(), PortError> {
-        Ok(())
-    }
-
     fn handles(&self) -> Vec<BorrowedFd<'_>> {
         vec![self.file.as_fd()]
     }

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{cargo, command, need, run, shown, target};
+use crate::{cargo, command, need, root, run, shown, target};
 
 /// How a step went.
 enum Verdict {
@@ -20,24 +20,6 @@ struct Tests {
     failed: u64,
     skipped: u64,
 }
-
-/// Programs with a NIC half.
-const EXAMPLES: [&str; 14] = [
-    "balancer",
-    "bridge",
-    "chain",
-    "connection-limiter",
-    "firewall",
-    "flow-monitor",
-    "heavy-hitter",
-    "heavy-prefixes",
-    "nat",
-    "nat64",
-    "policer",
-    "port-scan",
-    "stateful-firewall",
-    "vxlan",
-];
 
 /// A name, and what is done.
 type Step = (&'static str, fn() -> Verdict);
@@ -96,13 +78,30 @@ fn clippy() -> Verdict {
     verdict(run(clippy.env("CORA_SKIP_NIC", "1")))
 }
 
+/// Every example has a NIC half.
 fn clippy_nic() -> Verdict {
-    let mut clippy = of_cargo("clippy --target aarch64-unknown-none");
-    clippy.args(["--package", "cora-core", "--package", "cora-nic"]);
-    for example in EXAMPLES {
-        clippy.args(["--package", example, "--features", &format!("{example}/nic")]);
+    let lint = || {
+        let mut clippy = of_cargo("clippy --target aarch64-unknown-none");
+        clippy.args(["--package", "cora-core", "--package", "cora-nic"]);
+        for example in examples().map_err(|cause| format!("examples/: {cause}"))? {
+            clippy.args(["--package", &example, "--features", &format!("{example}/nic")]);
+        }
+        run(clippy.args(["--", "--deny", "warnings"]))
+    };
+    verdict(lint())
+}
+
+/// Names of the packages in `examples/`, in order.
+fn examples() -> std::io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in root().join("examples").read_dir()? {
+        let entry = entry?;
+        if entry.path().join("Cargo.toml").is_file() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
     }
-    verdict(run(clippy.args(["--", "--deny", "warnings"])))
+    names.sort_unstable();
+    Ok(names)
 }
 
 fn documentation() -> Verdict {

@@ -10,24 +10,23 @@ impl Message<'_> {
     /// `None` for every other.
     #[inline]
     pub fn decode_frame(kind: u16, bytes: &mut [u8]) -> Option<(Stamp, &mut [u8])> {
-        if !matches!(kind, 1 | 3 | 11) {
-            return None;
-        }
         let (head, frame) = bytes.split_at_mut_checked(Stamp::BYTES)?;
-        let (stamp, _) = Stamp::decode(head)?;
-        (frame.len() <= MAX_FRAME).then_some((stamp, frame))
+        Some((stamp_of(kind, head, frame.len())?, frame))
     }
 
     /// Likewise, with the room behind the frame.
     #[inline]
     pub fn decode_roomy(kind: u16, bytes: Roomy<'_>) -> Option<(Stamp, Roomy<'_>)> {
-        if !matches!(kind, 1 | 3 | 11) {
-            return None;
-        }
         let (head, frame) = bytes.split_head::<{ Stamp::BYTES }>()?;
-        let (stamp, _) = Stamp::decode(head)?;
-        (frame.len() <= MAX_FRAME).then_some((stamp, frame))
+        Some((stamp_of(kind, head, frame.len())?, frame))
     }
+}
+
+/// The stamp before a frame of this length, if a message of this kind is a frame.
+#[inline]
+fn stamp_of(kind: u16, head: &[u8], length: usize) -> Option<Stamp> {
+    let is_frame = matches!(kind, 1 | 3 | 11) && length <= MAX_FRAME;
+    is_frame.then(|| Stamp::decode(head))?.map(|(stamp, _)| stamp)
 }
 
 impl<'a> Message<'a> {

@@ -6,6 +6,7 @@ use cora_core::migration::{NicHalf, ProtocolError};
 use cora_core::region::Region;
 use cora_core::ring::{Consumer, SharedMemory};
 
+use super::Out;
 use crate::RunError;
 use crate::supply::Supply;
 
@@ -61,5 +62,22 @@ impl<A: App, O> NicEnd<A, O> {
     /// Whether the host sent nothing that was not read.
     pub(crate) fn is_empty(&mut self) -> Result<bool, RunError> {
         Ok(self.back.is_empty()?)
+    }
+}
+
+impl<A: App> NicEnd<A, Out<'_, u64>> {
+    /// Does what the host's next messages say, `most` at most, and shows it the answers; whether there were any.
+    ///
+    /// # Errors
+    /// When a ring or a message is broken, or the host ended.
+    pub(crate) fn answer(&mut self, most: usize) -> Result<bool, RunError> {
+        let any = self.read_back(most, |half, out, message| {
+            half.message(message, out)?;
+            Ok(())
+        })?;
+        if any {
+            self.out.publish()?;
+        }
+        Ok(any)
     }
 }
