@@ -1,8 +1,9 @@
 //! Captures from the command line: `generate` from a seed, `real` from network namespaces, the `odd` frames by hand,
 //! or those of another capture, changed: `mutate`.
 
+use std::fmt;
 use std::fs::File;
-use std::io::{BufReader, BufWriter};
+use std::io::{BufReader, BufWriter, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -46,45 +47,58 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<(), TrafficError> {
     match command {
-        Command::Help => println!("{USAGE}"),
+        Command::Help => say(format_args!("{USAGE}"))?,
         Command::Generate { profile, packets, flows, seed, out } => {
             let file = BufWriter::new(File::create(&out)?);
             let summary = cora_traffic::generate(profile, seed, packets, flows, file)?;
-            println!("{}: {summary}", out.display());
+            say(format_args!("{}: {summary}", out.display()))?;
         }
         Command::Ranked { ranked, packets, seed, out } => {
             let summary = ranked.write(seed, packets, BufWriter::new(File::create(&out)?))?;
-            println!("{}: {summary}", out.display());
+            say(format_args!("{}: {summary}", out.display()))?;
         }
         Command::Odd { out } => {
             let frames = cora_traffic::write_odd(BufWriter::new(File::create(&out)?))?;
             for (number, frame) in frames.iter().enumerate() {
-                println!("{:>4}  {:>5} octets  {}", number + 1, frame.bytes.len(), frame.name);
+                say(format_args!(
+                    "{:>4}  {:>5} octets  {}",
+                    number + 1,
+                    frame.bytes.len(),
+                    frame.name
+                ))?;
             }
         }
         Command::Mutate { input, packets, seed, out } => {
             let from = BufReader::new(File::open(&input)?);
             let to = BufWriter::new(File::create(&out)?);
             let done = cora_traffic::mutate(from, packets, seed, to)?;
-            println!(
+            say(format_args!(
                 "{}: {} packets, {} of them changed",
                 out.display(),
                 done.packets,
                 done.changed
-            );
+            ))?;
         }
         Command::Real { directory } => {
             let traffic = cora_traffic::real(&directory)?;
             if let Mode::Generated { why } = &traffic.mode {
-                println!("generated, not real: {why}");
+                say(format_args!("generated, not real: {why}"))?;
             }
             for capture in &traffic.captures {
                 let summary = cora_traffic::Summary::of(File::open(capture)?)?;
-                println!("{}: {summary}", capture.display());
+                say(format_args!("{}: {summary}", capture.display()))?;
             }
         }
     }
     Ok(())
+}
+
+/// A line on standard output. Who has read enough (`| head`) does not make it a failure.
+fn say(line: fmt::Arguments<'_>) -> std::io::Result<()> {
+    match writeln!(std::io::stdout(), "{line}") {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
 }
 
 fn parse(arguments: &[String]) -> Result<Command, String> {
