@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::Duration;
 
-use crate::namespaces::Namespace;
+use cora_traffic::namespace::Namespace;
 
 /// A connection that stands still for so long is broken.
 const PATIENCE: Duration = Duration::from_secs(20);

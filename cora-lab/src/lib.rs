@@ -10,7 +10,6 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`namespaces`] | network namespaces, whose kernels talk through what is tested |
 //! | [`program`] | programs that run there, and end in time |
 //! | [`conversations`] | TCP connections between two of them, every byte checked |
 //! | [`site`] | the namespaces of a trial, their addresses and routes |
@@ -30,7 +29,6 @@ pub mod connections;
 pub mod conversations;
 pub mod function;
 pub mod middle;
-pub mod namespaces;
 pub mod program;
 pub mod site;
 pub mod trial;

@@ -6,11 +6,10 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use cora_traffic::switch_offloads_off;
+use cora_traffic::namespace::Namespace;
 
 use crate::Result;
 use crate::function::Function;
-use crate::namespaces::Namespace;
 use crate::program::run_well;
 
 /// The interface between clients, middle and router, at the outer ends.
@@ -102,7 +101,7 @@ impl Site {
         self.clients.ip(&format!("link set {WIRE} up"))?;
         addresses(&self.clients, WIRE, &[format!("{CLIENT_V4}/24"), format!("{CLIENT_V6}/64")])?;
         self.clients.ip(&format!("route add default via {GATEWAY_V4}"))?;
-        self.clients.ip(&format!("-6 route add default via {GATEWAY_V6}"))
+        Ok(self.clients.ip(&format!("-6 route add default via {GATEWAY_V6}"))?)
     }
 
     /// Makes the router the clients' gateway: what is in the middle has no address.
@@ -118,7 +117,7 @@ impl Site {
         router.ip(&format!("route add {PUBLIC} dev {WIRE} src {ROUTER_V4}"))?;
         // Nobody answers for an address that Cora only writes into packets.
         let link = run_well(self.clients.command("cat").arg(mac_file()), SOON)?;
-        router.ip(&format!("neighbour add {PUBLIC} lladdr {} dev {WIRE}", link.trim()))
+        Ok(router.ip(&format!("neighbour add {PUBLIC} lladdr {} dev {WIRE}", link.trim()))?)
     }
 
     /// Makes the middle the clients' gateway, and the router what is behind it.
@@ -134,7 +133,8 @@ impl Site {
         middle.ip(&format!("-6 route add default via {ROUTER_V6}"))?;
         router.ip(&format!("route add {PUBLIC} dev {WIRE} src {ROUTER_V4}"))?;
         router.ip(&format!("route add 10.77.0.0/24 via {PUBLIC} dev {WIRE} src {ROUTER_V4}"))?;
-        router.ip(&format!("-6 route add fd00:77::/64 via 2001:db8:1::2 src {ROUTER_V6}"))
+        let v6 = format!("-6 route add fd00:77::/64 via 2001:db8:1::2 src {ROUTER_V6}");
+        Ok(router.ip(&v6)?)
     }
 
     fn address_router(&self) -> Result<()> {
@@ -193,20 +193,7 @@ fn addresses(space: &Namespace, interface: &str, all: &[impl AsRef<str>]) -> Res
 /// # Errors
 /// What `ip` says, and when offloads can't be switched off.
 pub fn join(one: &Namespace, name: &str, other: &Namespace, its: &str) -> Result<()> {
-    let there = other.name();
-    one.ip(&format!("link add {name} type veth peer name {its} netns {there}"))?;
-    for (space, interface) in [(one, name), (other, its)] {
-        plain_frames(space, interface)?;
-    }
-    Ok(())
-}
-
-/// Has a namespace's interface send frames as a wire takes them.
-fn plain_frames(space: &Namespace, interface: &str) -> Result<()> {
-    let interface = interface.to_owned();
-    let switched = space.within(move || switch_offloads_off(&interface));
-    match switched.join() {
-        Ok(switched) => switched.map_err(|error| error.to_string()),
-        Err(_) => Err("a thread within a namespace panicked".to_owned()),
-    }
+    one.join(name, other, its)?;
+    one.send_plain_frames(name)?;
+    Ok(other.send_plain_frames(its)?)
 }

@@ -19,7 +19,7 @@
 //! | [`real`] | real traffic, or a generated stand-in |
 //! | [`odd()`] | frames that are odd, each in one way and by name |
 //! | [`mutate()`] | a capture's frames over and over, most of them changed by chance |
-//! | [`switch_offloads_off`] | an interface whose frames are as on a wire |
+//! | [`namespace`] | network namespaces, on Linux: made, joined, entered, swept; frames as on a wire |
 //! | [`view`] | where things stand in a frame |
 //!
 //! Inside hosts have addresses of 10.0.0.0/8 and fd00::/8; everybody else is outside. This crate
@@ -30,6 +30,8 @@ mod flow;
 mod generate;
 mod merge;
 mod mutate;
+#[cfg(target_os = "linux")]
+pub mod namespace;
 mod odd;
 pub mod pcap;
 mod profile;
@@ -51,8 +53,6 @@ pub use odd::{OddFrame, odd, write_odd};
 pub use profile::Profile;
 pub use ranked::{MOST_FLOWS, Ranked, RankedFrames, Transport};
 pub use readdress::readdress;
-#[cfg(target_os = "linux")]
-pub use real::switch_offloads_off;
 pub use real::{Mode, RealTraffic, real};
 pub use summary::Summary;
 pub use world::{SERVICE_V4, SERVICE_V6, is_inside};
@@ -93,4 +93,11 @@ pub enum TrafficError {
         /// What came of it.
         why: String,
     },
+}
+
+/// For those who tell errors as sentences.
+impl From<TrafficError> for String {
+    fn from(error: TrafficError) -> Self {
+        error.to_string()
+    }
 }

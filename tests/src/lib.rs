@@ -5,7 +5,7 @@
 //! | [`workshop`] | programs, built by cargo in a target directory of their own |
 //! | [`process`] | commands that end in time, and what they leave behind |
 //! | [`captures`] | captures, and replies sent to where a NAT or a balancer expects them |
-//! | [`namespaces`] | network namespaces, whose kernels talk through what is tested |
+//! | [`namespace`] | network namespaces, whose kernels talk through what is tested |
 //! | [`conversations`] | TCP connections between two of them, every byte checked |
 //! | [`altered`] | captures altered for a program |
 //! | [`golden`] | results that are kept in files |
@@ -21,7 +21,8 @@ pub mod process;
 pub mod well_formed;
 pub mod workshop;
 
-pub use cora_lab::{conversations, namespaces};
+pub use cora_lab::conversations;
+pub use cora_traffic::namespace;
 
 /// A line for whoever runs the tests, also when they pass: the test harness keeps what `eprintln!` says.
 pub fn tell(text: &str) {

@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use cora_tests::conversations::Conversations;
-use cora_tests::namespaces::Namespace;
+use cora_tests::namespace::Namespace;
 use cora_tests::process::{Running, start};
 use cora_tests::tell;
 use cora_tests::workshop::{package, programs, root};

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use cora_lab::function::Function;
 use cora_lab::middle::Ports;
-use cora_lab::namespaces::Namespace;
 use cora_lab::trial::{Request, run};
 use cora_lab::verdict::{Agree, Table};
+use cora_tests::namespace::Namespace;
 use cora_tests::tell;
 use cora_tests::workshop::{checked, room};
 
@@ -25,7 +25,7 @@ fn lacking() -> Option<String> {
     if !Path::new("/dev/net/tun").exists() {
         return Some("no /dev/net/tun".to_owned());
     }
-    Namespace::create("lab-try").err()
+    Namespace::create("lab-try").err().map(String::from)
 }
 
 #[test]

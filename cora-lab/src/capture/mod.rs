@@ -16,11 +16,11 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use cora_traffic::namespace::Namespace;
 use cora_traffic::pcap::Reader;
 
 use crate::Result;
 use crate::checks::SESSIONS;
-use crate::namespaces::Namespace;
 use crate::program::Service;
 use crate::site::{Site, WIRE};
 use crate::verdict::Observed;

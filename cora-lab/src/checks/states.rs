@@ -6,13 +6,13 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
+use cora_traffic::namespace::Namespace;
 use rustix::net::sockopt::set_socket_linger;
 
 use super::{NOBODY, PROBES, SESSIONS, forged};
 use crate::Result;
 use crate::connections::{Connection, census};
 use crate::function::Function;
-use crate::namespaces::Namespace;
 use crate::program::run_well;
 use crate::site::Site;
 use crate::verdict::Observed;

@@ -111,7 +111,7 @@ fn wait_for(site: &Site, interface: &str, service: &mut Service) -> Result<()> {
     let deadline = Instant::now() + SOON;
     while let Err(why) = site.middle.ip(&format!("link show {interface}")) {
         if Instant::now() > deadline || service.has_ended() {
-            return Err(why);
+            return Err(why.into());
         }
         sleep(Duration::from_millis(5));
     }

@@ -1,49 +1,45 @@
 //! Two network namespaces with a veth between them. Gone when dropped.
 
-use std::fs::File;
 use std::io::Write as _;
-use std::os::fd::AsFd as _;
-use std::process::Command;
-use std::thread::spawn;
 
 use cora_port::{Port, PortError, open};
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use cora_traffic::TrafficError;
+use cora_traffic::namespace::Namespace;
 
 /// Both namespaces: interface `a` is in the first, `b` in the second.
 #[derive(Debug)]
-pub(crate) struct Pair {
-    names: [String; 2],
-}
+pub(crate) struct Pair([Namespace; 2]);
 
 impl Pair {
     /// Nothing, and a line that says why, where the machine gives none.
     pub(crate) fn new(label: &str) -> Option<Self> {
-        let name = |end| format!("cora-port-{}-{label}-{end}", std::process::id());
-        let pair = Self { names: [name("a"), name("b")] };
-        if let Err(why) = ip(&format!("netns add {}", pair.names[0])) {
-            // Past what a test's harness holds back.
-            let _told = writeln!(std::io::stderr(), "SKIPPED {label}: {why}");
-            return None;
-        }
-        pair.build().expect("whoever makes a namespace may do the rest");
-        Some(pair)
+        let a = match Namespace::create(&format!("port-{label}-a")) {
+            Ok(a) => a,
+            Err(why) => {
+                // Past what a test's harness holds back.
+                let _told = writeln!(std::io::stderr(), "SKIPPED {label}: {why}");
+                return None;
+            }
+        };
+        Some(Self::build(label, a).expect("whoever makes a namespace may do the rest"))
     }
 
-    fn build(&self) -> Result<(), String> {
-        let [a, b] = &self.names;
-        ip(&format!("netns add {b}"))?;
-        for name in [a, b] {
+    fn build(label: &str, a: Namespace) -> Result<Self, TrafficError> {
+        let pair = Self([a, Namespace::create(&format!("port-{label}-b"))?]);
+        let [a, b] = &pair.0;
+        for space in [a, b] {
             // Nobody else is to talk here.
-            ip(&format!("netns exec {name} sysctl -qw net.ipv6.conf.default.disable_ipv6=1"))?;
+            space.set("ipv6/conf/default/disable_ipv6", "1")?;
         }
-        ip(&format!("-n {a} link add name a type veth peer name b netns {b}"))?;
-        self.ip(0, "link set dev a up")?;
-        self.ip(1, "link set dev b up")
+        a.join("a", b, "b")?;
+        a.ip("link set dev a up")?;
+        b.ip("link set dev b up")?;
+        Ok(pair)
     }
 
     /// Runs `ip` in one of them.
-    pub(crate) fn ip(&self, end: usize, words: &str) -> Result<(), String> {
-        ip(&format!("-n {} {words}", self.names[end]))
+    pub(crate) fn ip(&self, end: usize, words: &str) -> Result<(), TrafficError> {
+        self.0[end].ip(words)
     }
 
     /// Opens a port in one of them.
@@ -58,30 +54,6 @@ impl Pair {
         end: usize,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> T {
-        let file = File::open(format!("/run/netns/{}", self.names[end])).expect("it is there");
-        let thread = spawn(move || {
-            let network = Some(LinkNameSpaceType::Network);
-            move_into_link_name_space(file.as_fd(), network).expect("root may go there");
-            work()
-        });
-        thread.join().expect("it ends in good order")
+        self.0[end].within(work).join().expect("it ends in good order")
     }
-}
-
-impl Drop for Pair {
-    fn drop(&mut self) {
-        for name in &self.names {
-            // One that was never made is not there.
-            let _gone = ip(&format!("netns delete {name}"));
-        }
-    }
-}
-
-fn ip(words: &str) -> Result<(), String> {
-    let output = Command::new("ip").args(words.split(' ')).output();
-    let output = output.map_err(|error| format!("ip {words}: {error}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(format!("ip {words}: {}", String::from_utf8_lossy(&output.stderr).trim()))
 }

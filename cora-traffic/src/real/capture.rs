@@ -14,8 +14,9 @@ use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{AddressFamily, Protocol, RecvFlags, SocketType, recv, socket};
 
-use super::network::{Namespace, setup};
+use super::network::setup;
 use crate::TrafficError;
+use crate::namespace::Namespace;
 use crate::pcap::Writer;
 
 /// A capture that is under way.
@@ -28,7 +29,7 @@ pub(super) struct Capture {
 impl Capture {
     /// Begins to capture what passes the namespace's one interface, both ways.
     pub(super) fn start(namespace: &Namespace, path: &Path) -> Result<Self, TrafficError> {
-        let socket = namespace.within(open)??;
+        let socket = namespace.visit(open)??;
         let writer = Writer::new(BufWriter::new(File::create(path)?))?;
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);

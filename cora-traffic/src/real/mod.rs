@@ -8,8 +8,6 @@ mod clients;
 #[cfg(target_os = "linux")]
 mod network;
 #[cfg(target_os = "linux")]
-mod offload;
-#[cfg(target_os = "linux")]
 mod programs;
 #[cfg(target_os = "linux")]
 mod servers;
@@ -17,9 +15,6 @@ mod servers;
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
-
-#[cfg(target_os = "linux")]
-pub use offload::switch_off as switch_offloads_off;
 
 use crate::{Profile, TrafficError};
 

@@ -33,8 +33,8 @@ pub(super) fn drive(network: &Network, lacking: &mut Vec<String>) -> Result<(), 
             let until = Instant::now() + TIME;
             let servers: Vec<Server> =
                 addresses.iter().map(|&address| Server { address, until }).collect();
-            network.inside.within(|| inside(&servers, lacking))?;
-            network.outside.within(|| servers.iter().for_each(|&from| clients::intrude(from)))
+            network.inside.visit(|| inside(&servers, lacking))?;
+            network.outside.visit(|| servers.iter().for_each(|&from| clients::intrude(from)))
         });
         stop.store(true, Ordering::Relaxed);
         driven

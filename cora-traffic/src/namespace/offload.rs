@@ -10,7 +10,7 @@ use std::ffi::c_void;
 use rustix::ioctl::{self, Ioctl, IoctlOutput, Opcode};
 use rustix::net::{AddressFamily, SocketType, socket};
 
-use super::network::setup;
+use super::setup;
 use crate::TrafficError;
 
 const SIOCETHTOOL: Opcode = 0x8946;
@@ -60,6 +60,9 @@ unsafe impl Ioctl for Request {
 
 /// Switches all offloads of an interface of this thread's namespace off: checksums left to hardware, and segments
 /// larger than the wire takes.
+///
+/// # Errors
+/// When there is no such interface, or its driver can't.
 pub fn switch_off(interface: &str) -> Result<(), TrafficError> {
     let what = "switching offloads off";
     let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)
