@@ -49,12 +49,14 @@ pub use cora_macros::{Plain, flow_handler, state};
 /// What a program names.
 pub mod prelude {
     pub use crate::{Plain, flow_handler, state};
+    pub use cora_core::hash::sip_hash;
     pub use cora_core::key::{
         Address, DestinationAddress, FiveTuple, InsideAddress, Key, SourceAddress, protocol,
     };
     pub use cora_core::mac::MacPair;
     pub use cora_core::packet::{
-        IpFragment, Meta, Packet, Port, ROOM, Roomy, TcpFlags, TcpHeader, Vlan, checksum,
+        IpFragment, Meta, Packet, Port, ROOM, Roomy, TcpFlags, TcpHeader, TcpOptions, TcpSegment,
+        Vlan, checksum,
     };
     pub use cora_core::plain::{Describe, Plain};
     pub use cora_core::state::commutative::{CountMin, HeavyPrefixes, Max, Sum, TopK};

@@ -18,6 +18,7 @@
 //! [`reasons`](crate::verdict::reasons). Checksums of transports are not judged: a forwarder keeps them as right, or as
 //! wrong, as they came, see [`checksum::verify`].
 
+mod answer;
 pub mod checksum;
 mod crc32c;
 mod flow;
@@ -29,7 +30,9 @@ mod plain;
 mod resize;
 mod rewrite;
 mod room;
+mod segment;
 mod tcp;
+mod tcp_options;
 mod translate;
 mod transport;
 mod vlan;
@@ -41,11 +44,14 @@ use crate::verdict::Reason;
 use crate::verdict::reasons::Truncated;
 use layers::{Layers, Version};
 
+pub use answer::NotAnswered;
 pub use fragment::IpFragment;
 pub use resize::NoRoom;
 pub use rewrite::TtlExceeded;
 pub use room::{ROOM, Roomy};
+pub use segment::TcpSegment;
 pub use tcp::{TcpFlags, TcpHeader};
+pub use tcp_options::TcpOptions;
 pub use translate::{BadChecksum, NotTranslated};
 pub use vlan::Vlan;
 

@@ -65,18 +65,24 @@ impl Packet<'_> {
         if ttl <= 1 {
             return Err(TtlExceeded);
         }
+        self.set_ttl(ttl - 1);
+        Ok(())
+    }
+
+    /// Writes the time to live of a packet whose IP header parses.
+    #[inline]
+    pub(super) fn set_ttl(&mut self, ttl: u8) {
         // A change needs whole 16-bit words: in IPv4 the field is the upper half of one, in IPv6,
         // where no checksum covers it, the lower.
         let at = self.ttl_at();
         if self.layers.version == Version::V4 {
             let [_, protocol] = self.read(at);
-            let change = self.replace(at, &[ttl - 1, protocol]);
+            let change = self.replace(at, &[ttl, protocol]);
             self.apply(usize::from(self.layers.outer.ip) + V4_CHECKSUM, change);
         } else {
             let [next] = self.read(at - 1);
-            self.replace(at - 1, &[next, ttl - 1]);
+            self.replace(at - 1, &[next, ttl]);
         }
-        Ok(())
     }
 
     /// Makes the frame come from this Ethernet address.
@@ -245,14 +251,14 @@ impl Packet<'_> {
 
     /// Lets the internet checksum at `at` follow a change; returns its own.
     #[inline]
-    fn apply(&mut self, at: usize, change: Change) -> Change {
+    pub(super) fn apply(&mut self, at: usize, change: Change) -> Change {
         let new = change.applied_to(self.read_u16(at));
         self.replace(at, &new.to_be_bytes())
     }
 
     /// As [`Self::replace`], of any even length: one copy for both lengths of addresses.
     #[inline]
-    fn replace_bytes(&mut self, at: usize, new: &[u8]) -> Change {
+    pub(super) fn replace_bytes(&mut self, at: usize, new: &[u8]) -> Change {
         let field = self.frame.get_mut(at..at.saturating_add(new.len()));
         let Some(field) = field else { return Change::NONE };
         let change = Change::of(field, new);
@@ -263,7 +269,7 @@ impl Packet<'_> {
     /// Writes bytes at an offset that the parse found to be within the frame, and returns the
     /// change. Nothing happens otherwise, which the invariant of [`Packet`] excludes.
     #[inline]
-    fn replace<const N: usize>(&mut self, at: usize, new: &[u8; N]) -> Change {
+    pub(super) fn replace<const N: usize>(&mut self, at: usize, new: &[u8; N]) -> Change {
         // Of a fixed length, so that neither a loop nor a call is left of it.
         let field = self.frame.get_mut(at..at.saturating_add(N)).and_then(<[u8]>::first_chunk_mut);
         let Some(field) = field else { return Change::NONE };
@@ -274,4 +280,4 @@ impl Packet<'_> {
 }
 
 /// Where the IPv4 header has its checksum.
-const V4_CHECKSUM: usize = 10;
+pub(super) const V4_CHECKSUM: usize = 10;

@@ -109,7 +109,7 @@ impl Packet<'_> {
 
     /// Where the TCP header begins, if there is one.
     #[inline]
-    fn tcp_at(&self) -> Option<usize> {
+    pub(super) fn tcp_at(&self) -> Option<usize> {
         let layers = &self.layers;
         let is_tcp = layers.flow_fault == Fault::None && layers.outer.protocol == protocol::TCP;
         is_tcp.then_some(usize::from(layers.outer.transport))

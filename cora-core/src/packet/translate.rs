@@ -278,7 +278,7 @@ impl Packet<'_> {
         self.put_in_place(usize::from(old.ip), usize::from(old.transport), new);
     }
 
-    fn put(&mut self, at: usize, bytes: &[u8]) {
+    pub(super) fn put(&mut self, at: usize, bytes: &[u8]) {
         if let Some(place) = self.frame.get_mut(at..at + bytes.len()) {
             place.copy_from_slice(bytes);
         }

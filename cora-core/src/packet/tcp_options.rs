@@ -1,0 +1,92 @@
+//! Options of TCP: what ends agree on by them, and the numbers in those that acknowledge selectively.
+
+use super::Packet;
+use super::transport::TCP_HEADER;
+use crate::verdict::Reason;
+
+/// Kinds of options (RFC 9293, 3.1; RFC 7323; RFC 2018).
+const END: u8 = 0;
+const NOTHING: u8 = 1;
+const MSS: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const SACK_PERMITTED: u8 = 4;
+const SACK: u8 = 5;
+
+/// Most bytes of options.
+const MOST: usize = 40;
+
+/// What a SYN says by its options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct TcpOptions {
+    /// Most bytes of a segment that it takes.
+    pub mss: Option<u16>,
+    /// By how many bits its windows are to be shifted; more than 14 counts as 14 (RFC 7323, 2.3).
+    pub window_scale: Option<u8>,
+    /// Whether it understands selective acknowledgements.
+    pub sack_permitted: bool,
+}
+
+/// Calls `each` with the kind, the place and the length of each option's value, as far as they are well-formed.
+fn walk(options: &[u8], mut each: impl FnMut(u8, usize, usize)) {
+    let mut at = 0;
+    while let Some(kind) = options.get(at).copied().filter(|kind| *kind != END) {
+        if kind == NOTHING {
+            at += 1;
+            continue;
+        }
+        let length = usize::from(options.get(at + 1).copied().unwrap_or(0));
+        if length < 2 || at + length > options.len() {
+            return;
+        }
+        each(kind, at + 2, length - 2);
+        at += length;
+    }
+}
+
+impl Packet<'_> {
+    /// The bytes between the fixed TCP header and the payload.
+    fn tcp_option_bytes(&self) -> &[u8] {
+        let range = self.tcp_at().map(|at| at + TCP_HEADER..self.layers.payload as usize);
+        range.and_then(|range| self.frame.get(range)).unwrap_or_default()
+    }
+
+    /// What the options of the TCP header say; nothing where [`tcp`](Self::tcp) is `None`. An option that is not of its
+    /// length is passed over, and what follows one that reaches past the header is not read.
+    #[inline(never)]
+    pub fn tcp_options(&self) -> TcpOptions {
+        let bytes = self.tcp_option_bytes();
+        let mut said = TcpOptions::default();
+        walk(bytes, |kind, at, length| {
+            let byte = |place: usize| bytes.get(at + place).copied().unwrap_or(0);
+            match (kind, length) {
+                (MSS, 2) => said.mss = Some(u16::from_be_bytes([byte(0), byte(1)])),
+                (WINDOW_SCALE, 1) => said.window_scale = Some(byte(0).min(14)),
+                (SACK_PERMITTED, 0) => said.sack_permitted = true,
+                _ => {}
+            }
+        });
+        said
+    }
+
+    /// Adds to both edges of every block that is acknowledged selectively; the checksum follows. Refused as
+    /// [`set_tcp_seq`](Self::set_tcp_seq); then nothing has changed.
+    #[inline(never)]
+    pub fn shift_sack(&mut self, by: u32) -> Result<(), Reason> {
+        let at = self.tcp_start()? + TCP_HEADER;
+        let old = self.tcp_option_bytes();
+        let mut bytes = [0; MOST];
+        let Some(new) = bytes.get_mut(..old.len()) else { return Ok(()) };
+        new.copy_from_slice(old);
+        walk(old, |kind, at, length| {
+            let blocks = new.get_mut(at..at + length).filter(|_| kind == SACK);
+            for edge in blocks.unwrap_or_default().as_chunks_mut::<4>().0 {
+                *edge = u32::from_be_bytes(*edge).wrapping_add(by).to_be_bytes();
+            }
+        });
+        let length = new.len();
+        // All of them, since a block may stand at an odd place.
+        let change = self.replace_bytes(at, bytes.get(..length).unwrap_or_default());
+        self.apply_transport(self.layers.outer, change);
+        Ok(())
+    }
+}
