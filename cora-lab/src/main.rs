@@ -37,6 +37,7 @@ fn lab(words: impl Iterator<Item = String>) -> Result<bool, String> {
 
 fn read(mut words: impl Iterator<Item = String>) -> Result<(Request, bool), String> {
     let mut json = false;
+    let mut ports = None;
     let mut request = Request {
         programs: Vec::new(),
         ports: Ports::Tap,
@@ -49,7 +50,7 @@ fn read(mut words: impl Iterator<Item = String>) -> Result<(Request, bool), Stri
         match word.as_str() {
             "--quick" => request.rate_seconds = 1,
             "--json" => json = true,
-            "--ports" => request.ports = value()?.parse()?,
+            "--ports" => ports = Some(value()?.parse()?),
             "--seed" => request.seed = value()?.parse().map_err(|_| USAGE)?,
             "--out" => request.directory = value()?.into(),
             other => request.programs.push(program(other)?),
@@ -58,6 +59,13 @@ fn read(mut words: impl Iterator<Item = String>) -> Result<(Request, bool), Stri
     if request.programs.is_empty() {
         return Err(USAGE.to_owned());
     }
+    request.ports = ports.unwrap_or_else(|| {
+        let (ports, why_not_xdp) = Ports::usual();
+        if let Some(why) = why_not_xdp {
+            eprintln!("{why}");
+        }
+        ports
+    });
     Ok((request, json))
 }
 

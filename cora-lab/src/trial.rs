@@ -1,4 +1,7 @@
-//! All of it in a row: each network function through Cora, then through the kernel.
+//! All of it: each network function through Cora and through the kernel, side by side, and then their rates in turn.
+//!
+//! Most of a check is waiting, for answers or for what must not come, so both boxes are watched at the same time, each
+//! in namespaces of its own. What is measured has the machine to itself.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -43,10 +46,19 @@ pub fn run(request: &Request) -> Result<Vec<Row>> {
             let what = what.to_owned();
             move |why: String| format!("{name} {what}: {why}")
         };
-        eprintln!("{name}: through Cora, then through the kernel");
+        eprintln!("{name}: through Cora, and through the kernel");
         let once = || -> Result<Vec<Row>> {
-            let ours = through_cora(request, *function, program).map_err(said("through Cora"))?;
-            let kernel = through_kernel(request, *function).map_err(said("through the kernel"))?;
+            let (ours, kernel) = side_by_side(
+                || through_cora(request, *function, program).map_err(said("through Cora")),
+                || through_kernel(request, *function).map_err(said("through the kernel")),
+            );
+            let (mut ours, mut kernel) = (ours?, kernel?);
+            if request.rate_seconds > 0 {
+                let rate = rate_of_cora(request, *function, program);
+                ours.extend(rate.map_err(said("through Cora"))?);
+                let rate = rate_of_kernel(request, *function);
+                kernel.extend(rate.map_err(said("through the kernel"))?);
+            }
             Ok(compare(*function, ours, kernel))
         };
         let mut seen = once()?;
@@ -62,38 +74,55 @@ pub fn run(request: &Request) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
+/// Does both at the same time.
+fn side_by_side<A: Send, B: Send>(
+    one: impl FnOnce() -> Result<A> + Send,
+    other: impl FnOnce() -> Result<B>,
+) -> (Result<A>, Result<B>) {
+    std::thread::scope(|scope| {
+        let one = scope.spawn(one);
+        let other = other();
+        (one.join().unwrap_or_else(|_| Err("a check panicked".to_owned())), other)
+    })
+}
+
+/// A directory of the request's, which is there then.
+fn directory(request: &Request, name: &str) -> Result<PathBuf> {
+    let path = request.directory.join(name);
+    let made = std::fs::create_dir_all(&path);
+    made.map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(path)
+}
+
 fn through_cora(request: &Request, function: Function, program: &Path) -> Result<Vec<Observed>> {
-    let directory = request.directory.join("cora");
-    let start =
-        |site: &Site, moves: &str| Cora::start(site, program, request.ports, moves, &directory);
+    let directory = directory(request, "cora")?;
     let site = Site::create(&format!("{}-cora", function.name()), function)?;
-    std::fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
-    let cora = start(&site, &format!("random:{}", request.seed))?;
-    let mut seen = observe(&site, Box::new(cora), &directory)?;
-    drop(site);
-    if request.rate_seconds > 0 {
-        // Moves by chance cost time, and nobody has them in production.
-        let site = Site::create(&format!("{}-rate", function.name()), function)?;
-        let cora = start(&site, "plan")?;
-        seen.extend(rate::run(&site, request.rate_seconds)?);
-        let _ended = Box::new(cora).end()?;
-    }
-    Ok(seen)
+    let moves = format!("random:{}", request.seed);
+    let cora = Cora::start(&site, program, request.ports, &moves, &directory)?;
+    observe(&site, Box::new(cora), &directory)
 }
 
 fn through_kernel(request: &Request, function: Function) -> Result<Vec<Observed>> {
-    let directory = request.directory.join("kernel");
-    std::fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
+    let directory = directory(request, "kernel")?;
     let site = Site::create(&format!("{}-kernel", function.name()), function)?;
     let kernel = Kernel::start(&site)?;
-    let mut seen = observe(&site, Box::new(kernel), &directory)?;
-    drop(site);
-    if request.rate_seconds > 0 {
-        let site = Site::create(&format!("{}-rate", function.name()), function)?;
-        let _kernel = Kernel::start(&site)?;
-        seen.extend(rate::run(&site, request.rate_seconds)?);
-    }
+    observe(&site, Box::new(kernel), &directory)
+}
+
+/// What passes a second. Moves by chance cost time, and nobody has them in production: here the plan moves flows.
+fn rate_of_cora(request: &Request, function: Function, program: &Path) -> Result<Vec<Observed>> {
+    let directory = directory(request, "cora")?;
+    let site = Site::create(&format!("{}-rate", function.name()), function)?;
+    let cora = Cora::start(&site, program, request.ports, "plan", &directory)?;
+    let seen = rate::run(&site, request.rate_seconds)?;
+    let _ended = Box::new(cora).end()?;
     Ok(seen)
+}
+
+fn rate_of_kernel(request: &Request, function: Function) -> Result<Vec<Observed>> {
+    let site = Site::create(&format!("{}-rate", function.name()), function)?;
+    let _kernel = Kernel::start(&site)?;
+    rate::run(&site, request.rate_seconds)
 }
 
 /// All checks, the captures and the connection table.

@@ -22,8 +22,8 @@ fn lacking() -> Option<String> {
     if let Some(program) = PROGRAMS.iter().find(|program| !is_there(program)) {
         return Some(format!("no {program}"));
     }
-    if !Path::new("/dev/net/tun").exists() {
-        return Some("no /dev/net/tun".to_owned());
+    if Ports::usual().0 == Ports::Tap && !Path::new("/dev/net/tun").exists() {
+        return Some("neither AF_XDP nor /dev/net/tun".to_owned());
     }
     Namespace::create("lab-try").err().map(String::from)
 }
@@ -37,7 +37,7 @@ fn programs_see_through_cora_what_they_see_through_the_kernel() {
     let built = checked(&functions.map(Function::name), Path::new("split"));
     let request = Request {
         programs: functions.map(|function| (function, built[function.name()].clone())).into(),
-        ports: Ports::Tap,
+        ports: Ports::usual().0,
         seed: 1,
         rate_seconds: 0,
         directory: room("lab"),

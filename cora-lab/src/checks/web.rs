@@ -60,7 +60,7 @@ fn from(site: &Site, server: IpAddr) -> Result<Vec<Observed>> {
     let mut parts = fetch(&["--parallel", "--parallel-immediate", "--parallel-max", "30"]);
     let urls = (1..=PARTS).map(|number| format!("http://{place}/{number}"));
     // What comes is told apart by files of its own.
-    let room = std::env::temp_dir().join(format!("cora-{}-parts", std::process::id()));
+    let room = std::env::temp_dir().join(format!("{}-parts", site.clients.name()));
     std::fs::create_dir_all(&room).map_err(|error| format!("{}: {error}", room.display()))?;
     for (url, number) in urls.zip(1..) {
         let file: usize = number;

@@ -29,6 +29,16 @@ pub enum Ports {
 }
 
 impl Ports {
+    /// AF_XDP, or TAP where that is not to be had; then also why.
+    pub fn usual() -> (Self, Option<String>) {
+        match cora_port::probe::xdp() {
+            Ok(()) => (Self::Xdp, None),
+            Err(why) => {
+                (Self::Tap, Some(format!("no AF_XDP here ({why}): TAP interfaces instead")))
+            }
+        }
+    }
+
     /// As `--live` has it.
     pub const fn name(self) -> &'static str {
         match self {

@@ -68,7 +68,7 @@ impl Namespace {
     /// What `ip` says.
     pub fn join(&self, name: &str, other: &Self, its: &str) -> Result<(), TrafficError> {
         let there = &other.name;
-        self.ip(&format!("link add {name} type veth peer name {its} netns {there}"))
+        self.ip(&format!("link add name {name} type veth peer name {its} netns {there}"))
     }
 
     /// Has an interface send frames as a wire takes them: see [`switch_offloads_off`].
