@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::process::{self, Ended};
 
 /// The examples.
-pub const EXAMPLES: [&str; 14] = [
+pub const EXAMPLES: [&str; 15] = [
     "firewall",
     "nat",
     "heavy-hitter",
@@ -24,6 +24,7 @@ pub const EXAMPLES: [&str; 14] = [
     "nat64",
     "bridge",
     "vxlan",
+    "syn-proxy",
     "stateful-firewall",
     "heavy-prefixes",
     "chain",

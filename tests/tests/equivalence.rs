@@ -74,6 +74,12 @@ fn vxlan() {
     Oracle::of("vxlan", &["split"]).ask();
 }
 
+/// Most packets are answered, or become others.
+#[test]
+fn syn_proxy() {
+    Oracle::of("syn-proxy", &["split"]).ask();
+}
+
 /// No example, but a program that leaves much to take back.
 #[test]
 fn ledger() {

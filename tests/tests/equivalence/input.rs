@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use cora::prelude::{Address, Packet};
 use cora_tests::captures::{self, Capture};
-use cora_tests::{altered, tell, workshop};
+use cora_tests::{altered, handshakes, tell, workshop};
 use cora_traffic::is_inside;
 
 use crate::way::{Left, Way};
@@ -95,6 +95,13 @@ impl Input {
                 altered::answer_nat64(path, &learnt, &input, &answered);
                 input = answered;
             }
+            "syn-proxy" => {
+                let knocks = room.join(format!("{name}-knocks.pcap"));
+                handshakes::knocks(path, &knocks);
+                let answered = learn(&knocks, None);
+                input = room.join(format!("{name}-connections.pcap"));
+                handshakes::connections(path, &answered, &input);
+            }
             "vxlan" => {
                 input = room.join(format!("{name}-tunnelled.pcap"));
                 altered::tunnelled(path, &input);
@@ -133,6 +140,11 @@ impl Input {
             "nat64" => {
                 let to_public = |packet: &Packet<'_>| packet.destination() == Ok(altered::PUBLIC);
                 (before(&to_public), after(&to_public))
+            }
+            "syn-proxy" => {
+                let servers_were_asked = after(&handshakes::is_opening);
+                assert!(servers_were_asked > 300, "{}: {servers_were_asked}", self.name);
+                return;
             }
             _ => return,
         };
