@@ -19,7 +19,8 @@
 //! | [`capture`] | captures on both sides of the middle, and what happened to packets in between |
 //! | [`connections`] | connection tables, Cora's and the kernel's |
 //! | [`verdict`] | both results beside each other, as a table and as JSON |
-//! | [`trial`] | all of it in a row |
+//! | [`trial`] | all of it |
+//! | [`wires`] | frames a second on veth, beside DPDK and the kernel |
 //!
 //! Errors are sentences: what was tried, and what came of it.
 
@@ -33,6 +34,7 @@ pub mod program;
 pub mod site;
 pub mod trial;
 pub mod verdict;
+pub mod wires;
 
 /// Why something can't be had here.
 pub type Result<T> = std::result::Result<T, String>;

@@ -1,4 +1,5 @@
-//! `cora-lab FUNCTION=PROGRAM…`: real programs through Cora's, and through the kernel in its place. Needs root.
+//! `cora-lab FUNCTION=PROGRAM…`: real programs through Cora's, and through the kernel in its place; `cora-lab wires
+//! NAME=PROGRAM…`: frames a second. Needs root.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -12,7 +13,13 @@ use cora_lab::verdict::{Agree, Table, to_json};
 const USAGE: &str = "usage: cora-lab [--quick] [--json] [--ports tap|packet|xdp] [--seed N] [--out DIRECTORY] FUNCTION=PROGRAM…";
 
 fn main() -> ExitCode {
-    match lab(std::env::args().skip(1)) {
+    let mut words = std::env::args().skip(1).peekable();
+    let done = if words.next_if(|word| word == "wires").is_some() {
+        cora_lab::wires::command::wires(words).map(|()| true)
+    } else {
+        lab(words)
+    };
+    match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(why) => {

@@ -73,8 +73,20 @@ impl Service {
     /// # Errors
     /// When it isn't there.
     pub fn start(command: &mut Command) -> Result<Self> {
+        Self::start_with(command, Stdio::null())
+    }
+
+    /// Starts it with an input on which nothing comes as long as this lives: some programs end when theirs does.
+    ///
+    /// # Errors
+    /// When it isn't there.
+    pub fn start_listening(command: &mut Command) -> Result<Self> {
+        Self::start_with(command, Stdio::piped())
+    }
+
+    fn start_with(command: &mut Command, stdin: Stdio) -> Result<Self> {
         let shown = format!("{command:?}");
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("{shown}: {error}"))?;
         let (stdout, stderr) = (listen(child.stdout.take()), listen(child.stderr.take()));
         Ok(Self {
@@ -133,6 +145,14 @@ impl Service {
     fn told(&mut self) -> String {
         let bytes = self.stderr.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// What it left behind, as one sentence; once it ended.
+    pub fn last_words(&mut self) -> String {
+        let (code, told) = (self.code, self.told());
+        let stdout = self.stdout.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
+        let said = String::from_utf8_lossy(&stdout);
+        format!("{} ended with {code:?}: {} {}", self.shown, said.trim(), told.trim())
     }
 
     /// Interrupts it, as ctrl-C does, and waits for its end; what it left behind.

@@ -12,6 +12,7 @@ mod moves;
 mod need;
 mod oracle;
 mod test;
+mod wires;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         "model" => model::run(rest),
         "oracle" => oracle::run(rest),
         "migrate-bench" => moves::run(rest),
+        "wires" => wires::run(rest),
         _ if !rest.is_empty() => return usage(),
         "demo" => demo::run(),
         // The table says what failed, and ends the output.
@@ -50,6 +52,7 @@ fn usage() -> ExitCode {
     eprintln!(
         "       cargo xtask lab [--quick] [--json] [--ports tap|packet|xdp] [--seed S] [--out DIRECTORY]"
     );
+    eprintln!("       cargo xtask wires [--quick] [--json] [--only NAME]");
     eprintln!("       cargo xtask migrate-bench [--quick] [--json]");
     eprintln!("       cargo xtask adapt [--quick] [--json] [--seed S]");
     ExitCode::from(2)

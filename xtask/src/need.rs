@@ -90,6 +90,22 @@ pub(crate) fn lab() -> Result<(), String> {
     install(&lacking.map(|(package, _)| *package).collect::<Vec<_>>())
 }
 
+/// Root, namespaces, and the kernel's rules; DPDK's testpmd with its driver for AF_XDP, or a row less.
+pub(crate) fn wires() -> Result<(), String> {
+    if !is_root() {
+        return Err("veth pairs in network namespaces are made for it: run it as root".to_owned());
+    }
+    let needs = [("iproute2", "ip"), ("nftables", "nft"), ("util-linux", "taskset")];
+    let lacking = needs.iter().filter(|(_, program)| !in_path(program));
+    install(&lacking.map(|(package, _)| *package).collect::<Vec<_>>())?;
+    if !in_path("dpdk-testpmd")
+        && let Err(why) = install(&["dpdk-dev", "librte-meta-net"])
+    {
+        eprintln!("{why} (rows of dpdk-testpmd lack)");
+    }
+    Ok(())
+}
+
 fn can_install() -> bool {
     is_root() && in_path("apt-get")
 }

@@ -1,0 +1,169 @@
+//! How many of the shortest frames a second pass from one veth to another: through each program of Cora's, through
+//! DPDK's testpmd and through the kernel, in the same run; and what the programs' handlers do in memory.
+//!
+//! ```text
+//! sender ──wire──┤inside        middle        outside├──wire── receiver
+//!                └ Cora (AF_XDP) | dpdk-testpmd (AF_XDP) | the kernel
+//! ```
+//!
+//! What sends has the first processor for itself, what is measured all others: on two, one. The sender's veth hands
+//! frames over on the sender's processor, whatever is behind it. What comes is counted by the receiver's interface.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `frames` | what is sent |
+//! | `network` | the namespaces |
+//! | `load` | full load, and the highest load of which less than a hundredth is lost |
+//! | `boxes` | what is measured |
+//! | `memory` | handlers without a wire |
+//! | `processors` | who runs where |
+//! | [`figure`] | what is told |
+//! | [`command`] | the command line |
+
+mod boxes;
+pub mod command;
+pub mod figure;
+mod frames;
+mod load;
+mod memory;
+mod network;
+mod processors;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use self::boxes::{Driver, Middle, Running};
+pub use self::figure::Figure;
+use self::frames::Direction;
+use self::load::{Effort, Generator, Speed};
+use self::network::Network;
+use self::processors::Others;
+use crate::Result;
+use crate::function::Function;
+
+/// Flows of the generator: the smallest tables of examples hold them.
+const FLOWS: u32 = 1_000;
+/// Frames of a pass in memory.
+const PASS: usize = 1 << 18;
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Programs of Cora's, by the names of the examples.
+    pub programs: Vec<(String, PathBuf)>,
+    /// Less time for each load, and fewer loads.
+    pub quick: bool,
+    /// Where captures are written.
+    pub directory: PathBuf,
+}
+
+/// What a run measured so far.
+struct Run<'a> {
+    request: &'a Request,
+    others: Others,
+    effort: Effort,
+    /// Boxes that were measured, by what they are called; once each.
+    baselines: BTreeMap<String, Option<(Middle, Speed)>>,
+}
+
+/// Measures all; each figure is told as it comes. What could not be measured is told on standard error, with why.
+///
+/// # Errors
+/// When this machine gives no namespaces, or a program of Cora's doesn't run.
+pub fn run(request: &Request, tell: &mut dyn FnMut(&Figure)) -> Result<()> {
+    std::fs::create_dir_all(&request.directory)
+        .map_err(|error| format!("{}: {error}", request.directory.display()))?;
+    let others = Others::left_by_this_thread()?;
+    let effort = if request.quick {
+        Effort { hold: Duration::from_millis(400), steps: 4 }
+    } else {
+        Effort { hold: Duration::from_millis(1500), steps: 7 }
+    };
+    let mut run = Run { request, others, effort, baselines: BTreeMap::new() };
+    for (name, program) in &request.programs {
+        run.measure(name, program, tell)?;
+    }
+    Ok(())
+}
+
+impl Run<'_> {
+    fn measure(&mut self, name: &str, program: &Path, tell: &mut dyn FnMut(&Figure)) -> Result<()> {
+        let direction = direction(name);
+        let cora = self.through(&Middle::Cora(program.to_owned()), direction);
+        let (_, cora) = cora.map_err(|why| format!("{name}: {why}"))?;
+        let mut figure = |what: &str, cora: f64, baseline: f64, baseline_name: String| {
+            let name = format!("wires/{name}/{what}");
+            tell(&Figure { name, cora, baseline, baseline_name });
+        };
+        for baseline in baselines(name, direction) {
+            if let Some((baseline, speed)) = self.baseline(&baseline, direction) {
+                figure("full", cora.full, speed.full, baseline.to_string());
+                figure("clean", cora.clean, speed.clean, baseline.to_string());
+            }
+        }
+        let capture = self.request.directory.join("wires.pcap");
+        frames::save(&capture, &frames::frames(direction, FLOWS), PASS)?;
+        let memory = memory::speed(program, &capture, FLOWS as usize, self.others)?;
+        figure("memory", memory, cora.full, "the same program on veth, full load".to_owned());
+        Ok(())
+    }
+
+    /// Measured once for each direction; none if it can't be.
+    fn baseline(&mut self, middle: &Middle, direction: Direction) -> Option<(Middle, Speed)> {
+        let key = format!("{middle} {direction:?}");
+        if !self.baselines.contains_key(&key) {
+            let measured = self.through(middle, direction);
+            let measured = measured.map_err(|why| eprintln!("left out: {middle}: {why}")).ok();
+            self.baselines.insert(key.clone(), measured);
+        }
+        self.baselines.get(&key).cloned().flatten()
+    }
+
+    /// What passes through it; through DPDK's other driver where AF_XDP doesn't suit it.
+    fn through(&self, middle: &Middle, direction: Direction) -> Result<(Middle, Speed)> {
+        let measured = self.alone(middle, direction);
+        match (measured, middle) {
+            (Err(why), Middle::Testpmd(Driver::Xdp)) => {
+                eprintln!("left out: {middle}: {why}");
+                let other = Middle::Testpmd(Driver::Packet);
+                self.alone(&other, direction).map(|speed| (other, speed))
+            }
+            (measured, _) => measured.map(|speed| (middle.clone(), speed)),
+        }
+    }
+
+    fn alone(&self, middle: &Middle, direction: Direction) -> Result<Speed> {
+        let network = Network::create(direction)?;
+        let mut running = Running::start(middle, &network, self.others)?;
+        let frames = frames::frames(direction, FLOWS);
+        let mut generator = Generator::new(&network, &frames)?;
+        let speed = generator.measure(self.effort, &mut || running.lives())?;
+        running.end()?;
+        Ok(speed)
+    }
+}
+
+/// Where the flows of a function come from.
+fn direction(name: &str) -> Direction {
+    match name {
+        "balancer" => Direction::ToService,
+        "nat64" => Direction::OutwardV6,
+        _ => Direction::Outward,
+    }
+}
+
+/// What a program is compared with.
+fn baselines(name: &str, direction: Direction) -> Vec<Middle> {
+    let testpmd = Middle::Testpmd(Driver::Xdp);
+    let same = Function::ALL.into_iter().find(|function| function.name() == name);
+    match (same, direction) {
+        // The kernel has no such translation.
+        (None, Direction::OutwardV6) => vec![testpmd],
+        (None, _) => vec![testpmd, Middle::Kernel(None)],
+        (Some(function), Direction::Outward) => {
+            vec![testpmd, Middle::Kernel(None), Middle::Kernel(Some(function))]
+        }
+        (Some(function), _) => vec![testpmd, Middle::Kernel(Some(function))],
+    }
+}
