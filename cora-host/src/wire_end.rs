@@ -24,6 +24,8 @@ pub(crate) struct WireEnd<C> {
     wire_in: Producer<SharedMemory>,
     wire_out: Consumer<SharedMemory>,
     buffer: Bytes<MAX_MESSAGE>,
+    /// What leaves; a frame that waits for room stays in the other one meanwhile.
+    leaving: Bytes<MAX_MESSAGE>,
     /// A frame came by the cable and was not fed in yet.
     pending: Option<(Stamp, usize)>,
     fed_all: bool,
@@ -43,6 +45,7 @@ impl<C: Cable> WireEnd<C> {
             wire_in: Producer::new(rings.wire_in),
             wire_out: Consumer::new(rings.wire_out),
             buffer: apart::bytes(),
+            leaving: apart::bytes(),
             pending: None,
             fed_all: false,
             left_behind: VecDeque::new(),
@@ -146,11 +149,9 @@ impl<C: Cable> WireEnd<C> {
     /// Writes what left at the NIC's wire; whether anything did.
     pub(crate) fn drain(&mut self) -> Result<bool, RunError> {
         let mut any = false;
-        // The feeding side keeps a frame in the other buffer.
-        #[expect(clippy::large_stack_arrays, reason = "the largest message, one at a time")]
-        let mut buffer = [0_u8; MAX_MESSAGE];
+        let buffer = &mut self.leaving.0;
         for _ in 0..BURST {
-            let Some(popped) = self.wire_out.pop(&mut buffer)? else { break };
+            let Some(popped) = self.wire_out.pop(buffer)? else { break };
             let bytes = buffer.get_mut(..popped.len).unwrap_or_default();
             let frame = Message::decode_frame(popped.kind, bytes);
             let (stamp, frame) = frame.ok_or(ProtocolError::Undecodable(popped.kind))?;

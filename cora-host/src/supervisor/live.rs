@@ -27,6 +27,8 @@ struct End {
     ends: Vec<usize>,
     /// Which of them is next.
     next: usize,
+    /// When the burst came (ns since 1970).
+    came_at: u64,
     /// How many of its notes were told.
     told: usize,
 }
@@ -136,9 +138,8 @@ impl LiveWire {
         self.ends.each_ref().map(End::report)
     }
 
-    fn stamp(&mut self, side: Side) -> Stamp {
-        let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let time = clock.as_nanos() as u64;
+    /// Frames of a burst were there together, so they came at the same time: the clock is asked once for all.
+    fn stamp(&mut self, side: Side, time: u64) -> Stamp {
         // The clock may be set back; what states expire by is not.
         self.now = self.now.max(time);
         let number = self.came;
@@ -157,7 +158,7 @@ impl End {
             _ => cora_port::open(name)?,
         };
         let (bytes, ends) = (Vec::new(), Vec::new());
-        Ok(Self { port, name: name.clone(), side, bytes, ends, next: 0, told: 0 })
+        Ok(Self { port, name: name.clone(), side, bytes, ends, next: 0, came_at: 0, told: 0 })
     }
 
     fn is_empty(&self) -> bool {
@@ -177,6 +178,10 @@ impl End {
             bytes.extend_from_slice(frame);
             ends.push(bytes.len());
         })?;
+        if !self.ends.is_empty() {
+            let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            self.came_at = clock.as_nanos() as u64;
+        }
         Ok(())
     }
 
@@ -223,13 +228,13 @@ impl Cable for LiveWire {
             self.turn ^= 1;
             let end = &mut self.ends[self.turn];
             end.fill()?;
-            let side = end.side;
+            let (side, came_at) = (end.side, end.came_at);
             while let Some(frame) = end.next() {
                 let length = frame.len();
                 match buffer.get_mut(..length) {
                     Some(place) if length <= MAX_FRAME => {
                         place.copy_from_slice(frame);
-                        return Ok(Next::Frame(self.stamp(side), length));
+                        return Ok(Next::Frame(self.stamp(side, came_at), length));
                     }
                     _ => {
                         self.came += 1;
