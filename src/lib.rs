@@ -55,8 +55,8 @@ pub mod prelude {
     };
     pub use cora_core::mac::MacPair;
     pub use cora_core::packet::{
-        IpFragment, Meta, Packet, Port, ROOM, Roomy, TcpFlags, TcpHeader, TcpOptions, TcpSegment,
-        Vlan, checksum,
+        Datagrams, IpFragment, Meta, Packet, Port, ROOM, Roomy, TcpFlags, TcpHeader, TcpOptions,
+        TcpSegment, Vlan, checksum,
     };
     pub use cora_core::plain::{Describe, Plain};
     pub use cora_core::state::commutative::{CountMin, HeavyPrefixes, Max, Sum, TopK};

@@ -8,6 +8,7 @@
 //! | [`namespace`] | network namespaces, whose kernels talk through what is tested |
 //! | [`conversations`] | TCP connections between two of them, every byte checked |
 //! | [`altered`] | captures altered for a program |
+//! | [`fragments`] | captures with packets in fragments |
 //! | [`handshakes`] | connections that acknowledge the cookies of a SYN proxy |
 //! | [`golden`] | results that are kept in files |
 //! | [`well_formed`] | whether a text is well-formed XML |
@@ -17,6 +18,7 @@
 
 pub mod altered;
 pub mod captures;
+pub mod fragments;
 pub mod golden;
 pub mod handshakes;
 pub mod process;

@@ -80,6 +80,12 @@ fn syn_proxy() {
     Oracle::of("syn-proxy", &["split"]).ask();
 }
 
+/// No example, but a program whose fragments follow their flows.
+#[test]
+fn fragments() {
+    Oracle::of("fragments", &["nic-only", "split"]).ask();
+}
+
 /// No example, but a program that leaves much to take back.
 #[test]
 fn ledger() {

@@ -21,6 +21,7 @@
 mod answer;
 pub mod checksum;
 mod crc32c;
+mod datagrams;
 mod flow;
 mod fragment;
 mod icmp;
@@ -45,6 +46,7 @@ use crate::verdict::reasons::Truncated;
 use layers::{Layers, Version};
 
 pub use answer::NotAnswered;
+pub use datagrams::Datagrams;
 pub use fragment::IpFragment;
 pub use resize::NoRoom;
 pub use rewrite::TtlExceeded;

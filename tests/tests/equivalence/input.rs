@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use cora::prelude::{Address, Packet};
 use cora_tests::captures::{self, Capture};
-use cora_tests::{altered, handshakes, tell, workshop};
+use cora_tests::{altered, fragments, handshakes, tell, workshop};
 use cora_traffic::is_inside;
 
 use crate::way::{Left, Way};
@@ -102,6 +102,10 @@ impl Input {
                 input = room.join(format!("{name}-connections.pcap"));
                 handshakes::connections(path, &answered, &input);
             }
+            "fragments" => {
+                input = room.join(format!("{name}-parts.pcap"));
+                fragments::in_parts(path, &input);
+            }
             "vxlan" => {
                 input = room.join(format!("{name}-tunnelled.pcap"));
                 altered::tunnelled(path, &input);
@@ -140,6 +144,12 @@ impl Input {
             "nat64" => {
                 let to_public = |packet: &Packet<'_>| packet.destination() == Ok(altered::PUBLIC);
                 (before(&to_public), after(&to_public))
+            }
+            "fragments" => {
+                let later = |packet: &Packet<'_>| packet.fragment().is_some_and(|it| it.offset > 0);
+                let (came, left) = (before(&later), after(&later));
+                assert!(left > 20 && left < came, "{}: {left} of {came} fragments", self.name);
+                return;
             }
             "syn-proxy" => {
                 let servers_were_asked = after(&handshakes::is_opening);

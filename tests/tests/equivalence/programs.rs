@@ -47,8 +47,10 @@ fn programs() -> &'static Programs {
         for (plan, names) in checked_ones {
             programs.entry(plan).or_default().extend(workshop::checked(names, &statement(plan)));
         }
-        for (plan, program) in ledgers() {
-            programs.entry(plan).or_default().insert("ledger".to_owned(), program);
+        for name in ["ledger", "fragments"] {
+            for (plan, program) in written_for_tests(name) {
+                programs.entry(plan).or_default().insert(name.to_owned(), program);
+            }
         }
         programs
     })
@@ -62,11 +64,12 @@ fn statement(plan: &str) -> PathBuf {
     }
 }
 
-fn ledgers() -> [(&'static str, PathBuf); 4] {
-    let source = workshop::root().join("tests/programs/ledger.rs");
+/// No examples.
+fn written_for_tests(name: &str) -> [(&'static str, PathBuf); 4] {
+    let source = workshop::root().join(format!("tests/programs/{name}.rs"));
     let source = std::fs::read_to_string(&source)
         .unwrap_or_else(|error| panic!("{}: {error}", source.display()));
-    let package = workshop::package("ledger", &source);
+    let package = workshop::package(name, &source);
     ["host-only", "nic-only", "split", HALF]
         .map(|plan| (plan, workshop::halves(&package, &statement(plan), plan)))
 }

@@ -1,0 +1,162 @@
+//! Packets under way in fragments: later fragments follow the first one's ports.
+//!
+//! To be kept in a state whose key all fragments carry, an address, so that they and the packets of their flow have one
+//! owner; with a key of ports beside it, such a state makes the address what flows are grouped by.
+
+use super::{IpFragment, Packet};
+use crate::key::protocol::{ICMP, ICMPV6, SCTP, TCP, UDP};
+use crate::key::{Address, FiveTuple};
+use crate::plain::{Describe, Plain};
+use crate::verdict::Reason;
+use crate::verdict::reasons::Fragment;
+
+/// How long fragments may come behind the first one (ns): what Linux waits for them.
+const LIFE: u64 = 30_000_000_000;
+/// A first fragment of TCP with less has its flags in the second (RFC 1858, 3).
+const LEAST_TCP: usize = 20;
+/// Where a fragment of TCP begins that would write over the flags (RFC 3128, 2.1).
+const OVER_FLAGS: u16 = 8;
+
+/// One of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+struct Datagram {
+    flow: FiveTuple,
+    identification: u32,
+    /// The time after which it is forgotten (ns); 0 for none.
+    until: u64,
+}
+
+/// The last `N` packets whose first fragment came, at least one.
+///
+/// ```
+/// use cora_core::packet::{Datagrams, Meta, Packet};
+/// use cora_core::verdict::reasons::NotIp;
+///
+/// let mut datagrams = Datagrams::<8>::default();
+/// let packet = &Packet::new(&mut [0; 60], Meta::default());
+/// // As `packet.five_tuple()`, but of fragments too, once their first one was here.
+/// assert_eq!(datagrams.five_tuple(packet), Err(NotIp));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagrams<const N: usize> {
+    known: [Datagram; N],
+    /// Whose place the next one takes.
+    next: u8,
+}
+
+impl<const N: usize> Default for Datagrams<N> {
+    fn default() -> Self {
+        const { assert!(N > 0 && N < 256, "from 1 to 255 packets under way") };
+        Self { known: [Datagram::default(); N], next: 0 }
+    }
+}
+
+impl<const N: usize> Datagrams<N> {
+    /// The flow of a packet: of a whole one what [`Packet::five_tuple`] says, of a fragment that of the packet it is a
+    /// part of. The first one, which has the ports, is remembered for 30 s of packet time.
+    ///
+    /// Refused as there; with `fragment`, when the first fragment was not here, or said other ports before, when it is too
+    /// short to have ports (of TCP: its flags), and when one of TCP would write over those.
+    pub fn five_tuple(&mut self, packet: &Packet<'_>) -> Result<FiveTuple, Reason> {
+        let Some(IpFragment { identification, offset, .. }) = packet.fragment() else {
+            return packet.five_tuple();
+        };
+        let ends = [packet.source()?, packet.destination()?];
+        let protocol = packet.protocol()?;
+        let now = packet.now();
+        let found = self.known.iter().find(|it| {
+            it.until >= now.max(1)
+                && it.identification == identification
+                && it.flow.protocol == protocol
+                && [it.flow.source, it.flow.destination] == ends
+        });
+        let found = found.map(|it| it.flow);
+        if offset != 0 {
+            let overwrites = protocol == TCP && offset <= OVER_FLAGS;
+            return found.filter(|_| !overwrites).ok_or(Fragment);
+        }
+        let flow = first_flow(packet, ends, protocol).ok_or(Fragment)?;
+        match found {
+            Some(before) if before == flow => {}
+            // Which of both the receiver takes is not known here.
+            Some(_) => return Err(Fragment),
+            None => {
+                self.remember(Datagram { flow, identification, until: now.saturating_add(LIFE) })
+            }
+        }
+        Ok(flow)
+    }
+
+    fn remember(&mut self, datagram: Datagram) {
+        let place = usize::from(self.next) % N.max(1);
+        if let Some(place) = self.known.get_mut(place) {
+            *place = datagram;
+        }
+        self.next = ((place + 1) % N.max(1)) as u8;
+    }
+}
+
+/// The flow of a packet whose first fragment this is.
+fn first_flow(
+    packet: &Packet<'_>,
+    [source, destination]: [Address; 2],
+    protocol: u8,
+) -> Option<FiveTuple> {
+    let head: &[u8; 8] = packet.payload().first_chunk()?;
+    let number = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+    let ports = match (protocol, head[0]) {
+        (TCP, _) if packet.payload().len() < LEAST_TCP => return None,
+        (TCP | UDP | SCTP, _) => (number(0), number(2)),
+        // Questions and answers, as whole ones are told apart.
+        (ICMP, 0 | 8 | 13 | 14) | (ICMPV6, 128 | 129) => (number(4), number(4)),
+        _ => return None,
+    };
+    let (source_port, destination_port) = ports;
+    Some(FiveTuple { source, destination, source_port, destination_port, protocol })
+}
+
+impl Plain for Datagram {
+    const SIZE: usize = FiveTuple::SIZE + 12;
+    fn put(&self, out: &mut [u8]) {
+        let Some(out) = out.first_chunk_mut::<{ FiveTuple::SIZE + 12 }>() else { return };
+        let (flow, rest) = out.split_at_mut(FiveTuple::SIZE);
+        self.flow.put(flow);
+        let (identification, until) = rest.split_at_mut(4);
+        self.identification.put(identification);
+        self.until.put(until);
+    }
+    fn get(bytes: &[u8]) -> Option<Self> {
+        Some(Self {
+            flow: FiveTuple::get(bytes)?,
+            identification: u32::get(bytes.get(FiveTuple::SIZE..)?)?,
+            until: u64::get(bytes.get(FiveTuple::SIZE + 4..)?)?,
+        })
+    }
+    fn describe(&self, to: &mut dyn Describe) {
+        to.open();
+        to.field("flow");
+        self.flow.describe(to);
+        to.field("identification");
+        self.identification.describe(to);
+        to.field("until");
+        self.until.describe(to);
+        to.close();
+    }
+}
+
+impl<const N: usize> Plain for Datagrams<N> {
+    const SIZE: usize = <[Datagram; N]>::SIZE + 1;
+    fn put(&self, out: &mut [u8]) {
+        let Some((known, next)) = out.split_at_mut_checked(<[Datagram; N]>::SIZE) else { return };
+        self.known.put(known);
+        self.next.put(next);
+    }
+    fn get(bytes: &[u8]) -> Option<Self> {
+        let (known, next) = bytes.split_at_checked(<[Datagram; N]>::SIZE)?;
+        let next = u8::get(next).filter(|next| usize::from(*next) < N)?;
+        Some(Self { known: <[Datagram; N]>::get(known)?, next })
+    }
+    fn describe(&self, to: &mut dyn Describe) {
+        self.known.describe(to);
+    }
+}
