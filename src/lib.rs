@@ -59,6 +59,7 @@ pub mod prelude {
         TcpSegment, Vlan, checksum,
     };
     pub use cora_core::plain::{Describe, Plain};
+    pub use cora_core::record::{Element, End, FlowRecord, Record, element};
     pub use cora_core::state::commutative::{CountMin, HeavyPrefixes, Max, Sum, TopK};
     pub use cora_core::state::table::Direction;
     pub use cora_core::state::{Configure, Table};

@@ -5,7 +5,9 @@
 
 use crate::key::Key;
 use crate::packet::Packet;
-use crate::state::{Described, Home, Memory, OutOfMemory, Place, Reach, Visit};
+use crate::record::{Fields, When};
+use crate::state::table::Ending;
+use crate::state::{Described, Home, Malformed, Memory, OutOfMemory, Place, Reach, Visit};
 use crate::verdict::Verdict;
 
 /// One handler, as `#[flow_handler]` leaves it behind.
@@ -104,6 +106,9 @@ pub trait App: Sized + 'static {
     /// Whether any of its states is durable.
     const DURABLE: bool = false;
 
+    /// The numbers of its recorded states.
+    const RECORDED: &'static [usize] = &[];
+
     /// Makes all states, empty, in `memory`.
     fn new(memory: &mut Memory) -> Result<Self, OutOfMemory>;
 
@@ -155,6 +160,24 @@ pub trait App: Sized + 'static {
     #[inline]
     fn overflowed(&mut self) -> bool {
         (0..Self::STATES).any(|state| self.state(state).overflowed())
+    }
+
+    /// Tells which entries of recorded states ended since this was last called, each with its state's number.
+    #[inline]
+    fn ended(&mut self, tell: &mut dyn FnMut(u16, Ending<'_>)) {
+        let _ = tell;
+    }
+
+    /// Tells the record of an entry, encoded in `piece`, of the recorded state with this number; gives when a packet
+    /// last found it (ns). Only the host calls it.
+    fn record(
+        state: usize,
+        piece: &[u8],
+        when: When,
+        fields: &mut dyn Fields,
+    ) -> Result<u64, Malformed> {
+        let _ = (state, piece, when, fields);
+        Err(Malformed)
     }
 
     /// Makes version 1 of the read-mostly state `name` from text. Only the host calls it.

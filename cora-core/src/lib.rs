@@ -21,6 +21,7 @@
 //! | [`verdict`] | transmit, drop with a named reason, pass, redirect |
 //! | [`tcp`] | the states of a TCP connection, as a middlebox sees them |
 //! | [`plain`] | data that may stand in a state |
+//! | [`record`] | what is told of an entry that ended |
 //! | [`state`] | tables, singletons, commutative and read-mostly states |
 //! | [`ring`] | the ring between two processes that don't trust each other |
 //! | [`sentence`] | what a side says when it can't go on |
@@ -45,6 +46,7 @@ pub mod outcome;
 pub mod packet;
 pub mod plain;
 mod prefetch;
+pub mod record;
 pub mod region;
 pub mod ring;
 pub mod sentence;

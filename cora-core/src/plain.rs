@@ -26,6 +26,9 @@ pub trait Plain: Copy + 'static {
     /// `#[state(idle_by = …)]`.
     const IDLE_VARIES: bool = false;
 
+    /// Whether each entry of a keyed state that is this type becomes a record when it ends: `#[state(recorded)]`.
+    const RECORDED: bool = false;
+
     /// The fields of a struct in the order of their encoding, each with its bytes: entries of a program's older
     /// build are carried over by them. None: the encoding is carried over whole.
     const FIELDS: &'static [(&'static str, usize)] = &[];

@@ -4,17 +4,20 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use cora_core::app::App;
+use cora_core::message::Stamp;
 use cora_core::migration::HostHalf;
+use cora_core::packet::Port;
 use cora_core::state::Kind;
 use serde_json::Value;
 
 use crate::RunError;
+use crate::ipfix::Exporter;
 use crate::nic_process::NicMode;
 use crate::report::{Recovery, RunReport, Side, Sides};
 use crate::run::Request;
 use crate::state_out::Contents;
 use crate::tally::Losses;
-use crate::worker::NicAccount;
+use crate::worker::{Direct, NicAccount};
 
 /// What came of a run: the report, and the final state.
 pub(crate) type Finished = (RunReport, Value);
@@ -25,6 +28,8 @@ pub(crate) struct Ended<A: App> {
     pub(crate) nic: NicAccount,
     /// Entries that stayed at the NIC.
     pub(crate) contents: Contents,
+    /// Entries of recorded states that stayed at the NIC, encoded, each with its state's number.
+    pub(crate) left: Vec<(u16, Vec<u8>)>,
     /// The end of the run's time.
     pub(crate) now: u64,
     /// What became of NICs that were killed.
@@ -52,11 +57,19 @@ pub(crate) fn finish<A: App>(
     if wire.too_long > 0 {
         outcomes.insert("too-long".into(), wire.too_long);
     }
-    let Ended { mut half, nic, mut contents, now, recovered } = first;
+    // Whether the last entries had expired is asked of one time, whichever pair has them.
+    let end = others.iter().map(|other| other.now).fold(first.now, u64::max);
+    let Ended { mut half, nic, mut contents, left, now, recovered } = first;
+    if let Some(exporter) = &request.exporter {
+        export_rest(exporter, &mut half, &left, end);
+    }
     let (mut recovery, first_losses) = recovered;
     let mut losses = vec![first_losses];
     let mut pairs = vec![tell(&mut half, nic, mode, now, &mut outcomes)];
-    for Ended { half: mut other, nic, contents: held, now, recovered } in others {
+    for Ended { half: mut other, nic, contents: held, left, now, recovered } in others {
+        if let Some(exporter) = &request.exporter {
+            export_rest(exporter, &mut other, &left, end);
+        }
         recovery += recovered.0;
         losses.push(recovered.1);
         pairs.push(tell(&mut other, nic, mode, now, &mut outcomes));
@@ -93,9 +106,29 @@ pub(crate) fn finish<A: App>(
         pairs: if pairs.len() > 1 { pairs } else { Vec::new() },
         entries,
         recovery,
+        records: request.exporter.as_ref().map(Exporter::finish).transpose()?,
         elapsed_ns: elapsed.as_nanos() as u64,
     };
     Ok((report, contents.into_json(app)))
+}
+
+/// Records of what ended last at a host, and of all entries that are left there and at its NIC.
+pub(crate) fn export_rest<A: App>(
+    exporter: &Exporter,
+    half: &mut HostHalf<A>,
+    left: &[(u16, Vec<u8>)],
+    now: u64,
+) {
+    half.tell_changes(
+        &mut Direct::new(|_: &Stamp, _: Port, _: &[u8]| {}).exporting(Some(exporter)),
+    );
+    for (state, piece) in left {
+        exporter.left(*state, piece, now);
+    }
+    for number in A::RECORDED {
+        let state = half.engine().app().state(*number);
+        state.export(now, &mut |piece| exporter.left(*number as u16, piece, now));
+    }
 }
 
 /// What one pair did; its outcomes are added.

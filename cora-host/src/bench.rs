@@ -224,7 +224,7 @@ pub(crate) fn bench<A: App>(
     // Always the same seed: the same work in every run.
     let supply = Supply { seed: 1, pages };
     let mut out = 0_u64;
-    let mut out = Direct { leave: |_: &Stamp, _: Port, _: &[u8]| out += 1 };
+    let mut out = Direct::new(|_: &Stamp, _: Port, _: &[u8]| out += 1);
     let mut passes = Passes { traffic: &traffic, warm, pages, buffer: vec![0; BURST_BYTES] };
     match half {
         Half::Host => {

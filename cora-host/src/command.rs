@@ -14,6 +14,7 @@ use crate::bench::{Half, bench};
 use crate::conductor::Moves;
 use crate::count::{self, Counted, count};
 use crate::inside::{DEFAULT, Inside};
+use crate::ipfix::{Exporter, TargetName};
 use crate::nic_process::{NIC_COMMAND, NicMode, PATIENCE};
 use crate::pages::Pages;
 use crate::pairs::MOST_PAIRS;
@@ -164,6 +165,10 @@ struct RunArguments {
     /// `random:SEED`, for tests.
     #[arg(long, value_name = "WHO", default_value = "plan")]
     moves: Moves,
+    /// Where records of entries that ended go, as IPFIX (RFC 7011): a file, or udp:HOST:PORT for a collector. For programs
+    /// with a `recorded` state.
+    #[arg(long, value_name = "WHERE")]
+    ipfix: Option<TargetName>,
     /// How often in a row, without a packet in between, a NIC that was killed is started anew: 3 unless stated for
     /// programs with durable states, never for others.
     #[arg(long, value_name = "NUMBER")]
@@ -249,6 +254,7 @@ fn run_command<A: App + Send>(program: &Program, arguments: RunArguments) -> Exi
         inside,
         pages,
         moves,
+        ipfix,
         patience,
         restarts,
     } = arguments;
@@ -264,6 +270,7 @@ fn run_command<A: App + Send>(program: &Program, arguments: RunArguments) -> Exi
             legacy,
             moves,
             state_out,
+            ipfix,
         };
         return match supervise::<A>(program, &request) {
             Ok(report) if json => print(&serde_json::to_string_pretty(&report).unwrap_or_default()),
@@ -272,6 +279,11 @@ fn run_command<A: App + Send>(program: &Program, arguments: RunArguments) -> Exi
         };
     }
     let input = input.unwrap_or_default();
+    let exporter = ipfix.map(|name| Exporter::open::<A>(&name, false)).transpose();
+    let exporter = match exporter {
+        Ok(exporter) => exporter,
+        Err(error) => return fail(&error.to_string()),
+    };
     let request = Request {
         nic,
         pairs,
@@ -283,6 +295,7 @@ fn run_command<A: App + Send>(program: &Program, arguments: RunArguments) -> Exi
         pages,
         moves,
         restarts,
+        exporter,
     };
     let finished = run::<A>(program, &request).and_then(|(report, state)| {
         if let Some(path) = &state_out {

@@ -51,7 +51,7 @@ pub(crate) fn count<A: App>(request: &Request<'_>) -> Result<(), RunError> {
     // Always the same seed: the same work in every run.
     let supply = Supply { seed: 1, pages: Pages::default() };
     let mut left = 0_u64;
-    let mut out = Direct { leave: |_: &Stamp, _: Port, _: &[u8]| left += 1 };
+    let mut out = Direct::new(|_: &Stamp, _: Port, _: &[u8]| left += 1);
     match request.half {
         Counted::Host => {
             let mut app = supply.app::<A>(HostHalf::bytes)?;

@@ -141,6 +141,20 @@ pub enum RunError {
     /// The NIC said something impossible.
     #[error("the NIC broke the protocol: {0}")]
     Protocol(#[from] ProtocolError),
+    /// Records were asked for, and the program makes none.
+    #[error("--ipfix: no state of {program} is `recorded`, so that there are no records to export")]
+    NothingRecorded {
+        /// The program.
+        program: &'static str,
+    },
+    /// The collector of records is not to be found.
+    #[error("--ipfix udp:{collector}: {cause}")]
+    Collector {
+        /// Host and port.
+        collector: String,
+        /// What the system says.
+        cause: std::io::Error,
+    },
     /// A `--config` names no read-mostly state.
     #[error("--config {name}: the program has no read-mostly state of that name")]
     NoSuchState {

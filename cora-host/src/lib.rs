@@ -6,6 +6,7 @@
 //! ```text
 //! <program> run --nic off|emulated|native [--pairs N] --in a.pcap [--out b.pcap] [--json] [--state-out f.json]
 //!               [--config State=file]… [--inside prefix,…] [--pages 4k|thp|hugetlb] [--moves plan|adapt[:log]|random:SEED]
+//!               [--ipfix FILE|udp:HOST:PORT]
 //! <program> run --live inside=PORT,outside=PORT [--seconds N]    until SIGINT; either half may die
 //! <program> bench --in a.pcap [--pairs N]    how fast it is in memory, a pass per line of standard input
 //! <program> trace | count        what `cargo cora measure` asks for
@@ -38,6 +39,7 @@
 //! | `wire` | the capture at the NIC's wire |
 //! | `wire_end` | the wire's end of a region |
 //! | `worker` | the host's half of the protocol, on its rings |
+//! | `ipfix` | records of entries that ended, to a file or a collector |
 //! | `state_out` | the final state, in canonical order |
 //! | `report` | what a run tells: table and JSON |
 //! | `supervisor` | a live run whose halves may die at any time |
@@ -61,6 +63,7 @@ mod error;
 mod futex;
 mod in_memory;
 mod inside;
+mod ipfix;
 mod map;
 mod moves;
 mod nic_process;
@@ -87,6 +90,7 @@ pub use command::{main, main_with};
 pub use error::RunError;
 pub use futex::SharedFutex;
 pub use inside::Inside;
+pub use ipfix::Records;
 pub use report::{RunReport, Side};
 pub use supply::memory_for_states;
 

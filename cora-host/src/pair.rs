@@ -53,6 +53,7 @@ impl<A: App, C: Cable> Pair<A, C> {
         let (region, process) = revival.start_nic(identity)?;
         let rings = region.rings();
         let mut worker = Worker::new(half, &rings);
+        worker.export_to(request.exporter.clone());
         if A::DURABLE {
             worker.keep_copies();
         }
@@ -130,7 +131,7 @@ impl<A: App, C: Cable> Pair<A, C> {
         }
         let now = self.worker.now();
         self.worker.half.report.ring_records = self.worker.ring_records();
-        let Worker { half, account, contents, .. } = self.worker;
+        let Worker { half, account, contents, left, .. } = self.worker;
         let status = self.process.wait()?;
         // Whatever ended one that had told all, nothing is lost.
         if !(status.success() || self.revival.may() && account.is_some()) {
@@ -138,7 +139,7 @@ impl<A: App, C: Cable> Pair<A, C> {
         }
         let nic = account.unwrap_or_default();
         let recovered = self.revival.recovered(&half);
-        Ok((Ended { half, nic, contents, now, recovered }, self.wire.cable))
+        Ok((Ended { half, nic, contents, left, now, recovered }, self.wire.cable))
     }
 
     /// Waits a little, in the end asleep when only the NIC or the wire can give this side something to do;

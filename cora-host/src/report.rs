@@ -7,6 +7,8 @@ use std::ops::AddAssign;
 use cora_core::message::Report;
 use serde::Serialize;
 
+use crate::ipfix::Records;
+
 macro_rules! side {
     ($($(#[$doc:meta])* $field:ident,)*) => {
         /// What one side did.
@@ -116,6 +118,9 @@ pub struct RunReport {
     /// What became of NICs that were killed, if any was.
     #[serde(skip_serializing_if = "Recovery::is_nothing")]
     pub recovery: Recovery,
+    /// Records of entries that ended, if they were exported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub records: Option<Records>,
     /// From the first frame to the last, in nanoseconds of this machine.
     pub elapsed_ns: u64,
 }
@@ -193,6 +198,17 @@ impl fmt::Display for RunReport {
                 "the NIC was killed and started anew {restarts} times: {} flows with {} durable entries went on",
                 grouped(flows),
                 grouped(entries)
+            )?;
+        }
+        if let Some(Records { exported, lost, unsent, messages }) = &self.records {
+            writeln!(f)?;
+            writeln!(
+                f,
+                "{} records exported in {} messages · {} lost · {} not taken by the network",
+                grouped(*exported),
+                grouped(*messages),
+                grouped(*lost),
+                grouped(*unsent)
             )?;
         }
         writeln!(f)?;

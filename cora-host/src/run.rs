@@ -13,6 +13,7 @@ use cora_core::state::{Kind, Place};
 use crate::account::{Ended, Finished, WireCounts, finish};
 use crate::conductor::Moves;
 use crate::inside::Inside;
+use crate::ipfix::Exporter;
 use crate::nic_process::NicMode;
 use crate::pages::Pages;
 use crate::pair::Pair;
@@ -39,6 +40,8 @@ pub(crate) struct Request {
     pub(crate) moves: Moves,
     /// How often in a row a NIC that was killed is started anew; what the program's states say unless stated.
     pub(crate) restarts: Option<u16>,
+    /// Where records of entries that ended go.
+    pub(crate) exporter: Option<Exporter>,
 }
 
 /// Runs the program on a capture.
@@ -129,7 +132,8 @@ fn without_nic<A: App>(
                 failed = Some(error);
             }
         };
-        half.burst(&mut burst, &mut Direct { leave })?;
+        let mut out = Direct::new(leave).exporting(request.exporter.as_ref());
+        half.burst(&mut burst, &mut out)?;
         if let Some(error) = failed {
             return Err(error);
         }
@@ -140,7 +144,7 @@ fn without_nic<A: App>(
     half.report.busy_ns = elapsed.as_nanos() as u64;
     let (nic, contents, now) = (NicAccount::default(), Contents::default(), half.now());
     let recovered = Default::default();
-    let ended = Ended { half, nic, contents, now, recovered };
+    let ended = Ended { half, nic, contents, left: Vec::new(), now, recovered };
     finish(ended, Vec::new(), counts(&source, &sink), request, elapsed)
 }
 

@@ -120,7 +120,7 @@ impl<A: App> Part<A> {
     /// A pass whenever told: the first over everything, all others over what follows the warm-up.
     fn work(mut self, begins: &Receiver<()>, done: &Sender<Pass>) {
         let mut buffer = apart::bytes::<BURST_BYTES>();
-        let mut out = Direct { leave: |_: &Stamp, _: Port, _: &[u8]| {} };
+        let mut out = Direct::new(|_: &Stamp, _: Port, _: &[u8]| {});
         let half = &mut self.half.0;
         let mut from = 0;
         while begins.recv().is_ok() {

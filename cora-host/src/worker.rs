@@ -13,11 +13,13 @@ use cora_core::packet::Port;
 use cora_core::plain::Plain as _;
 use cora_core::region::Rings;
 use cora_core::ring::{Consumer, Producer, PushError, SharedMemory};
+use cora_core::state::table::Ending;
 
 use crate::RunError;
 use crate::apart::{self, Bytes};
 use crate::conductor::{Ledger, Observation, Seen};
 use crate::copies::Copies;
+use crate::ipfix::Exporter;
 use crate::state_out::Contents;
 use crate::tally::{HANDLED, Ways};
 
@@ -33,6 +35,8 @@ pub(crate) struct Back {
     standby: Option<Box<dyn Standby + Send>>,
     /// Packets sent to the wire since the NIC began.
     sent: Ways,
+    /// Where records of entries that ended go, if anybody wants them.
+    exporter: Option<Exporter>,
 }
 
 impl Back {
@@ -44,6 +48,7 @@ impl Back {
             ledger: None,
             standby: None,
             sent: Ways::default(),
+            exporter: None,
         }
     }
 
@@ -102,6 +107,12 @@ impl Outbox for Back {
         self.send(&Message::Send(Stamp { egress, horizon: HANDLED, ..*stamp }, frame));
     }
 
+    fn ended(&mut self, state: u16, ending: Ending<'_>) {
+        if let Some(exporter) = &self.exporter {
+            exporter.ended(state, ending);
+        }
+    }
+
     fn standby(&mut self) -> Option<&mut dyn Standby> {
         self.standby.as_mut().map(|standby| standby.as_mut() as &mut dyn Standby)
     }
@@ -126,6 +137,8 @@ pub(crate) struct Worker<A: App> {
     said_drained: bool,
     /// Entries that stayed at the NIC.
     pub(crate) contents: Contents,
+    /// Those of recorded states, encoded, each with its state's number, if they are exported.
+    pub(crate) left: Vec<(u16, Vec<u8>)>,
     /// What the NIC told of its load last.
     pub(crate) nic_seen: Seen<A::Group>,
     /// Set when the NIC's last message came.
@@ -143,6 +156,7 @@ impl<A: App> Worker<A> {
             nic_drained: None,
             said_drained: false,
             contents: Contents::default(),
+            left: Vec::new(),
             nic_seen: Seen::default(),
             account: None,
             outcomes: BTreeMap::new(),
@@ -182,6 +196,7 @@ impl<A: App> Worker<A> {
     /// packets that left by it, which were so many, are not sent again. Gives those that were sent before.
     pub(crate) fn renew(&mut self, left: Ways) -> Ways {
         (self.contents, self.nic_seen) = (Contents::default(), Seen::default());
+        self.left.clear();
         self.outcomes.clear();
         let Back { waiting, sent, .. } = &mut self.back;
         let doubled = (left.total() + waiting.len() as u64).saturating_sub(sent.total());
@@ -196,6 +211,18 @@ impl<A: App> Worker<A> {
         let before = *sent - again;
         *sent = again;
         before
+    }
+
+    /// Records of entries that ended go there.
+    pub(crate) fn export_to(&mut self, exporter: Option<Exporter>) {
+        self.back.exporter = exporter;
+    }
+
+    /// There is time: records that wait for others go.
+    pub(crate) fn tick(&self) {
+        if let Some(exporter) = &self.back.exporter {
+            exporter.tick();
+        }
     }
 
     /// Keeps copies of durable entries here.
@@ -276,6 +303,9 @@ impl<A: App> Worker<A> {
             Message::Drained(now) => self.nic_drained = Some(now),
             Message::Piece(state, piece) if self.said_drained => {
                 let now = self.half.now().max(self.nic_drained.unwrap_or(0));
+                if self.back.exporter.is_some() && A::RECORDED.contains(&state.into()) {
+                    self.left.push((state, piece.to_vec()));
+                }
                 self.contents.take_in(self.half.engine().app(), state, piece, now)?;
             }
             Message::Outcome(count, name) if self.said_drained => {
@@ -376,19 +406,38 @@ impl<A: App> Worker<A> {
 }
 
 /// Takes a handled packet to the sink, where there is no NIC between.
-pub(crate) struct Direct<F> {
+pub(crate) struct Direct<'a, F> {
     /// Called with each packet that leaves, and the port where.
-    pub(crate) leave: F,
+    leave: F,
+    exporter: Option<&'a Exporter>,
 }
 
-impl<F: FnMut(&Stamp, Port, &[u8])> Wire for Direct<F> {
+impl<'a, F> Direct<'a, F> {
+    /// Without records of entries that ended.
+    pub(crate) const fn new(leave: F) -> Self {
+        Self { leave, exporter: None }
+    }
+
+    /// Records of entries that ended go there.
+    pub(crate) fn exporting(self, exporter: Option<&'a Exporter>) -> Self {
+        Self { exporter, ..self }
+    }
+}
+
+impl<F: FnMut(&Stamp, Port, &[u8])> Wire for Direct<'_, F> {
     #[inline]
     fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
         (self.leave)(stamp, stamp.egress, frame);
     }
 }
 
-impl<F: FnMut(&Stamp, Port, &[u8])> Outbox for Direct<F> {
+impl<F: FnMut(&Stamp, Port, &[u8])> Outbox for Direct<'_, F> {
+    fn ended(&mut self, state: u16, ending: Ending<'_>) {
+        if let Some(exporter) = self.exporter {
+            exporter.ended(state, ending);
+        }
+    }
+
     fn send(&mut self, message: &Message<'_>) {
         if let Message::Send(stamp, frame) = message {
             (self.leave)(stamp, stamp.egress, frame);

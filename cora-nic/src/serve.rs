@@ -341,6 +341,9 @@ impl<A: App> Server<'_, A> {
     #[cold]
     #[inline(never)]
     fn tell_all(&mut self) {
+        if const { !A::RECORDED.is_empty() } {
+            self.half.tell_changes(&mut self.outgoing);
+        }
         let now = self.now();
         let mut flows = 0;
         for (number, (_, place)) in A::PLACES.iter().enumerate() {

@@ -171,6 +171,9 @@ pub struct Keyed {
     /// Copies of its entries outlive the side that owns them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub durable: bool,
+    /// Its entries become records when they end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub recorded: bool,
 }
 
 /// A field of a state.
@@ -290,8 +293,9 @@ impl Keyed {
     pub fn summary(&self) -> String {
         let reply = if self.reply { " + reply" } else { "" };
         let durable = if self.durable { ", durable" } else { "" };
+        let recorded = if self.recorded { ", recorded" } else { "" };
         format!(
-            "by {}{reply}, {} entries, idle {}{durable}",
+            "by {}{reply}, {} entries, idle {}{durable}{recorded}",
             self.key,
             grouped(self.capacity),
             duration(self.idle_ns)

@@ -35,6 +35,7 @@ pub(crate) fn state(name: &str, kind: Kind, key: Option<&str>, field: &str) -> S
             idle_ns: 300_000_000_000,
             translates: false,
             durable: false,
+            recorded: false,
         }),
         fields: vec![Field { name: "value".to_owned(), type_text: field.to_owned() }],
     }

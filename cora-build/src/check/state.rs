@@ -71,7 +71,10 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
         _ => return StateKind::Keyed(keyed(shape, diagnostics)),
     };
     for argument in &shape.arguments {
-        if matches!(argument.name, Name::Reply | Name::Capacity | Name::Idle | Name::IdleBy) {
+        if matches!(
+            argument.name,
+            Name::Reply | Name::Capacity | Name::Idle | Name::IdleBy | Name::Recorded
+        ) {
             let (name, kind) = (argument.name.text(), first.map_or("", |kind| kind.name.text()));
             diagnostics
                 .error(
@@ -174,6 +177,7 @@ fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
         key_name,
         reply: reply.is_some(),
         durable: find(Name::Durable).is_some(),
+        recorded: find(Name::Recorded).is_some(),
         capacity: capacity.and_then(|given| entries(given, diagnostics)).unwrap_or(1),
         idle_ns: idle.and_then(|given| lifetime(given, diagnostics)).unwrap_or(1),
         idle_by: find(Name::IdleBy).and_then(|given| function(given, diagnostics)),

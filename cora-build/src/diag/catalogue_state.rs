@@ -59,7 +59,7 @@ catalogue! {
     }
     ARGUMENT_UNKNOWN = 39 {
         title: "`#[state]` takes no argument of this name",
-        cause: "It takes `key`, `reply`, `capacity`, `idle`, `idle_by`, `durable`, `singleton`, `commutative` and `read_mostly`.",
+        cause: "It takes `key`, `reply`, `capacity`, `idle`, `idle_by`, `durable`, `recorded`, `singleton`, `commutative` and `read_mostly`.",
         cure: "Use the one that is meant.",
         example: "#[state(key = FiveTuple, capcity = 10, idle = \"5m\")]\nstruct Session { packets: u64 }",
     }

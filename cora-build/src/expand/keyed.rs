@@ -9,12 +9,19 @@ use crate::syntax::{KeyedArgs, StateDecl};
 pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
     let core = core();
     let (ident, name) = (&decl.ident, &decl.name);
-    let KeyedArgs { key, reply, durable, capacity, idle_ns, idle_by, .. } = args;
+    let KeyedArgs { key, reply, durable, recorded, capacity, idle_ns, idle_by, .. } = args;
     let item = plain::item(&decl.item);
     let durable = durable
         .then(|| {
             quote!(
                 const DURABLE: bool = true;
+            )
+        })
+        .unwrap_or_default();
+    let recorded = recorded
+        .then(|| {
+            quote!(
+                const RECORDED: bool = true;
             )
         })
         .unwrap_or_default();
@@ -30,7 +37,8 @@ pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
             )
         })
         .unwrap_or_default();
-    let plain = plain::implementation_with(ident, &decl.item.fields, &quote!(#durable #idle_by));
+    let plain =
+        plain::implementation_with(ident, &decl.item.fields, &quote!(#durable #recorded #idle_by));
     quote! {
         #item
         #plain

@@ -146,12 +146,17 @@ fn app(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     if graph.states.iter().any(durable) {
         out.line("const DURABLE: bool = true;")?;
     }
+    let recorded = recorded(graph);
+    if !recorded.is_empty() {
+        out.line(format_args!("const RECORDED: &'static [usize] = &{recorded:?};"))?;
+    }
     out.text.push('\n');
     new(out, graph)?;
     chain(out, graph)?;
     state(out, graph, "state", "Home")?;
     state(out, graph, "described", "Described")?;
     each_state(out, graph)?;
+    records(out, &recorded)?;
     configure(out, graph)
 }
 
@@ -325,6 +330,47 @@ fn each_state(out: &mut Lines, graph: &Graph) -> fmt::Result {
             .map(|state| format!("Home::overflowed(&self.s{state})"))
             .collect();
         out.line(all.join(" || "))
+    })?;
+    out.text.push('\n');
+    Ok(())
+}
+
+/// The numbers of states whose entries become records.
+fn recorded(graph: &Graph) -> Vec<usize> {
+    let is_recorded = |state: &StateNode| state.keyed.as_ref().is_some_and(|keyed| keyed.recorded);
+    let all = graph.states.iter().enumerate();
+    all.filter(|(_, state)| is_recorded(state)).map(|(number, _)| number).collect()
+}
+
+/// What ended of them, and what their records are.
+fn records(out: &mut Lines, recorded: &[usize]) -> fmt::Result {
+    if recorded.is_empty() {
+        return Ok(());
+    }
+    let core = "::cora::__private::core";
+    let head =
+        format!("fn ended(&mut self, tell: &mut dyn FnMut(u16, {core}::state::table::Ending<'_>))");
+    out.block(head, |out| {
+        recorded.iter().try_for_each(|number| {
+            out.line(format_args!(
+                "{core}::record::Recorded::tell_ended(&mut self.s{number}, &mut |ending| tell({number}, ending));"
+            ))
+        })
+    })?;
+    out.text.push('\n');
+    let head = format!(
+        "fn record(state: usize, piece: &[u8], when: {core}::record::When, fields: &mut dyn {core}::record::Fields) \
+         -> Result<u64, {core}::state::Malformed>"
+    );
+    out.block(head, |out| {
+        out.block("match state", |out| {
+            for number in recorded {
+                out.line(format_args!(
+                    "{number} => <S{number} as {core}::record::Recorded>::tell_record(piece, when, fields),"
+                ))?;
+            }
+            out.line(format_args!("_ => Err({core}::state::Malformed),"))
+        })
     })?;
     out.text.push('\n');
     Ok(())

@@ -164,6 +164,7 @@ fn keyed(program: &Program, state: &State, args: &KeyedArgs) -> Keyed {
         idle_ns: args.idle_ns,
         translates: args.reply && (by_user || *helpers),
         durable: args.durable,
+        recorded: args.recorded,
     }
 }
 

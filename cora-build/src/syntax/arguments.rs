@@ -43,6 +43,8 @@ pub(crate) enum Name {
     IdleBy,
     /// `durable`
     Durable,
+    /// `recorded`
+    Recorded,
     /// `singleton`
     Singleton,
     /// `commutative`
@@ -52,13 +54,14 @@ pub(crate) enum Name {
 }
 
 /// Every argument with its spelling, and what else people call it.
-const NAMES: [(Name, &str, &[&str]); 9] = [
+const NAMES: [(Name, &str, &[&str]); 10] = [
     (Name::Key, "key", &["keyed", "by", "flow"]),
     (Name::Reply, "reply", &["reverse", "bidirectional", "both"]),
     (Name::Capacity, "capacity", &["size", "max", "limit", "entries", "max_entries", "cap"]),
     (Name::Idle, "idle", &["timeout", "idle_timeout", "ttl", "expiry", "expires", "lifetime"]),
     (Name::IdleBy, "idle_by", &["timeout_by", "idle_fn", "idle_of"]),
     (Name::Durable, "durable", &["persistent", "persist", "backup", "replicate", "survives"]),
+    (Name::Recorded, "recorded", &["record", "records", "export", "exported", "ipfix"]),
     (Name::Singleton, "singleton", &["single", "global", "one"]),
     (Name::Commutative, "commutative", &["replicated", "mergeable", "sum", "counter", "sketch"]),
     (Name::ReadMostly, "read_mostly", &["read_only", "readonly", "config", "rules"]),
@@ -188,8 +191,8 @@ fn known(
     match Name::meant(&text) {
         Some(meant) => found.label("not an argument").help(format!("did you mean `{meant}`?")),
         None => found.help(
-            "it takes `key`, `reply`, `capacity`, `idle`, `idle_by`, `durable`, `singleton`, `commutative` \
-             and `read_mostly`",
+            "it takes `key`, `reply`, `capacity`, `idle`, `idle_by`, `durable`, `recorded`, `singleton`, \
+             `commutative` and `read_mostly`",
         ),
     };
     None

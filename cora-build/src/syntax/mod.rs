@@ -65,6 +65,8 @@ pub struct KeyedArgs {
     pub reply: bool,
     /// Whether copies of its entries outlive the side that owns them.
     pub durable: bool,
+    /// Whether its entries become records when they end.
+    pub recorded: bool,
     /// Most entries at a time.
     pub capacity: u32,
     /// How long an entry lives unused, in nanoseconds; at most, where it says so itself.

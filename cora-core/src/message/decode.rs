@@ -103,6 +103,8 @@ impl<'a> Message<'a> {
             },
             27 => Self::Owned(bytes),
             28 => Self::AllOwned(word(bytes, 0)?),
+            29 => Self::Expired(u16::from_le_bytes(*bytes.first_chunk()?), bytes.get(2..)?),
+            30 => Self::Removed(u16::from_le_bytes(*bytes.first_chunk()?), bytes.get(2..)?),
             _ => return None,
         })
     }

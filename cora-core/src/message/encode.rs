@@ -34,9 +34,11 @@ impl Message<'_> {
             Self::Release { punts, entries, group } => {
                 push(kind, &[&punts.to_le_bytes(), &entries.to_le_bytes(), group])
             }
-            Self::Entry(state, piece) | Self::Piece(state, piece) | Self::Erase(state, piece) => {
-                push(kind, &[&state.to_le_bytes(), piece])
-            }
+            Self::Entry(state, piece)
+            | Self::Piece(state, piece)
+            | Self::Erase(state, piece)
+            | Self::Expired(state, piece)
+            | Self::Removed(state, piece) => push(kind, &[&state.to_le_bytes(), piece]),
             Self::Fence(ticket) | Self::Decline(ticket) => push(kind, &[&ticket.to_le_bytes()]),
             Self::Drained(now) | Self::AllOwned(now) => push(kind, &[&now.to_le_bytes()]),
             Self::Outcome(count, name) => push(kind, &[&count.to_le_bytes(), name]),

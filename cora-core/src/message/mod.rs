@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | wire in, host → NIC | `Frame`, `WireEnd` |
 //! | wire out, NIC → host | `Frame` |
-//! | punt, NIC → host | `Owned`… + `AllOwned` (to a new host), `Punt`, `Release` + `Entry` or `Same`…, `Copy`, `Erase`, `Fence`, `Decline`, `Load` + `Talker`…, `Drained`, then `Piece`…, `Outcome`…, `Report` |
+//! | punt, NIC → host | `Owned`… + `AllOwned` (to a new host), `Punt`, `Release` + `Entry` or `Same`…, `Copy`, `Erase`, `Expired`, `Removed`, `Fence`, `Decline`, `Load` + `Talker`…, `Drained`, then `Piece`…, `Outcome`…, `Report` |
 //! | back, host → NIC | `Piece`… (configuration), `Begin`, `Send`, `Offer`, `Transfer` + `Entry`…, `Recall`, `Watch`, `Drained` |
 //!
 //! A message is decoded from a private copy; what does not decode is the peer's fault and ends the
@@ -131,6 +131,10 @@ pub enum Message<'a> {
     Owned(&'a [u8]),
     /// It owns none beside those, so many in all.
     AllOwned(u64),
+    /// An entry of a recorded state expired at the NIC: this is what it was. Without bytes, there was no room to keep it.
+    Expired(u16, &'a [u8]),
+    /// A packet took an entry of a recorded state out at the NIC: this is what it was.
+    Removed(u16, &'a [u8]),
 }
 
 impl Message<'_> {
@@ -172,6 +176,8 @@ impl Message<'_> {
             Self::Same { .. } => 26,
             Self::Owned(_) => 27,
             Self::AllOwned(_) => 28,
+            Self::Expired(..) => 29,
+            Self::Removed(..) => 30,
         }
     }
 }

@@ -149,9 +149,12 @@ impl<A: App> HostHalf<A> {
         Flows::disown(self.engine.app(), flow, now);
     }
 
-    /// Keeps copies of what changed here, if anything is durable.
+    /// Keeps copies of what changed here, if anything is durable, and tells what ended, if anything is recorded.
     #[inline]
-    pub(super) fn tell_changes(&mut self, out: &mut impl Outbox) {
+    pub fn tell_changes(&mut self, out: &mut impl Outbox) {
+        if const { !A::RECORDED.is_empty() } {
+            self.engine.app().ended(&mut |state, ending| out.ended(state, ending));
+        }
         if const { A::DURABLE }
             && let Some(standby) = out.standby()
         {

@@ -15,6 +15,7 @@ use crate::message::{Message, Report, Stamp};
 use crate::monitor::{Load, Talker, Watch};
 use crate::packet::Packet;
 use crate::plain::Plain;
+use crate::state::table::Ending;
 use crate::state::{EveryState, Memory, NO_FLOW, OutOfMemory, Visit};
 use crate::verdict::Forward;
 
@@ -160,6 +161,12 @@ impl<A: App> HostHalf<A> {
                 if const { A::DURABLE } =>
             {
                 self.durable_message(message, out)?;
+            }
+            Message::Expired(state, piece) if const { !A::RECORDED.is_empty() } => {
+                out.ended(state, Ending { removed: false, piece });
+            }
+            Message::Removed(state, piece) if const { !A::RECORDED.is_empty() } => {
+                out.ended(state, Ending { removed: true, piece });
             }
             Message::Fence(ticket) => self.fence(ticket, out)?,
             Message::Decline(ticket) => {

@@ -80,6 +80,7 @@ pub use standby::{Copied, Holder, Reclaimed, Standby};
 use crate::message::{Message, Stamp};
 use crate::packet::Port;
 use crate::sentence::Sentence;
+use crate::state::table::Ending;
 
 /// Offers that may be under way at a time.
 pub const TICKETS: usize = 64;
@@ -94,6 +95,12 @@ pub trait Outbox {
     #[inline]
     fn leave(&mut self, stamp: &Stamp, egress: Port, frame: &[u8]) {
         self.send(&Message::Send(Stamp { egress, ..*stamp }, frame));
+    }
+
+    /// At the host: an entry of the recorded state with this number ended, here or at the NIC.
+    #[inline]
+    fn ended(&mut self, state: u16, ending: Ending<'_>) {
+        let _ = (state, ending);
     }
 
     /// At the host: where copies of durable entries are kept, if they are. Whatever is sent after one was kept is

@@ -15,7 +15,7 @@ use crate::key::Key;
 use crate::message::{MAX_FRAME, Message, Report, Stamp};
 use crate::monitor::{Load, Watch};
 use crate::packet::{Packet, ROOM, Roomy};
-use crate::state::table::Change;
+use crate::state::table::{Change, Ending};
 use crate::state::{Memory, NO_FLOW, OutOfMemory, Place, Reach, Visit};
 use crate::verdict::Forward;
 
@@ -187,9 +187,19 @@ impl<A: App> NicHalf<A> {
         self.tell_changes(io);
     }
 
-    /// Tells the host what changed of durable entries, so that it has copies of them.
+    /// Tells the host what changed of durable entries, so that it has copies of them, and which recorded ones ended.
     #[inline]
-    pub(super) fn tell_changes(&mut self, io: &mut impl Outbox) {
+    pub fn tell_changes(&mut self, io: &mut impl Outbox) {
+        if const { !A::RECORDED.is_empty() } {
+            self.engine.app().ended(&mut |state, Ending { removed, piece }| {
+                let ended = if removed {
+                    Message::Removed(state, piece)
+                } else {
+                    Message::Expired(state, piece)
+                };
+                io.send(&ended);
+            });
+        }
         if const { A::DURABLE && matches!(A::PLAN.sides, Sides::Split) } {
             let flows = &self.flows;
             flows.tell(self.engine.app(), &mut |state, group, change| match change {

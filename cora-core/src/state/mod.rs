@@ -163,7 +163,7 @@ pub trait Home {
     /// What the packet wrote is undone.
     fn rollback(&mut self);
 
-    /// Hands out what is alive at `now`, piece by piece: one call of `piece` per entry, or chunks of
+    /// Hands out what is alive at `now` (of recorded states, all that did not end yet), piece by piece: one call of `piece` per entry, or chunks of
     /// the whole for the other kinds. Each piece is at most [`MAX_PIECE`] bytes.
     fn export(&mut self, now: u64, piece: &mut dyn FnMut(&[u8]));
 

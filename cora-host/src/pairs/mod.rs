@@ -32,6 +32,7 @@ use self::splitter::Splitter;
 use crate::account::{Ended, Finished, finish};
 use crate::apart::Apart;
 use crate::cores::{self, Cores};
+use crate::ipfix::Exporter;
 use crate::nic_process::NicMode;
 use crate::pair::Pair;
 use crate::progress::Progress;
@@ -69,7 +70,11 @@ pub(crate) fn run<A: App + Send>(
         halves.into_iter().zip(lanes).zip(cores::assign(pairs))
     {
         let ends = if request.nic == NicMode::Off {
-            Ends::Host(Box::new(Apart::new(Alone { half, lane })))
+            Ends::Host(Box::new(Apart::new(Alone {
+                half,
+                exporter: request.exporter.clone(),
+                lane,
+            })))
         } else {
             let core = cores.map(|cores| cores.nic);
             let pair = Pair::start(program, request, seed, half, lane, shards.len(), core)?;
@@ -159,6 +164,7 @@ impl<A: App> Shard<A> {
 /// The host half of a pair without a NIC.
 struct Alone<A: App> {
     half: HostHalf<A>,
+    exporter: Option<Exporter>,
     lane: Lane,
 }
 
@@ -177,7 +183,8 @@ impl<A: App> Alone<A> {
                     written = lane.write(stamp, frame);
                 }
             };
-            let (half, mut out) = (&mut self.half, Direct { leave });
+            let (half, mut out) =
+                (&mut self.half, Direct::new(leave).exporting(self.exporter.as_ref()));
             batch.each_burst(|burst| half.burst(burst, &mut out))?;
             written?;
             self.half.report.busy_ns += start.elapsed().as_nanos() as u64;
@@ -186,7 +193,7 @@ impl<A: App> Alone<A> {
         self.lane.finish()?;
         let (nic, contents) = (NicAccount::default(), Contents::default());
         let recovered = Default::default();
-        Ok(Ended { half: self.half, nic, contents, now, recovered })
+        Ok(Ended { half: self.half, nic, contents, left: Vec::new(), now, recovered })
     }
 }
 

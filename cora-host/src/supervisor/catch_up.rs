@@ -7,8 +7,10 @@ use cora_core::message::{MAX_MESSAGE, Message};
 use cora_core::migration::{HostHalf, ProtocolError, Standby};
 use cora_core::region::{NicStatus, Region, succession};
 use cora_core::ring::{Consumer, SharedMemory};
+use cora_core::state::table::Ending;
 
 use crate::RunError;
+use crate::ipfix::Exporter;
 
 /// Reads what the NIC sent by the region before this one, until it has left that: until then it may wait for room
 /// there. Gives how many packets were among it; nobody knows which of them the dead host had sent already, so they
@@ -18,6 +20,7 @@ pub(super) fn catch_up<A: App>(
     regions: &'static [AtomicU64],
     region: &Region,
     standby: &mut dyn Standby,
+    exporter: Option<&Exporter>,
 ) -> Result<u64, RunError> {
     let Some(before) = before(regions, region) else { return Ok(0) };
     let mut punt = Consumer::new(before.rings().punt);
@@ -26,7 +29,7 @@ pub(super) fn catch_up<A: App>(
     loop {
         // Asked first: what the NIC published until then is on the ring.
         let has_left = region.nic_status() != Some(NicStatus::Starting);
-        lost += read(half, &mut punt, &mut buffer, standby)?;
+        lost += read(half, &mut punt, &mut buffer, standby, exporter)?;
         if has_left {
             return Ok(lost);
         }
@@ -46,6 +49,7 @@ fn read<A: App>(
     punt: &mut Consumer<SharedMemory>,
     buffer: &mut [u8],
     standby: &mut dyn Standby,
+    exporter: Option<&Exporter>,
 ) -> Result<u64, RunError> {
     let mut lost = 0;
     while let Some(popped) = punt.pop(buffer)? {
@@ -54,6 +58,15 @@ fn read<A: App>(
         let message = message.ok_or(ProtocolError::Undecodable(popped.kind))?;
         lost += u64::from(popped.kind == Message::PUNT);
         half.catch_up(&message, standby);
+        match (message, exporter) {
+            (Message::Expired(state, piece), Some(exporter)) => {
+                exporter.ended(state, Ending { removed: false, piece });
+            }
+            (Message::Removed(state, piece), Some(exporter)) => {
+                exporter.ended(state, Ending { removed: true, piece });
+            }
+            _ => {}
+        }
         // What it says is in the copies now: whoever comes after this host need not read it.
         punt.release();
     }

@@ -13,8 +13,10 @@ use serde_json::{Value, json};
 use super::catch_up::catch_up;
 use super::layout::Layout;
 use super::standby::{self, SharedStandby};
+use crate::account::export_rest;
 use crate::command::write_state;
 use crate::conductor::{Conducted, Moves};
+use crate::ipfix::{Exporter, Records, TargetName};
 use crate::pages::Pages;
 use crate::report::Side;
 use crate::run::half;
@@ -51,6 +53,9 @@ pub(crate) struct HostArguments {
     /// Where to write the final state of every table.
     #[arg(long)]
     state_out: Option<PathBuf>,
+    /// Where records of entries that ended go.
+    #[arg(long)]
+    ipfix: Option<TargetName>,
 }
 
 /// Why the host leaves a region.
@@ -149,7 +154,9 @@ pub(crate) fn host_half<A: App>(arguments: HostArguments) -> Result<Value, RunEr
         pages,
         moves,
         state_out,
+        ipfix,
     } = arguments;
+    let exporter = ipfix.map(|name| Exporter::open::<A>(&name, true)).transpose()?;
     let mut conducted = Conducted::begin::<A>(&moves, 0)?;
     let regions = map::inherited(fd, length).map_err(system)?;
     let mut region = attach::<A>(regions, 0)?;
@@ -166,8 +173,9 @@ pub(crate) fn host_half<A: App>(arguments: HostArguments) -> Result<Value, RunEr
         _ => None,
     };
     let mut copies = open_standby(standby, before, &layout)?;
-    let lost = catch_up(&mut half, regions, &region, &mut copies)?;
+    let lost = catch_up(&mut half, regions, &region, &mut copies, exporter.as_ref())?;
     let mut worker = Worker::new(half, &region.rings());
+    worker.export_to(exporter.clone());
     worker.take_over(Box::new(copies), wire_time());
     loop {
         worker.begin(&configured);
@@ -192,7 +200,12 @@ pub(crate) fn host_half<A: App>(arguments: HostArguments) -> Result<Value, RunEr
     if let Some(path) = &state_out {
         write_state(path, &final_state(&mut worker))?;
     }
-    Ok(account(worker, lost))
+    let records = exporter.map(|exporter| {
+        let (now, left) = (worker.now(), std::mem::take(&mut worker.left));
+        export_rest(&exporter, &mut worker.half, &left, now);
+        exporter.finish()
+    });
+    Ok(account(worker, lost, records.transpose()?))
 }
 
 fn attach<A: App>(regions: &'static [AtomicU64], seen: u64) -> Result<Region, RunError> {
@@ -221,6 +234,9 @@ fn serve<A: App>(
             return Ok(Left::Done);
         }
         cora_core::region::wake(&region.nic_bell(SharedFutex));
+        if !busy {
+            worker.tick();
+        }
         if busy {
             idle.reset();
         } else if followed() {
@@ -250,7 +266,7 @@ fn final_state<A: App>(worker: &mut Worker<A>) -> Value {
 }
 
 /// What both sides tell; so many packets were lost with the host before this one.
-fn account<A: App>(worker: Worker<A>, lost: u64) -> Value {
+fn account<A: App>(worker: Worker<A>, lost: u64, records: Option<Records>) -> Value {
     let Worker { mut half, account, .. } = worker;
     let nic = account.unwrap_or_default();
     let mut outcomes = nic.outcomes;
@@ -262,5 +278,9 @@ fn account<A: App>(worker: Worker<A>, lost: u64) -> Value {
     }
     let mut host = Side::from(half.report);
     host.flows = half.flows().into();
-    json!({ "outcomes": outcomes, "nic": Side::from(nic.report), "host": host })
+    let mut account = json!({ "outcomes": outcomes, "nic": Side::from(nic.report), "host": host });
+    if let Some(records) = records {
+        account["records"] = json!(records);
+    }
+    account
 }

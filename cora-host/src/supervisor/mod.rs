@@ -56,6 +56,7 @@ pub(crate) use self::report::LiveReport;
 use self::stop::Stop;
 pub(crate) use self::upgrade::{LAYOUT_COMMAND, Legacy};
 use crate::conductor::Moves;
+use crate::ipfix::{Exporter, TargetName};
 use crate::nic_process::{self, NicMode};
 use crate::pages::Pages;
 use crate::pair::RING_BYTES;
@@ -86,6 +87,8 @@ pub(crate) struct LiveRequest {
     pub(crate) moves: Moves,
     /// Where the final state of every table goes.
     pub(crate) state_out: Option<PathBuf>,
+    /// Where records of entries that ended go.
+    pub(crate) ipfix: Option<TargetName>,
 }
 
 /// Runs the program between two ports until it is told to end.
@@ -99,6 +102,10 @@ pub(crate) fn supervise<A: App>(
         // Said now rather than at the end, by a process that nobody listens to.
         let made = std::fs::File::create(path);
         made.map_err(|cause| RunError::File { path: path.clone(), cause })?;
+    }
+    if let Some(name) = &request.ipfix {
+        // Begun here, for host processes go on with it, whichever dies; so does a program that takes this one's place.
+        Exporter::open::<A>(name, request.legacy.is_some())?;
     }
     let stop = Stop::new(request.seconds.map(Duration::from_secs));
     let files = request.legacy.map_or([None; 2], |legacy| legacy.ports);
@@ -211,6 +218,9 @@ impl<'a> Supervisor<'a> {
         command.arg("--moves").arg(self.request.moves.to_string());
         if let Some(path) = &self.request.state_out {
             command.arg("--state-out").arg(path);
+        }
+        if let Some(name) = &self.request.ipfix {
+            command.arg("--ipfix").arg(name.to_string());
         }
         for (state, path) in &self.request.configurations {
             command.arg("--config").arg(format!("{state}={}", path.display()));

@@ -89,7 +89,7 @@ pub(crate) fn trace<A: App>(
         let keys = flows::keys(&Packet::new(frame.frame_mut(), stamp.meta));
         let mut burst = Burst::new();
         burst.push_roomy(stamp, frame);
-        half.burst(&mut burst, &mut Direct { leave: |_: &Stamp, _: Port, _: &[u8]| {} })?;
+        half.burst(&mut burst, &mut Direct::new(|_: &Stamp, _: Port, _: &[u8]| {}))?;
         let way = ways.take();
         flows.count(keys, way);
         if let Some(numbers) = &mut numbers {

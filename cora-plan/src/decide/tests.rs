@@ -11,6 +11,7 @@ fn keyed(name: &str, key: &str, reply: bool) -> StateNode {
         idle_ns: 1,
         translates: false,
         durable: false,
+        recorded: false,
     };
     StateNode { keyed: Some(keyed), ..plain(name, Kind::Keyed) }
 }

@@ -40,6 +40,7 @@ fn state(name: &str, kind: Kind, key: Option<(&str, bool)>) -> StateNode {
         idle_ns: 300_000_000_000,
         translates: false,
         durable: false,
+        recorded: false,
     });
     let fields = vec![Field { name: "packets".to_owned(), type_text: "u64".to_owned() }];
     StateNode {

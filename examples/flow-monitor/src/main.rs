@@ -3,13 +3,23 @@
 //! Packets, bytes and times of each flow in both directions, with the TCP flags that were seen and the extremes of
 //! length and time to live: what NetFlow and IPFIX records are made of. Everything passes.
 //!
-//! Try it:  `cargo cora run flow-monitor --nic native --in some.pcap --state-out state.json`
+//! A flow ends when nothing came for a while, when its end was seen (FIN both ways, or RST), or after a minute, when
+//! another one begins in its place; and with the run. Each becomes one record, which `--ipfix` exports.
 //!
-//! Expect:  records travel with their flows, so that most packets are counted at the NIC; totals by protocol are
-//! commutative. The state at the end has the records that are alive, the same under every plan.
+//! Try it:  `cargo cora run flow-monitor --nic native --in some.pcap --ipfix records.ipfix`
+//!
+//! Expect:  entries travel with their flows, so that most packets are counted at the NIC; totals by protocol are
+//! commutative. Records and the state at the end are the same under every plan.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
+use core::time::Duration;
+
 use cora::prelude::*;
+
+/// How long a flow that goes on is counted in one record (ns).
+const ACTIVE: u64 = 60_000_000_000;
+/// How long one whose end was seen is kept, for what was on its way.
+const LINGER: Duration = Duration::from_secs(5);
 
 /// What went one way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Plain)]
@@ -23,7 +33,7 @@ struct Way {
 }
 
 /// A flow, both ways; the original one is that of its first packet.
-#[state(key = FiveTuple, reply, capacity = 1 << 19, idle = "5m")]
+#[state(key = FiveTuple, reply, capacity = 1 << 19, idle = "30s", idle_by = Self::idle, recorded)]
 struct Flow {
     /// Of its first and its last packet (ns).
     first: u64,
@@ -58,15 +68,45 @@ impl Way {
             self.greatest_ttl = self.greatest_ttl.max(ttl);
         }
     }
+
+    /// Its part of a record, in the elements of its direction.
+    fn record(&self, record: &mut Record<'_>, of: impl Fn(Element) -> Element) {
+        record.number(of(element::PACKETS), self.packets);
+        record.number(of(element::LAYER2_OCTETS), self.bytes);
+        record.number(of(element::TCP_FLAGS), self.tcp_flags);
+        record.number(of(element::LEAST_TTL), self.least_ttl);
+        record.number(of(element::GREATEST_TTL), self.greatest_ttl);
+    }
 }
 
 impl Flow {
-    fn new(packet: &Packet) -> Self {
+    /// A flow that begins with this packet.
+    fn begin(packet: &Packet, direction: Direction) -> Self {
         let now = packet.now();
         let mut flow =
             Self { first: now, last: now, longest: 0, original: Way::NOTHING, reply: Way::NOTHING };
-        flow.count(packet, Direction::Original);
+        flow.count(packet, direction);
         flow
+    }
+
+    /// Whether its end was seen: a FIN both ways, or an RST.
+    fn is_over(&self) -> bool {
+        let (one, two) = (TcpFlags(self.original.tcp_flags), TcpFlags(self.reply.tcp_flags));
+        (one.fin() && two.fin()) || one.rst() || two.rst()
+    }
+
+    /// Whether the packet is one of another flow with the same key: another connection, or the same one in another
+    /// record.
+    fn ends_before(&self, packet: &Packet) -> bool {
+        packet.now().saturating_sub(self.first) >= ACTIVE || self.is_reopened_by(packet)
+    }
+
+    fn is_reopened_by(&self, packet: &Packet) -> bool {
+        self.is_over() && packet.tcp_flags().is_some_and(|flags| flags.syn() && !flags.ack())
+    }
+
+    fn idle(&self) -> Duration {
+        if self.is_over() { LINGER } else { Duration::from_secs(30) }
     }
 
     /// One more packet; gives the flow's bytes, both ways.
@@ -81,6 +121,24 @@ impl Flow {
     }
 }
 
+impl FlowRecord for Flow {
+    fn record(&self, key: &FiveTuple, end: End, record: &mut Record<'_>) {
+        record.five_tuple(key);
+        record.milliseconds(element::START_MILLISECONDS, self.first);
+        record.milliseconds(element::END_MILLISECONDS, self.last);
+        self.original.record(record, |element| element);
+        self.reply.record(record, Element::reverse);
+        record.number(element::LONGEST_FRAME, self.longest);
+        let reason: u8 = match end {
+            _ if self.is_over() => 3,
+            End::Idle => 1,
+            End::Removed => 2,
+            End::RunOver => 4,
+        };
+        record.number(element::END_REASON, reason);
+    }
+}
+
 /// Counts, and lets everything pass.
 #[flow_handler]
 fn monitor(packet: &mut Packet, flows: &mut Table<Flow>, totals: &mut Totals) -> Verdict {
@@ -90,6 +148,16 @@ fn monitor(packet: &mut Packet, flows: &mut Table<Flow>, totals: &mut Totals) ->
     let key = packet.five_tuple()?;
     let length = packet.len() as u64;
     match flows.find_mut(&key) {
+        Some((direction, flow)) if flow.ends_before(packet) => {
+            // What was counted so far is a record of its own. A new connection goes from its first packet's sender.
+            let same_way = direction == Direction::Original || flow.is_reopened_by(packet);
+            let (key, direction) =
+                if same_way { (key, Direction::Original) } else { (key.reversed(), direction) };
+            flows.remove(&key);
+            flows.insert(key, Flow::begin(packet, direction))?;
+            totals.flows.add(1);
+            totals.largest.raise(key, length);
+        }
         Some((direction, flow)) => {
             let bytes = flow.count(packet, direction);
             // Under the flow's own key, whichever way this packet goes.
@@ -97,7 +165,7 @@ fn monitor(packet: &mut Packet, flows: &mut Table<Flow>, totals: &mut Totals) ->
             totals.largest.raise(key, bytes);
         }
         None => {
-            flows.insert(key, Flow::new(packet))?;
+            flows.insert(key, Flow::begin(packet, Direction::Original))?;
             totals.flows.add(1);
             totals.largest.raise(key, length);
         }

@@ -141,6 +141,9 @@ impl<K: Key, V: Plain> Durable for RawTable<K, V> {
                 && let Some(entry) = self.entries.get_mut(number)
             {
                 entry.facts = entry.facts.without(Facts::KNOWN);
+                if const { V::RECORDED } {
+                    entry.facts = entry.facts.with(Facts::MOVED);
+                }
             }
             number = next;
         }
@@ -161,6 +164,7 @@ impl<K: Key, V: Plain> Durable for RawTable<K, V> {
         whole.used = used;
         // Nobody will find it, and its keys may be another's by now.
         if self.horizon().saturating_sub(used) >= Self::idle_of(self.shape.idle, &whole.value) {
+            self.note_late(&whole);
             return Ok(());
         }
         self.install(&whole, flow, u32::MAX).map_err(ImportError::Refused)?;

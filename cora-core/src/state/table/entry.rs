@@ -38,6 +38,8 @@ impl Facts {
     pub(super) const CHANGED: Self = Self(16);
     /// Of a durable state: there is a copy of it.
     pub(super) const KNOWN: Self = Self(32);
+    /// Of a state that is durable and recorded: it lives on at the other side, or as a copy.
+    pub(super) const MOVED: Self = Self(64);
     pub(super) const NONE: Self = Self(0);
 
     #[inline]

@@ -22,11 +22,13 @@
 //! | `wheel` | expiry |
 //! | `journal` | undo |
 //! | [`changes`] | what of a durable state is to be told |
+//! | `endings` | which entries of a recorded state ended |
 //! | `run` | a packet's run: begin, commit, roll back |
 //! | [`travelling`] | moving a flow's entries to the other side |
 
 pub mod ahead;
 pub mod changes;
+mod endings;
 mod entry;
 mod index;
 mod journal;
@@ -39,6 +41,7 @@ mod wheel;
 mod whole;
 
 pub use changes::{Change, Durable, Moved};
+pub use endings::Ending;
 pub use entry::{Entry, Whole};
 pub use travelling::Travelling;
 
@@ -106,7 +109,7 @@ impl From<InsertError> for Stop {
 /// at the other side.
 #[derive(Debug)]
 pub struct Table<S: Keyed> {
-    raw: RawTable<S::Key, S>,
+    pub(crate) raw: RawTable<S::Key, S>,
 }
 
 impl<S: Keyed> Table<S> {
@@ -232,6 +235,8 @@ impl<S: Keyed> Home for Table<S> {
     }
 
     fn export(&mut self, now: u64, piece: &mut dyn FnMut(&[u8])) {
+        // At time 0 everything is alive: what expired and was not noticed has a record, too.
+        let now = if const { S::RECORDED } { 0 } else { now };
         self.raw.export(now, piece);
     }
 

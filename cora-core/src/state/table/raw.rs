@@ -6,6 +6,7 @@ use super::super::memory::{Arena, bytes_for};
 use super::super::{Line, Memory, NO_FLOW, OutOfMemory, Visit};
 use super::ahead::{ALONE, Ahead};
 use super::changes::Changes;
+use super::endings::Endings;
 use super::entry::{Entry, Facts, InFlow, Links, NONE, Whole};
 use super::index::Index;
 use super::journal::{Journal, Write};
@@ -48,6 +49,7 @@ pub struct RawTable<K: Key, V: 'static> {
     pub(super) touched: u32,
     pub(super) journal: Journal<V>,
     pub(super) changes: Changes<K>,
+    pub(super) endings: Endings<K, V>,
     pub(super) visit: Visit,
     /// Per flow, the first of its entries, as number + 1; empty until flows are attached.
     pub(super) flow_heads: &'static mut [u32],
@@ -70,6 +72,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             + bytes_for::<u32>(SLOTS)
             + Journal::<V>::BYTES
             + Changes::<K>::bytes::<V>(shape)
+            + Endings::<K, V>::bytes(shape)
     }
 
     /// An empty table.
@@ -90,6 +93,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             touched: NONE,
             journal: Journal::create(memory)?,
             changes: Changes::create::<V>(memory, shape)?,
+            endings: Endings::create(memory, shape)?,
             visit: Visit { now: 0, horizon: 0, undo: false, flow: NO_FLOW, ahead: ALONE },
             flow_heads: &mut [],
             in_flows: Arena::empty(),
@@ -154,7 +158,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         if reply != key && self.find_alive(&reply).is_some() {
             return Err(InsertError::KeyTaken);
         }
-        if old.is_some_and(|number| !self.take_out(number)) {
+        if old.is_some_and(|number| !self.take_out_noted(number)) {
             return Err(InsertError::Full);
         }
         // What takes another's place needs no further room.
@@ -180,7 +184,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     pub fn remove(&mut self, key: &K) -> Option<V> {
         let number = self.find_alive(key)?;
         let value = self.entries.get(number)?.value;
-        self.take_out(number).then_some(value)
+        self.take_out_noted(number).then_some(value)
     }
 
     /// The number that the next insertion gives its entry, if there is room.
@@ -233,7 +237,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// How long an entry with this value lives unused (ns), in a table where that is `longest` at most. Never nothing:
     /// no entry is gone before its packet is.
     #[inline(always)]
-    pub(super) fn idle_of(longest: u64, value: &V) -> u64 {
+    pub(crate) fn idle_of(longest: u64, value: &V) -> u64 {
         if const { !V::IDLE_VARIES } {
             return longest;
         }
@@ -288,7 +292,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     fn find_unexpired(&mut self, hash: u64, key: &K) -> Option<(u32, Direction)> {
         let (number, direction) = self.find_by(hash, key)?;
         if self.entries.get(number).is_some_and(|entry| self.expired(entry)) {
-            self.release(number);
+            self.release_expired(number);
             return None;
         }
         Some((number, direction))
@@ -368,19 +372,6 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             self.note(number);
         }
         Ok(())
-    }
-
-    /// Takes an entry out, so that it can be put back until the packet is through.
-    fn take_out(&mut self, number: u32) -> bool {
-        if !self.visit.undo {
-            self.release(number);
-            return true;
-        }
-        let noted = self.journal.note(Write::Remove(number));
-        if noted {
-            self.hide(number);
-        }
-        noted
     }
 
     /// Gives an entry the place that is next.
@@ -465,7 +456,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Lets keys find the entry no more.
-    fn hide(&mut self, number: u32) {
+    pub(super) fn hide(&mut self, number: u32) {
         let Some(hash) = self.entry(number).map(|entry| self.hash_apart(&entry.key())) else {
             return;
         };

@@ -27,6 +27,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         for number in 0..self.journal.len() {
             let write = self.journal.get(number);
             if let Some(Write::Remove(entry)) = write {
+                if const { V::RECORDED } {
+                    self.note_end(entry, true);
+                }
                 self.free(entry);
             }
             if const { V::DURABLE } {
@@ -66,6 +69,22 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline]
     pub const fn overflowed(&self) -> bool {
         self.journal.overflowed()
+    }
+
+    /// Takes an entry out, so that it can be put back until the packet is through.
+    pub(super) fn take_out_noted(&mut self, number: u32) -> bool {
+        if !self.visit.undo {
+            if const { V::RECORDED } {
+                self.note_end(number, true);
+            }
+            self.release(number);
+            return true;
+        }
+        let noted = self.journal.note(Write::Remove(number));
+        if noted {
+            self.hide(number);
+        }
+        noted
     }
 
     /// Notes what the entry's value was, once per packet; `false` when there is no room for that.

@@ -62,7 +62,7 @@ pub trait Travelling {
     /// has expired on its way. Gives the time of its last use.
     fn import_entry(&mut self, piece: &[u8], flow: u32, most: u32) -> Result<u64, ImportError>;
 
-    /// Takes the flow's entries out.
+    /// Takes the flow's entries out: those that are left have expired, or copies of them went to the other side.
     fn remove_flow(&mut self, flow: u32);
 
     /// The same table, if its state is durable.
@@ -145,8 +145,10 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
             if !self.expired_at(entry, now) {
                 Self::encode(&self.whole(number, entry), piece);
                 given += 1;
+                self.release(number);
+            } else {
+                self.release_expired(number);
             }
-            self.release(number);
         }
         given
     }
@@ -156,6 +158,7 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
         let used = whole.used;
         // Nobody will find it, and its keys may be another's by now.
         if self.horizon().saturating_sub(used) >= Self::idle_of(self.shape.idle, &whole.value) {
+            self.note_late(&whole);
             return Ok(used);
         }
         self.install(&whole, flow, most).map_err(ImportError::Refused)?;
@@ -164,7 +167,7 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
 
     fn remove_flow(&mut self, flow: u32) {
         while self.first_of(flow) != NONE {
-            self.release(self.first_of(flow));
+            self.release_expired(self.first_of(flow));
         }
     }
 

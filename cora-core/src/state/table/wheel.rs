@@ -130,7 +130,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             let expired = self.expired_at(found, now);
             self.unhang(entry);
             if alive && expired {
-                self.release(entry);
+                self.release_expired(entry);
             } else if alive {
                 self.hang(entry, used);
             }

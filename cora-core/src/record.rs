@@ -1,0 +1,207 @@
+//! Records of entries that ended, in the terms of IPFIX (RFC 7011): what a program tells of each, element by element.
+//!
+//! A program implements [`FlowRecord`] for a state that is declared `recorded`. The host half calls it for each entry
+//! once: when it expired, when a packet took it out, or when the run is over.
+
+use crate::key::{Address, FiveTuple};
+use crate::state::table::{Ending, raw::RawTable};
+use crate::state::{Keyed, Malformed, Table};
+
+/// A keyed state whose entries become records when they end: what `#[state(recorded)]` asks for.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is `recorded`, and nothing says what its records are",
+    label = "has no record",
+    note = "write `impl FlowRecord for {Self}`"
+)]
+pub trait FlowRecord: Keyed {
+    /// Tells what the record of this entry is. Entries with the same elements in the same order share a template.
+    fn record(&self, key: &Self::Key, end: End, record: &mut Record<'_>);
+}
+
+/// Why an entry ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It was unused for its idle time.
+    Idle,
+    /// A packet took it out.
+    Removed,
+    /// It was alive when the run was over.
+    RunOver,
+}
+
+/// When whoever makes a record got to know its entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// When it expired.
+    Expired,
+    /// When a packet took it out.
+    Removed,
+    /// When the run was over, at this time (ns). It may have expired without being noticed.
+    Left(u64),
+}
+
+/// An information element: its number, who gave it, and its width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Element {
+    /// Who gave the number: 0 for IANA's registry, else a private enterprise number.
+    pub enterprise: u32,
+    /// The number, below 2¹⁵.
+    pub number: u16,
+    /// Bytes of a value, 16 at most.
+    pub width: u16,
+}
+
+/// The enterprise number of [RFC 5103](https://www.rfc-editor.org/rfc/rfc5103): the same element, of the way back.
+const REVERSE: u32 = 29305;
+
+impl Element {
+    /// An element of IANA's registry.
+    #[must_use]
+    pub const fn iana(number: u16, width: u16) -> Self {
+        Self { enterprise: 0, number, width }
+    }
+
+    /// The same of the way back (RFC 5103).
+    #[must_use]
+    pub const fn reverse(self) -> Self {
+        Self { enterprise: REVERSE, ..self }
+    }
+}
+
+/// Elements of [IANA's registry](https://www.iana.org/assignments/ipfix) by their names there.
+pub mod element {
+    use super::Element;
+
+    macro_rules! elements {
+        ($($(#[$doc:meta])* $name:ident = $number:literal, $width:literal;)*) => {
+            $($(#[$doc])* pub const $name: Element = Element::iana($number, $width);)*
+        };
+    }
+
+    elements! {
+        /// `packetDeltaCount`: packets since the flow's last record.
+        PACKETS = 2, 8;
+        /// `octetDeltaCount`: bytes of IP packets since the flow's last record.
+        OCTETS = 1, 8;
+        /// `layer2OctetDeltaCount`: bytes of frames since the flow's last record.
+        LAYER2_OCTETS = 352, 8;
+        /// `maximumLayer2TotalLength`: bytes of the longest frame.
+        LONGEST_FRAME = 421, 8;
+        /// `protocolIdentifier`.
+        PROTOCOL = 4, 1;
+        /// `tcpControlBits`: all flags that were seen.
+        TCP_FLAGS = 6, 2;
+        /// `sourceTransportPort`.
+        SOURCE_PORT = 7, 2;
+        /// `destinationTransportPort`.
+        DESTINATION_PORT = 11, 2;
+        /// `sourceIPv4Address`.
+        SOURCE_IPV4 = 8, 4;
+        /// `destinationIPv4Address`.
+        DESTINATION_IPV4 = 12, 4;
+        /// `sourceIPv6Address`.
+        SOURCE_IPV6 = 27, 16;
+        /// `destinationIPv6Address`.
+        DESTINATION_IPV6 = 28, 16;
+        /// `minimumTTL`.
+        LEAST_TTL = 52, 1;
+        /// `maximumTTL`.
+        GREATEST_TTL = 53, 1;
+        /// `flowEndReason`: 1 idle, 2 active time-out, 3 its end was seen, 4 forced, 5 no room.
+        END_REASON = 136, 1;
+        /// `flowStartMilliseconds`, since 1970.
+        START_MILLISECONDS = 152, 8;
+        /// `flowEndMilliseconds`, since 1970.
+        END_MILLISECONDS = 153, 8;
+        /// `postNATSourceIPv4Address`.
+        POST_NAT_SOURCE_IPV4 = 225, 4;
+        /// `postNAPTSourceTransportPort`.
+        POST_NAT_SOURCE_PORT = 227, 2;
+        /// `natEvent`: 1 a translation is made, 2 it ended.
+        NAT_EVENT = 230, 1;
+    }
+}
+
+/// Receives a record, element by element.
+pub trait Fields {
+    /// An element and its value, big-endian, of the element's width.
+    fn field(&mut self, element: Element, value: &[u8]);
+}
+
+/// A record that is being told.
+pub struct Record<'a>(&'a mut dyn Fields);
+
+impl core::fmt::Debug for Record<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Record")
+    }
+}
+
+impl<'a> Record<'a> {
+    /// A record that goes there.
+    pub fn new(to: &'a mut dyn Fields) -> Self {
+        Self(to)
+    }
+
+    /// A number. Of one that is wider than the element the lower bytes are told.
+    pub fn number(&mut self, element: Element, value: impl Into<u64>) {
+        let bytes = u128::from(value.into()).to_be_bytes();
+        let width = usize::from(element.width).min(bytes.len());
+        self.0.field(element, bytes.get(bytes.len() - width..).unwrap_or_default());
+    }
+
+    /// A time (ns since 1970) in milliseconds.
+    pub fn milliseconds(&mut self, element: Element, ns: u64) {
+        self.number(element, ns / 1_000_000);
+    }
+
+    /// Addresses, ports and protocol. Elements are those of IPv4 if both addresses are, else those of IPv6.
+    pub fn five_tuple(&mut self, key: &FiveTuple) {
+        let FiveTuple { source, destination, source_port, destination_port, protocol } = *key;
+        if let (Some(source), Some(destination)) = (source.as_v4(), destination.as_v4()) {
+            self.0.field(element::SOURCE_IPV4, &source);
+            self.0.field(element::DESTINATION_IPV4, &destination);
+        } else {
+            self.0.field(element::SOURCE_IPV6, &source.octets());
+            self.0.field(element::DESTINATION_IPV6, &destination.octets());
+        }
+        self.number(element::SOURCE_PORT, source_port);
+        self.number(element::DESTINATION_PORT, destination_port);
+        self.number(element::PROTOCOL, protocol);
+    }
+
+    /// An IPv4 address; nothing where it is another.
+    pub fn ipv4(&mut self, element: Element, address: &Address) {
+        if let Some(address) = address.as_v4() {
+            self.0.field(element, &address);
+        }
+    }
+}
+
+/// A table of a recorded state, as generated code names it.
+pub trait Recorded {
+    /// Tells what ended since this was last called.
+    fn tell_ended(&mut self, tell: &mut dyn FnMut(Ending<'_>));
+
+    /// Tells the record of an encoded entry; gives when a packet last found it (ns).
+    fn tell_record(piece: &[u8], when: When, to: &mut dyn Fields) -> Result<u64, Malformed>;
+}
+
+impl<S: FlowRecord> Recorded for Table<S> {
+    fn tell_ended(&mut self, tell: &mut dyn FnMut(Ending<'_>)) {
+        self.raw.tell_ended(tell);
+    }
+
+    fn tell_record(piece: &[u8], when: When, to: &mut dyn Fields) -> Result<u64, Malformed> {
+        let entry = RawTable::<S::Key, S>::decode(piece).ok_or(Malformed)?;
+        let idle = RawTable::<S::Key, S>::idle_of(S::IDLE, &entry.value);
+        let end = match when {
+            When::Expired => End::Idle,
+            When::Removed => End::Removed,
+            When::Left(now) if now.saturating_sub(entry.used) >= idle => End::Idle,
+            When::Left(_) => End::RunOver,
+        };
+        entry.value.record(&entry.key, end, &mut Record::new(to));
+        Ok(entry.used)
+    }
+}

@@ -1,0 +1,75 @@
+//! Messages as they are written. What is read of them is asked where both programs run.
+
+use cora_core::record::{Element, element};
+
+use super::message::Messages;
+
+const PORTS: [Element; 2] = [element::SOURCE_PORT, element::DESTINATION_PORT];
+const BOTH_WAYS: [Element; 2] = [element::TCP_FLAGS, element::TCP_FLAGS.reverse()];
+
+/// The example of RFC 7011, A.1 to A.3, in these elements: a template and its records in one message.
+#[test]
+fn a_message_has_templates_before_their_records() {
+    let mut messages = Messages::new(1400, false);
+    assert!(messages.take().is_none(), "nothing to send");
+    messages.add(&PORTS, &[0, 80, 1, 187], 5_000_000_000);
+    messages.add(&PORTS, &[0, 81, 1, 188], 4_000_000_000);
+    messages.add(&BOTH_WAYS, &[0, 2, 0, 18], 6_500_000_000);
+    let (bytes, records) = messages.take().unwrap();
+    assert_eq!(records, 3);
+    #[rustfmt::skip]
+    let expected = [
+        0, 10, 0, 76, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 1,
+        // Template 256, two fields, and its records.
+        0, 2, 0, 16, 1, 0, 0, 2, 0, 7, 0, 2, 0, 11, 0, 2,
+        1, 0, 0, 12, 0, 80, 1, 187, 0, 81, 1, 188,
+        // Template 257, whose second field is an enterprise's.
+        0, 2, 0, 20, 1, 1, 0, 2, 0, 6, 0, 2, 128, 6, 0, 2, 0, 0, 0x72, 0x79,
+        1, 1, 0, 8, 0, 2, 0, 18,
+        // Nothing behind.
+    ];
+    assert_eq!(bytes[..], expected[..]);
+    messages.add(&PORTS, &[0, 82, 1, 187], 0);
+    let (bytes, _) = messages.take().unwrap();
+    assert_eq!(bytes.len(), 16 + 8, "templates are told once: {bytes:?}");
+    assert_eq!(bytes[8..12], [0, 0, 0, 3], "so many records came before");
+}
+
+#[test]
+fn where_messages_may_be_lost_templates_are_repeated() {
+    let mut messages = Messages::new(1400, true);
+    let mut with_template = 0;
+    for _ in 0..200 {
+        messages.add(&PORTS, &[0, 80, 1, 187], 0);
+        let (bytes, _) = messages.take().unwrap();
+        with_template += u32::from(bytes[17] == 2);
+    }
+    assert_eq!(with_template, 4, "with the first message, and with each 64th behind it");
+}
+
+#[test]
+fn no_message_is_longer_than_asked_for() {
+    let mut messages = Messages::new(100, false);
+    let mut sent = 0;
+    for number in 0..100_u32 {
+        let elements: &[Element] = if number % 3 == 0 { &PORTS } else { &BOTH_WAYS };
+        if messages.is_full_for(elements, &[0; 4]) {
+            let (bytes, records) = messages.take().unwrap();
+            assert!(bytes.len() <= 100, "{} bytes", bytes.len());
+            sent += records;
+        }
+        messages.add(elements, &[0; 4], 0);
+    }
+    assert_eq!(sent + messages.take().unwrap().1, 100);
+}
+
+#[test]
+fn a_target_is_a_file_or_a_collector() {
+    use super::TargetName;
+    for name in ["udp:192.0.2.1:4739", "udp:[2001:db8::1]:4739", "some/file"] {
+        assert_eq!(name.parse::<TargetName>().unwrap().to_string(), name);
+    }
+    for wrong in ["udp:192.0.2.1", "udp:host:", "udp::4739", "udp:host:70000"] {
+        assert!(wrong.parse::<TargetName>().is_err(), "{wrong}");
+    }
+}

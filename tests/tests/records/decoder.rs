@@ -1,0 +1,85 @@
+//! IPFIX messages as RFC 7011 says that they are to be read. It shares no code with what writes them.
+
+use std::collections::BTreeMap;
+
+/// Of an element, who gave its number, and the number.
+pub(crate) type Id = (u32, u16);
+/// One record: its elements' values.
+pub(crate) type Values = BTreeMap<Id, Vec<u8>>;
+
+/// Reads messages of one session.
+#[derive(Default)]
+pub(crate) struct Decoder {
+    templates: BTreeMap<u16, Vec<(Id, usize)>>,
+    pub(crate) records: Vec<Values>,
+}
+
+impl Decoder {
+    /// Messages one behind the other.
+    pub(crate) fn file(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let length = usize::from(word(bytes, 2));
+            let (message, rest) = bytes.split_at(length);
+            self.message(message);
+            bytes = rest;
+        }
+    }
+
+    /// One message.
+    pub(crate) fn message(&mut self, message: &[u8]) {
+        assert_eq!(word(message, 0), 10, "version");
+        assert_eq!(usize::from(word(message, 2)), message.len(), "length");
+        // The sequence number says how many records came before.
+        assert_eq!(double(message, 8) as usize, self.records.len(), "sequence number");
+        let mut sets = &message[16..];
+        while !sets.is_empty() {
+            let (set, rest) = sets.split_at(usize::from(word(sets, 2)));
+            match word(set, 0) {
+                2 => self.templates(&set[4..]),
+                number @ 256.. => self.data(number, &set[4..]),
+                other => panic!("a set of kind {other}"),
+            }
+            sets = rest;
+        }
+    }
+
+    fn templates(&mut self, mut bytes: &[u8]) {
+        while bytes.len() >= 4 {
+            let (number, count) = (word(bytes, 0), word(bytes, 2));
+            bytes = &bytes[4..];
+            let mut fields = Vec::new();
+            for _ in 0..count {
+                let (id, width) = (word(bytes, 0), usize::from(word(bytes, 2)));
+                let private = id & 0x8000 != 0;
+                let enterprise = if private { double(bytes, 4) } else { 0 };
+                bytes = &bytes[if private { 8 } else { 4 }..];
+                fields.push(((enterprise, id & 0x7fff), width));
+            }
+            let before = self.templates.insert(number, fields.clone());
+            assert!(before.is_none_or(|before| before == fields), "template {number} changed");
+        }
+    }
+
+    fn data(&mut self, template: u16, mut bytes: &[u8]) {
+        let fields = &self.templates[&template];
+        let length = fields.iter().map(|(_, width)| width).sum();
+        while bytes.len() >= length {
+            let mut record = Values::new();
+            for (id, width) in fields {
+                let (value, rest) = bytes.split_at(*width);
+                record.insert(*id, value.to_vec());
+                bytes = rest;
+            }
+            self.records.push(record);
+        }
+        assert!(bytes.iter().all(|byte| *byte == 0), "padding");
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes(bytes[at..at + 2].try_into().unwrap())
+}
+
+fn double(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap())
+}
