@@ -14,6 +14,7 @@
 //! | [`conversations`] | TCP connections between two of them, every byte checked |
 //! | [`site`] | the namespaces of a trial, their addresses and routes |
 //! | [`function`] | the network functions, and the kernel's rules that do the same |
+//! | [`limits`] | programs that hold sources to a limit, and nftables' rules of the same limit |
 //! | [`middle`] | what stands in the middle |
 //! | [`checks`] | what programs do, and what they see of it |
 //! | [`capture`] | captures on both sides of the middle, and what happened to packets in between |
@@ -29,6 +30,7 @@ pub mod checks;
 pub mod connections;
 pub mod conversations;
 pub mod function;
+pub mod limits;
 pub mod middle;
 pub mod program;
 pub mod site;

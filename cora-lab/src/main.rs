@@ -2,10 +2,10 @@
 //! NAME=PROGRAM…`: frames a second. Needs root.
 
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use cora_lab::function::Function;
+use cora_lab::limits::Limiter;
 use cora_lab::middle::Ports;
 use cora_lab::trial::{Request, run};
 use cora_lab::verdict::{Agree, Table, to_json};
@@ -47,6 +47,7 @@ fn read(mut words: impl Iterator<Item = String>) -> Result<(Request, bool), Stri
     let mut ports = None;
     let mut request = Request {
         programs: Vec::new(),
+        limiters: Vec::new(),
         ports: Ports::Tap,
         seed: 1,
         rate_seconds: 5,
@@ -60,10 +61,10 @@ fn read(mut words: impl Iterator<Item = String>) -> Result<(Request, bool), Stri
             "--ports" => ports = Some(value()?.parse()?),
             "--seed" => request.seed = value()?.parse().map_err(|_| USAGE)?,
             "--out" => request.directory = value()?.into(),
-            other => request.programs.push(program(other)?),
+            other => program(&mut request, other)?,
         }
     }
-    if request.programs.is_empty() {
+    if request.programs.is_empty() && request.limiters.is_empty() {
         return Err(USAGE.to_owned());
     }
     request.ports = ports.unwrap_or_else(|| {
@@ -76,9 +77,15 @@ fn read(mut words: impl Iterator<Item = String>) -> Result<(Request, bool), Stri
     Ok((request, json))
 }
 
-fn program(word: &str) -> Result<(Function, PathBuf), String> {
+/// Takes `NAME=PROGRAM`.
+fn program(request: &mut Request, word: &str) -> Result<(), String> {
     let (name, path) = word.split_once('=').ok_or(USAGE)?;
     let function = Function::ALL.into_iter().find(|function| function.name() == name);
-    let function = function.ok_or_else(|| format!("there is no function `{name}`"))?;
-    Ok((function, path.into()))
+    let limiter = Limiter::ALL.into_iter().find(|limiter| limiter.name() == name);
+    match (function, limiter) {
+        (Some(function), _) => request.programs.push((function, path.into())),
+        (None, Some(limiter)) => request.limiters.push((limiter, path.into())),
+        (None, None) => return Err(format!("there is no function `{name}`")),
+    }
+    Ok(())
 }

@@ -12,6 +12,7 @@ use crate::Result;
 use crate::capture::{Captures, list};
 use crate::checks::{self, rate, states};
 use crate::function::Function;
+use crate::limits::{self, Limiter};
 use crate::middle::{Cora, Kernel, Middle, Ports};
 use crate::site::Site;
 use crate::verdict::{Agree, Observed, Row, Table, compare};
@@ -21,7 +22,9 @@ use crate::verdict::{Agree, Observed, Row, Table, compare};
 pub struct Request {
     /// The functions, and the programs of Cora's that do them.
     pub programs: Vec<(Function, PathBuf)>,
-    /// What the ports of live runs are.
+    /// Programs whose whole effect is a limit, and those that do it.
+    pub limiters: Vec<(Limiter, PathBuf)>,
+    /// What the ports of live runs are; limits are judged by AF_XDP alone.
     pub ports: Ports,
     /// From which seed flows are moved.
     pub seed: u64,
@@ -59,7 +62,7 @@ pub fn run(request: &Request) -> Result<Vec<Row>> {
                 let rate = rate_of_kernel(request, *function);
                 kernel.extend(rate.map_err(said("through the kernel"))?);
             }
-            Ok(compare(*function, ours, kernel))
+            Ok(compare(function.name(), ours, kernel))
         };
         let mut seen = once()?;
         let disagree = |rows: &[Row]| rows.iter().any(|row| row.agree == Agree::No);
@@ -71,11 +74,34 @@ pub fn run(request: &Request) -> Result<Vec<Row>> {
         }
         rows.extend(seen);
     }
+    rows.extend(limits(request)?);
     Ok(rows)
 }
 
+/// All limiters at the same time; once more where one disagrees.
+fn limits(request: &Request) -> Result<Vec<Row>> {
+    let (seed, directory) = (request.seed, &request.directory);
+    let judge = |(limiter, program): &(Limiter, PathBuf)| -> Result<Vec<Row>> {
+        eprintln!("{}: through Cora, and through the kernel", limiter.name());
+        let seen = limits::judge(*limiter, program, seed, directory)?;
+        if seen.iter().all(|row| row.agree != Agree::No) {
+            return Ok(seen);
+        }
+        eprintln!("{}: {} Once more", limiter.name(), Table(&seen));
+        limits::judge(*limiter, program, seed, directory)
+    };
+    std::thread::scope(|scope| {
+        let judged: Vec<_> =
+            request.limiters.iter().map(|each| scope.spawn(move || judge(each))).collect();
+        let judged = judged
+            .into_iter()
+            .map(|each| each.join().unwrap_or_else(|_| Err("a check panicked".to_owned())));
+        Ok(judged.collect::<Result<Vec<_>>>()?.concat())
+    })
+}
+
 /// Does both at the same time.
-fn side_by_side<A: Send, B: Send>(
+pub(crate) fn side_by_side<A: Send, B: Send>(
     one: impl FnOnce() -> Result<A> + Send,
     other: impl FnOnce() -> Result<B>,
 ) -> (Result<A>, Result<B>) {

@@ -4,10 +4,8 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use crate::function::Function;
-
 /// What one check saw through one box.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Observed {
     /// What was done.
     pub check: String,
@@ -15,25 +13,35 @@ pub struct Observed {
     pub result: String,
     /// Whether the other box has to give the same; otherwise it is told only.
     pub compared: bool,
+    /// A number may differ from the other box's by this part of it.
+    pub tolerance: Option<f64>,
 }
 
 impl Observed {
     /// A result that has to be the same whatever is in the middle.
     pub fn compared(check: impl Into<String>, result: impl Into<String>) -> Self {
-        Self { check: check.into(), result: result.into(), compared: true }
+        Self { check: check.into(), result: result.into(), compared: true, tolerance: None }
+    }
+
+    /// A number that may differ from the other box's by this part of it.
+    pub fn near(check: impl Into<String>, number: f64, tolerance: f64) -> Self {
+        let result = format!("{number:.1}");
+        Self { check: check.into(), result, compared: true, tolerance: Some(tolerance) }
     }
 
     /// A figure that may differ.
     pub fn told(check: impl Into<String>, result: impl Into<String>) -> Self {
-        Self { check: check.into(), result: result.into(), compared: false }
+        Self { check: check.into(), result: result.into(), compared: false, tolerance: None }
     }
 }
 
 /// Whether two results agree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Agree {
     /// They are the same.
     Yes,
+    /// They are numbers that differ by less than the part that is allowed.
+    Near(f64),
     /// They differ as is known and explained, and not otherwise.
     Explained(&'static str),
     /// They differ.
@@ -45,8 +53,8 @@ pub enum Agree {
 /// One line of the table.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The network function.
-    pub function: Function,
+    /// The network function, by its example's name.
+    pub function: &'static str,
     /// What was done.
     pub check: String,
     /// Through Cora.
@@ -106,41 +114,57 @@ const KNOWN: &[Known] = &[
 ];
 
 /// Puts what was seen through both beside each other.
-pub fn compare(function: Function, ours: Vec<Observed>, kernel: Vec<Observed>) -> Vec<Row> {
-    let mut kernel = kernel;
+pub fn compare(function: &'static str, ours: Vec<Observed>, mut kernel: Vec<Observed>) -> Vec<Row> {
     let mut rows = Vec::new();
     for seen in ours {
         let at = kernel.iter().position(|it| it.check == seen.check);
         let its = at.map_or_else(|| "–".to_owned(), |at| kernel.remove(at).result);
-        rows.push(row(function, seen.compared, seen.check, seen.result, its));
+        rows.push(row(function, seen, its));
     }
     // What only the kernel told.
     for seen in kernel {
-        rows.push(row(function, seen.compared, seen.check, "–".to_owned(), seen.result));
+        let its = seen.result.clone();
+        rows.push(row(function, Observed { result: "–".to_owned(), ..seen }, its));
     }
     rows
 }
 
-fn row(function: Function, compared: bool, check: String, ours: String, kernel: String) -> Row {
+fn row(function: &'static str, seen: Observed, kernel: String) -> Row {
+    let Observed { check, result: ours, compared, tolerance } = seen;
     let known = KNOWN
         .iter()
         .find(|known| known.check == check && known.ours == ours && known.kernel == kernel);
-    let agree = match known {
+    let agree = match (known, tolerance) {
         _ if !compared => Agree::Told,
         _ if ours == kernel => Agree::Yes,
-        Some(known) => Agree::Explained(known.why),
-        None => Agree::No,
+        (_, Some(part)) if is_near(&ours, &kernel, part) => Agree::Near(part),
+        (Some(known), _) => Agree::Explained(known.why),
+        (None, _) => Agree::No,
     };
     Row { function, check, ours, kernel, agree }
 }
 
+/// Whether both are numbers, and the one is within this part of the other.
+fn is_near(ours: &str, kernel: &str, part: f64) -> bool {
+    match (ours.parse::<f64>(), kernel.parse::<f64>()) {
+        (Ok(ours), Ok(kernel)) => (ours - kernel).abs() <= part * kernel,
+        _ => false,
+    }
+}
+
 impl Agree {
-    const fn word(self) -> &'static str {
+    /// Whether nothing is wrong: the same, or as near as it may be.
+    pub const fn is_yes(self) -> bool {
+        matches!(self, Self::Yes | Self::Near(_))
+    }
+
+    fn word(self) -> String {
         match self {
-            Self::Yes => "yes",
-            Self::Explained(_) => "explained",
-            Self::No => "NO",
-            Self::Told => "",
+            Self::Yes => "yes".to_owned(),
+            Self::Near(part) => format!("±{:.0} %", part * 100.0),
+            Self::Explained(_) => "explained".to_owned(),
+            Self::No => "NO".to_owned(),
+            Self::Told => String::new(),
         }
     }
 }
@@ -155,7 +179,7 @@ impl fmt::Display for Table<'_> {
         for row in self.0 {
             if function != Some(row.function) {
                 function = Some(row.function);
-                writeln!(f, "\n{}", row.function.name())?;
+                writeln!(f, "\n{}", row.function)?;
                 writeln!(f, "  {:<42} {:<9} result", "check", "agree")?;
             }
             write!(f, "  {:<42} {:<9} ", row.check, row.agree.word())?;
@@ -174,7 +198,7 @@ impl fmt::Display for Table<'_> {
         writeln!(
             f,
             "\n{} agree, {explained} differ as explained, {} disagree; {} only told",
-            count(|agree| *agree == Agree::Yes),
+            count(|agree| agree.is_yes()),
             count(|agree| *agree == Agree::No),
             count(|agree| *agree == Agree::Told),
         )
@@ -186,20 +210,21 @@ pub fn to_json(rows: &[Row], ports: &str, seed: u64) -> Value {
     let row = |row: &Row| {
         let why = match row.agree {
             Agree::Explained(why) => Some(why),
-            Agree::Yes | Agree::No | Agree::Told => None,
+            Agree::Yes | Agree::Near(_) | Agree::No | Agree::Told => None,
         };
         let agree = match row.agree {
-            Agree::Yes => "yes",
+            Agree::Yes | Agree::Near(_) => "yes",
             Agree::Explained(_) => "explained",
             Agree::No => "no",
             Agree::Told => "told",
         };
         json!({
-            "function": row.function.name(),
+            "function": row.function,
             "check": row.check,
             "ours": row.ours,
             "kernel": row.kernel,
             "agree": agree,
+            "tolerance": if let Agree::Near(part) = row.agree { Some(part) } else { None },
             "why": why,
         })
     };
@@ -221,7 +246,7 @@ mod tests {
     fn a_known_difference_is_no_licence_for_others() {
         let agree = |ours: &str, kernel: &str| {
             let seen = |text: &str| vec![Observed::compared("captures: hops taken off TTL", text)];
-            compare(Function::Nat, seen(ours), seen(kernel))[0].agree
+            compare("nat", seen(ours), seen(kernel))[0].agree
         };
         assert!(matches!(agree("0", "1"), Agree::Explained(_)));
         assert_eq!(agree("0", "0"), Agree::Yes);
@@ -229,11 +254,24 @@ mod tests {
     }
 
     #[test]
+    fn numbers_agree_within_what_is_allowed_and_not_beyond() {
+        let agree = |ours: f64| {
+            let seen = |number| vec![Observed::near("passed", number, 0.03)];
+            compare("policer", seen(ours), seen(1000.0))[0].agree
+        };
+        assert_eq!(agree(1000.0), Agree::Yes);
+        assert!(agree(1030.0).is_yes() && agree(970.0).is_yes());
+        assert_eq!((agree(1031.0), agree(969.0), agree(0.0)), (Agree::No, Agree::No, Agree::No));
+        let only_ours = vec![Observed::near("passed", 1000.0, 0.03)];
+        assert_eq!(compare("policer", only_ours, Vec::new())[0].agree, Agree::No);
+    }
+
+    #[test]
     fn what_only_one_of_them_told_disagrees() {
         let seen = vec![Observed::compared("ping", "5 of 5")];
-        assert_eq!(compare(Function::Nat, seen.clone(), Vec::new())[0].agree, Agree::No);
-        assert_eq!(compare(Function::Nat, Vec::new(), seen)[0].agree, Agree::No);
+        assert_eq!(compare("nat", seen.clone(), Vec::new())[0].agree, Agree::No);
+        assert_eq!(compare("nat", Vec::new(), seen)[0].agree, Agree::No);
         let told = vec![Observed::told("rate", "1 Gbit/s")];
-        assert_eq!(compare(Function::Nat, told, Vec::new())[0].agree, Agree::Told);
+        assert_eq!(compare("nat", told, Vec::new())[0].agree, Agree::Told);
     }
 }

@@ -37,6 +37,7 @@ fn programs_see_through_cora_what_they_see_through_the_kernel() {
     let built = checked(&functions.map(Function::name), Path::new("split"));
     let request = Request {
         programs: functions.map(|function| (function, built[function.name()].clone())).into(),
+        limiters: Vec::new(),
         ports: Ports::usual().0,
         seed: 1,
         rate_seconds: 0,

@@ -61,7 +61,7 @@ impl Running {
                 Some(Service::start_listening(&mut testpmd(network, *driver, others))?)
             }
             Middle::Kernel(function) => {
-                network.route(others.mask())?;
+                network.route(Some(others.mask()))?;
                 if let Some(function) = function {
                     run_well(network.middle.command("nft").arg(function.rules()), PATIENCE)?;
                 }

@@ -22,7 +22,7 @@ const UDP: usize = 8;
 
 /// Who sends to whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
+pub(crate) enum Direction {
     /// From 10.0.0.0/8, inside, to one server.
     Outward,
     /// From 198.18.0.0/15, outside, to the balancer's service.
@@ -33,7 +33,7 @@ pub(super) enum Direction {
 
 impl Direction {
     /// The server that flows from inside are for.
-    pub(super) const SERVER: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);
+    pub(crate) const SERVER: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);
 
     fn ends(self, flow: u32) -> (IpAddr, IpAddr) {
         let [_, a, b, c] = flow.to_be_bytes();
@@ -54,37 +54,57 @@ impl Direction {
 /// A frame of each flow, in turn.
 pub(super) fn frames(direction: Direction, flows: u32) -> Vec<Vec<u8>> {
     // An address that ends in 0 is some network's.
-    (1..=flows).map(|flow| frame(direction.ends(flow), 1024 + (flow % 50_000) as u16)).collect()
+    (1..=flows).map(|flow| udp(direction.ends(flow), 1024 + (flow % 50_000) as u16, 0)).collect()
 }
 
-fn frame((from, to): (IpAddr, IpAddr), port: u16) -> Vec<u8> {
+/// A datagram to port 53 in a frame of this length, or the shortest that holds its headers.
+pub(crate) fn udp(ends: (IpAddr, IpAddr), port: u16, bytes: usize) -> Vec<u8> {
+    let ip = if ends.0.is_ipv4() { 20 } else { 40 };
+    let length = bytes.max(SHORTEST).max(ETHERNET + ip + UDP) - ETHERNET - ip;
+    let mut datagram = [port, 53, length as u16, 0].map(u16::to_be_bytes).concat();
+    datagram.resize(length, 0);
+    frame(ends, 17, datagram, 6)
+}
+
+/// A SYN, with some bytes of data behind it, in the shortest frame.
+pub(crate) fn syn(from: Ipv4Addr, to: Ipv4Addr, source: u16, port: u16) -> Vec<u8> {
+    let mut segment = [source.to_be_bytes(), port.to_be_bytes()].concat();
+    // Numbers, length of the header and flag, window.
+    segment.extend([0, 0, 0, 1, 0, 0, 0, 0, 5 << 4, 2, 0x20, 0, 0, 0, 0, 0]);
+    segment.resize(SHORTEST - ETHERNET - 20, 0);
+    frame((from.into(), to.into()), 6, segment, 16)
+}
+
+/// Around a transport's header and what is behind it, whose checksum is to be here.
+fn frame(
+    (from, to): (IpAddr, IpAddr),
+    protocol: u8,
+    mut transport: Vec<u8>,
+    sum_at: usize,
+) -> Vec<u8> {
+    let length = transport.len() as u16;
     let (kind, header) = match (from, to) {
-        (IpAddr::V4(from), IpAddr::V4(to)) => ([8, 0], version_4(from, to).to_vec()),
-        (from, to) => ([0x86, 0xdd], version_6(from, to)),
+        (IpAddr::V4(from), IpAddr::V4(to)) => {
+            ([8, 0], version_4(from, to, protocol, length).to_vec())
+        }
+        (from, to) => ([0x86, 0xdd], version_6(from, to, protocol, length)),
     };
-    let start = ETHERNET + header.len();
-    let end = SHORTEST.max(start + UDP);
-    let length = (end - start) as u16;
-    let mut frame = [&TO[..], &FROM, &kind, &header].concat();
-    for word in [port, 53, length, 0] {
-        frame.extend(word.to_be_bytes());
-    }
-    frame.resize(end, 0);
     let addresses = [octets(from), octets(to)].concat();
-    let sum = words(&addresses) + 17 + u32::from(length) + words(&frame[start..]);
+    let sum = words(&addresses) + u32::from(protocol) + u32::from(length) + words(&transport);
     let sum = match !fold(sum) {
         0 => 0xffff,
         sum => sum,
     };
-    frame[start + 6..start + 8].copy_from_slice(&sum.to_be_bytes());
-    frame
+    transport[sum_at..sum_at + 2].copy_from_slice(&sum.to_be_bytes());
+    [&TO[..], &FROM, &kind, &header, &transport].concat()
 }
 
-fn version_4(from: Ipv4Addr, to: Ipv4Addr) -> [u8; 20] {
+fn version_4(from: Ipv4Addr, to: Ipv4Addr, protocol: u8, length: u16) -> [u8; 20] {
     let mut header = [0; 20];
-    header[..4].copy_from_slice(&[0x45, 0, 0, (SHORTEST - ETHERNET) as u8]);
-    // Not to be fragmented; 64 hops; UDP.
-    (header[6], header[8], header[9]) = (0x40, 64, 17);
+    header[0] = 0x45;
+    header[2..4].copy_from_slice(&(length + 20).to_be_bytes());
+    // Not to be fragmented; 64 hops.
+    (header[6], header[8], header[9]) = (0x40, 64, protocol);
     header[12..16].copy_from_slice(&from.octets());
     header[16..].copy_from_slice(&to.octets());
     let sum = !fold(words(&header));
@@ -92,8 +112,10 @@ fn version_4(from: Ipv4Addr, to: Ipv4Addr) -> [u8; 20] {
     header
 }
 
-fn version_6(from: IpAddr, to: IpAddr) -> Vec<u8> {
-    let mut header = vec![0x60, 0, 0, 0, 0, UDP as u8, 17, 64];
+fn version_6(from: IpAddr, to: IpAddr, protocol: u8, length: u16) -> Vec<u8> {
+    let mut header = vec![0x60, 0, 0, 0];
+    header.extend(length.to_be_bytes());
+    header.extend([protocol, 64]);
     header.extend([octets(from), octets(to)].concat());
     header
 }
@@ -133,6 +155,22 @@ mod tests {
     use cora_traffic::view::View;
 
     use super::*;
+
+    #[test]
+    fn what_is_longer_and_what_opens_a_connection_has_right_checksums_too() {
+        let (from, to) = (Ipv4Addr::new(10, 1, 2, 3), Direction::SERVER);
+        for (frame, length) in
+            [(udp((from.into(), to.into()), 1, 500), 500), (syn(from, to, 1024, 99), 60)]
+        {
+            assert_eq!(frame.len(), length);
+            let view = View::of(&frame).unwrap();
+            let udp_or_tcp = &frame[view.transport..];
+            let head = u32::from(view.protocol) + udp_or_tcp.len() as u32;
+            assert_eq!(fold(words(&frame[26..34]) + head + words(udp_or_tcp)), 0xffff);
+            assert_eq!(fold(words(&frame[14..34])), 0xffff);
+            assert_eq!(view.end, length);
+        }
+    }
 
     #[test]
     fn each_flow_is_its_own_in_a_short_frame_with_right_checksums() {

@@ -70,7 +70,7 @@ pub(super) struct Generator<'a> {
 
 impl<'a> Generator<'a> {
     pub(super) fn new(network: &'a Network, frames: &'a [Vec<u8>]) -> Result<Self> {
-        Ok(Self { network, port: network.sending()?, frames, next: 0 })
+        Ok(Self { network, port: network.sending("xdp")?, frames, next: 0 })
     }
 
     /// Measures, once frames pass and flows are where they stay. `lives` says whether what is in the middle still

@@ -23,10 +23,10 @@
 mod boxes;
 pub mod command;
 pub mod figure;
-mod frames;
+pub(crate) mod frames;
 mod load;
 mod memory;
-mod network;
+pub(crate) mod network;
 mod processors;
 
 use std::collections::BTreeMap;
@@ -134,7 +134,7 @@ impl Run<'_> {
     }
 
     fn alone(&self, middle: &Middle, direction: Direction) -> Result<Speed> {
-        let network = Network::create(direction)?;
+        let network = Network::create("wires", direction)?;
         let mut running = Running::start(middle, &network, self.others)?;
         let frames = frames::frames(direction, FLOWS);
         let mut generator = Generator::new(&network, &frames)?;

@@ -14,19 +14,19 @@ const WIRE: &str = "wire";
 
 /// The namespaces. Gone when dropped.
 #[derive(Debug)]
-pub(super) struct Network {
+pub(crate) struct Network {
     sender: Namespace,
     /// What is measured has the interfaces `inside` and `outside` here.
-    pub(super) middle: Namespace,
+    pub(crate) middle: Namespace,
     receiver: Namespace,
     direction: Direction,
 }
 
 impl Network {
     /// The row, with links that are up and nothing in the middle.
-    pub(super) fn create(direction: Direction) -> Result<Self> {
+    pub(crate) fn create(label: &str, direction: Direction) -> Result<Self> {
         let [sender, middle, receiver] =
-            ["send", "middle", "count"].map(|label| Namespace::create(&format!("wires-{label}")));
+            ["send", "middle", "count"].map(|end| Namespace::create(&format!("{label}-{end}")));
         let network = Self { sender: sender?, middle: middle?, receiver: receiver?, direction };
         let Self { sender, middle, receiver, .. } = &network;
         for space in [sender, middle, receiver] {
@@ -48,15 +48,16 @@ impl Network {
     }
 
     /// The middle's interfaces, the sender's side first.
-    pub(super) const fn interfaces(&self) -> [&'static str; 2] {
+    pub(crate) const fn interfaces(&self) -> [&'static str; 2] {
         match self.direction {
             Direction::Outward | Direction::OutwardV6 => ["inside", "outside"],
             Direction::ToService => ["outside", "inside"],
         }
     }
 
-    /// Makes the middle's kernel a router, which handles what comes on processors of this mask.
-    pub(super) fn route(&self, processors: u64) -> Result<()> {
+    /// Makes the middle's kernel a router, which handles what comes on processors of this mask, or wherever
+    /// it came.
+    pub(crate) fn route(&self, processors: Option<u64>) -> Result<()> {
         let middle = &self.middle;
         for (variable, value) in [("ipv4/ip_forward", "1"), ("ipv4/conf/all/rp_filter", "0")] {
             middle.set(variable, value)?;
@@ -73,6 +74,7 @@ impl Network {
             middle.ip(&format!("neighbour add {address} lladdr {nobody} dev {interface}"))?;
         }
         middle.ip(&format!("route add {SERVICE} dev inside"))?;
+        let Some(processors) = processors else { return Ok(()) };
         let [first, _] = self.interfaces();
         let mask = format!("echo {processors:x} > /sys/class/net/{first}/queues/rx-0/rps_cpus");
         let set = middle.command("sh").args(["-c", &mask]).output();
@@ -83,20 +85,29 @@ impl Network {
         Err(format!("{mask}: {}", String::from_utf8_lossy(&set.stderr).trim()))
     }
 
-    /// A port at the sender's end.
-    pub(super) fn sending(&self) -> Result<Box<dyn Port>> {
-        let name: PortName = format!("xdp:{WIRE}").parse()?;
-        let opened = self.sender.visit(|| cora_port::open(&name))?;
-        opened.map_err(|error| error.to_string())
+    /// A port at the sender's end: of this kind, as ports are named.
+    pub(crate) fn sending(&self, kind: &str) -> Result<Box<dyn Port>> {
+        open(&self.sender, kind)
+    }
+
+    /// A port at the far end, by packet sockets.
+    pub(crate) fn receiving(&self) -> Result<Box<dyn Port>> {
+        open(&self.receiver, "packet")
     }
 
     /// Frames that came at the far end so far.
-    pub(super) fn came(&self) -> Result<u64> {
+    pub(crate) fn came(&self) -> Result<u64> {
         // That of the thread: it is in the receiver's namespace.
         let table = self.receiver.visit(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
         let table = table.map_err(|error| format!("/proc/net/dev: {error}"))?;
         frames_received(&table).ok_or_else(|| format!("{WIRE} is gone"))
     }
+}
+
+fn open(space: &Namespace, kind: &str) -> Result<Box<dyn Port>> {
+    let name: PortName = format!("{kind}:{WIRE}").parse()?;
+    let opened = space.visit(|| cora_port::open(&name))?;
+    opened.map_err(|error| error.to_string())
 }
 
 /// The second number behind the interface's name.
