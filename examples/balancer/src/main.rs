@@ -6,8 +6,8 @@
 //!
 //! Try it:  `cargo cora run balancer --nic native --in some.pcap --out out.pcap --config Backends=backends.txt`
 //!
-//! where backends.txt says `service 192.0.2.80`, then `backend 10.1.0.1`, one per line; without it these
-//! are 192.0.2.80 and 10.1.0.1 to 10.1.0.4. Expect: the backends are read-mostly, so both sides have them
+//! where backends.txt says `service 192.0.2.80`, then `backend 10.1.0.1`, one per line, with `weight 3` or `draining`
+//! behind it; without it these are 192.0.2.80 and 10.1.0.1 to 10.1.0.4. Expect: the backends are read-mostly, so both sides have them
 //! and nothing ever punts; the host handles the first packet of a connection, the NIC the rest.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
@@ -16,6 +16,10 @@ use cora::prelude::*;
 const MOST_BACKENDS: usize = 64;
 /// Prime, and about a hundred times the backends, so that shares differ by about one percent.
 const SLOTS: usize = 6_553;
+/// In place of a backend's number: a slot that none takes, as when all are draining.
+const NOBODY: u8 = u8::MAX;
+
+const LINE: &str = "a line is `service ADDRESS` or `backend ADDRESS`, the latter with `weight NUMBER` or `draining` behind it";
 
 const NO_BACKEND: Reason = Reason::new("no-backend");
 
@@ -32,6 +36,8 @@ struct Backends {
     service: Address,
     count: u8,
     addresses: [Address; MOST_BACKENDS],
+    /// Each one's share of new connections; one with none is draining.
+    weights: [u8; MOST_BACKENDS],
     slots: [u8; SLOTS],
 }
 
@@ -39,7 +45,7 @@ impl Default for Backends {
     fn default() -> Self {
         let mut backends = Self::none(Address::v4([192, 0, 2, 80]));
         for host in 1..=4 {
-            backends.add(Address::v4([10, 1, 0, host]));
+            backends.add(Address::v4([10, 1, 0, host]), 1);
         }
         backends.fill();
         backends
@@ -52,20 +58,33 @@ impl Configure for Backends {
         for line in
             text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
         {
-            let (what, address) =
-                line.split_once(' ').ok_or("a line is `service ADDRESS` or `backend ADDRESS`")?;
-            let address = address.trim().parse().map_err(|_| "not an IP address")?;
+            let mut words = line.split_whitespace();
+            let (what, address) = (words.next(), words.next().ok_or(LINE)?);
+            let address = address.parse().map_err(|_| "not an IP address")?;
             let address = match address {
                 core::net::IpAddr::V4(address) => Address::v4(address.octets()),
                 core::net::IpAddr::V6(address) => Address::v6(address.octets()),
             };
+            let third = words.next();
+            let weight = match (third, words.next()) {
+                (None, _) => 1,
+                (Some("draining"), None) => 0,
+                (Some("weight"), Some(weight)) => {
+                    weight.parse().map_err(|_| "a weight is a number from 0 to 255")?
+                }
+                _ => return Err(LINE),
+            };
             match what {
-                "service" => backends.service = address,
-                "backend" if usize::from(backends.count) == MOST_BACKENDS => {
+                _ if words.next().is_some() => return Err(LINE),
+                Some("service") if third.is_none() => backends.service = address,
+                Some("backend") if backends.all().contains(&address) => {
+                    return Err("a backend stands there twice");
+                }
+                Some("backend") if usize::from(backends.count) == MOST_BACKENDS => {
                     return Err("more than 64 backends");
                 }
-                "backend" => backends.add(address),
-                _ => return Err("a line is `service ADDRESS` or `backend ADDRESS`"),
+                Some("backend") => backends.add(address, weight),
+                _ => return Err(LINE),
             }
         }
         if backends.service == Address::default() {
@@ -86,12 +105,14 @@ impl Backends {
             service,
             count: 0,
             addresses: [Address::default(); MOST_BACKENDS],
-            slots: [0; SLOTS],
+            weights: [0; MOST_BACKENDS],
+            slots: [NOBODY; SLOTS],
         }
     }
 
-    fn add(&mut self, backend: Address) {
+    fn add(&mut self, backend: Address, weight: u8) {
         self.addresses[usize::from(self.count)] = backend;
+        self.weights[usize::from(self.count)] = weight;
         self.count += 1;
     }
 
@@ -100,29 +121,28 @@ impl Backends {
     }
 
     /// Maglev's population (section 3.4 of the paper): the backends take turns, each claiming the next
-    /// free slot of a permutation of its own.
+    /// free slot of a permutation of its own, as many in a turn as its weight says. One that is draining claims none:
+    /// it gets no new connection, and keeps those that are pinned to it.
     fn fill(&mut self) {
-        let mut taken = [false; SLOTS];
         let mut turn = [0_usize; MOST_BACKENDS];
-        let mut filled = 0;
-        while filled < SLOTS && self.count > 0 {
+        let mut free = if self.weights == [0; MOST_BACKENDS] { 0 } else { SLOTS };
+        while free > 0 {
             for (number, address) in (0..self.count).zip(self.addresses) {
                 let hash = mix(&SourceAddress(address).words());
                 let (offset, skip) =
                     (hash as usize % SLOTS, (hash >> 32) as usize % (SLOTS - 1) + 1);
-                let slot = loop {
-                    let slot = (offset + turn[usize::from(number)] * skip) % SLOTS;
-                    turn[usize::from(number)] += 1;
-                    if !taken[slot] {
-                        break slot;
-                    }
-                };
-                taken[slot] = true;
-                self.slots[slot] = number;
-                filled += 1;
-                if filled == SLOTS {
-                    break;
+                let share = usize::from(self.weights[usize::from(number)]).min(free);
+                for _ in 0..share {
+                    let slot = loop {
+                        let slot = (offset + turn[usize::from(number)] * skip) % SLOTS;
+                        turn[usize::from(number)] += 1;
+                        if self.slots[slot] == NOBODY {
+                            break slot;
+                        }
+                    };
+                    self.slots[slot] = number;
                 }
+                free -= share;
             }
         }
     }
@@ -171,3 +191,6 @@ fn balancer(packet: &mut Packet, pins: &mut Table<Pin>, backends: &Backends) -> 
 }
 
 cora::app!(balancer);
+
+#[cfg(test)]
+mod tests;
