@@ -28,6 +28,7 @@ pub const EXAMPLES: [&str; 15] = [
     "stateful-firewall",
     "heavy-prefixes",
     "chain",
+    "carrier-nat",
 ];
 
 /// Those whose instructions are counted, beside loops by hand that do the same; a run of all tests has no time to

@@ -64,6 +64,12 @@ fn nat64() {
     Oracle::of("nat64", &["split"]).ask();
 }
 
+/// Blocks of ports, and one mapping for all that an inside address sends from a port.
+#[test]
+fn carrier_nat() {
+    Oracle::of("carrier-nat", &["split"]).ask();
+}
+
 #[test]
 fn bridge() {
     Oracle::of("bridge", &["split"]).ask();

@@ -58,7 +58,7 @@ impl Input {
             format!("Backends={}", path.display())
         };
         match program {
-            "nat" => {
+            "nat" | "carrier-nat" => {
                 for round in 0..2 {
                     let learnt = learn(&input, None);
                     input = room.join(format!("{name}-{round}.pcap"));
@@ -139,7 +139,7 @@ impl Input {
         let before = |so: &dyn Fn(&Packet<'_>) -> bool| captures::count(&self.capture, so);
         let after = |so: &dyn Fn(&Packet<'_>) -> bool| captures::count(&self.expected.output, so);
         let (replies, untranslated) = match program {
-            "nat" | "chain" => (before(&to_public), after(&to_public)),
+            "nat" | "carrier-nat" | "chain" => (before(&to_public), after(&to_public)),
             "balancer" => (before(&from_backend), after(&from_backend)),
             "nat64" => {
                 let to_public = |packet: &Packet<'_>| packet.destination() == Ok(altered::PUBLIC);
@@ -164,7 +164,7 @@ impl Input {
             untranslated * 10 <= replies,
             "{of}: {untranslated} of {replies} replies left as they came"
         );
-        if ["nat", "chain"].contains(&program) {
+        if ["nat", "carrier-nat", "chain"].contains(&program) {
             let answers = after(&|packet| {
                 packet.is_ipv4() && packet.destination().is_ok_and(|to| is_inside(ip(to)))
             });

@@ -13,7 +13,7 @@ use crate::table::{Row, Table};
 use crate::way::{Feed, Left, Way};
 
 /// Programs whose flows come back now and then for a state at the host.
-const PUNTING: [&str; 5] = ["nat", "nat64", "bridge", "chain", "ledger"];
+const PUNTING: [&str; 6] = ["nat", "carrier-nat", "nat64", "bridge", "chain", "ledger"];
 
 /// Asked about one program.
 pub(crate) struct Oracle {
