@@ -43,6 +43,28 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Make a new package with a small network function in it
     New(New),
+    /// Have a live run read its configuration again, and wait until that is in force
+    Configure(Configure),
+    /// Have another build take a live run's place, and wait until it works: connections of durable states go on
+    Upgrade(Upgrade),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Configure {
+    /// What the run was given as `--control`
+    pub(crate) control: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Upgrade {
+    /// What the run was given as `--control`
+    pub(crate) control: PathBuf,
+    /// The new program, which is put in the running one's file; without it, that file holds the new one already
+    #[arg(long, value_name = "FILE", conflicts_with = "check")]
+    pub(crate) program: Option<PathBuf>,
+    /// Only look whether the program that is in the file now could take the place
+    #[arg(long)]
+    pub(crate) check: bool,
 }
 
 #[derive(Debug, Args)]

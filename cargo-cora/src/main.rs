@@ -9,6 +9,8 @@
 mod arguments;
 mod calibrate;
 mod compare;
+mod configure;
+mod control;
 mod doctor;
 mod explain;
 mod failure;
@@ -23,6 +25,7 @@ mod replay;
 mod run;
 mod savings;
 mod tell;
+mod upgrade;
 mod what_if;
 
 use std::ffi::OsString;
@@ -52,6 +55,8 @@ fn main() -> ExitCode {
         Command::Savings(savings) => savings::run(&savings),
         Command::Doctor(doctor) => doctor::run(&doctor),
         Command::New(new) => new::run(&new),
+        Command::Configure(configure) => configure::run(&configure),
+        Command::Upgrade(upgrade) => upgrade::run(&upgrade),
     };
     outcome.unwrap_or_else(|failure| {
         eprintln!("error: {failure}");

@@ -105,6 +105,8 @@ pub trait App: Sized + 'static {
     type Group: Key + Send;
     /// Whether any of its states is durable.
     const DURABLE: bool = false;
+    /// Whether any of its states is read-mostly.
+    const READ_MOSTLY: bool = false;
 
     /// The numbers of its recorded states.
     const RECORDED: &'static [usize] = &[];

@@ -6,6 +6,8 @@
 
 use core::time::Duration;
 
+use crate::state::Generation;
+
 /// Data of fixed width without pointers.
 ///
 /// Derived for structs and field-less enums by `#[derive(Plain)]`, and implied by `#[state]`.
@@ -46,6 +48,13 @@ pub trait Plain: Copy + 'static {
     #[inline]
     fn idle_time(&self) -> Duration {
         Duration::MAX
+    }
+
+    /// As a read-mostly state or a field of one: the version that this is has that number. A [`Generation`] becomes
+    /// it.
+    #[inline]
+    fn begin_generation(&mut self, generation: Generation) {
+        let _ = generation;
     }
 
     /// Tells `to` what this value is, for people and for comparison.

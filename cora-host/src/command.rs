@@ -22,8 +22,8 @@ use crate::report::RunReport;
 use crate::run::{Request, run};
 use crate::scale::scale;
 use crate::supervisor::{
-    HOST_COMMAND, HostArguments, LAYOUT_COMMAND, Legacy, LiveRequest, Ports, entry_layout,
-    host_half, supervise,
+    CHANGE_COMMAND, HOST_COMMAND, HostArguments, LAYOUT_COMMAND, Legacy, LiveRequest, Ports,
+    entry_layout, host_half, make_change, supervise,
 };
 use crate::trace::trace;
 use crate::{Program, RunError};
@@ -106,6 +106,12 @@ enum Command {
     /// Print how durable entries are encoded, as JSON: for another build that is to be replaced by this one.
     #[command(name = LAYOUT_COMMAND, hide = true)]
     Layout,
+    /// Print what makes another version of read-mostly states of the one in force, as JSON: for a live run.
+    #[command(name = CHANGE_COMMAND, hide = true)]
+    Change {
+        /// File descriptor of what they are made from.
+        file: i32,
+    },
 }
 
 /// What packets a measurement is made with.
@@ -137,6 +143,10 @@ struct RunArguments {
     /// pcap:IN+OUT or mem:flows=N;size=BYTES: until SIGINT. Either half may die meanwhile, and is started again.
     #[arg(long, value_name = "PORTS", conflicts_with_all = ["input", "output", "pairs"])]
     live: Option<Ports>,
+    /// A socket to be made there, open to its owner alone, by which `cargo cora configure` and `cargo cora upgrade`
+    /// reach a live run.
+    #[arg(long, value_name = "PATH", requires = "live")]
+    control: Option<PathBuf>,
     /// When a live run ends by itself.
     #[arg(long, value_name = "N", requires = "live")]
     seconds: Option<u64>,
@@ -155,6 +165,11 @@ struct RunArguments {
     /// A configuration for a read-mostly state, as State=file.
     #[arg(long = "config", value_name = "STATE=FILE", value_parser = configuration)]
     configurations: Vec<(String, PathBuf)>,
+    /// Another version of a read-mostly state, as N:State=file: it takes force before the packet with number N, counted
+    /// from 0. Where a capture is shorter, at its end.
+    #[arg(long = "change", value_name = "N:STATE=FILE", value_parser = change)]
+    #[arg(conflicts_with_all = ["live", "pairs"])]
+    changes: Vec<(u64, String, PathBuf)>,
     /// Source prefixes that come in at the inside port, unless the capture has several interfaces.
     #[arg(long, value_name = "PREFIX,…", default_value = DEFAULT)]
     inside: Inside,
@@ -187,6 +202,15 @@ pub(crate) fn configuration(text: &str) -> Result<(String, PathBuf), String> {
     let (state, file) =
         text.split_once('=').ok_or("write it as State=file, for example Backends=backends.txt")?;
     Ok((state.into(), file.into()))
+}
+
+fn change(text: &str) -> Result<(u64, String, PathBuf), String> {
+    let (packet, change) = text
+        .split_once(':')
+        .ok_or("write it as N:State=file, for example 1000:Backends=backends.txt")?;
+    let packet = packet.parse().map_err(|_| format!("`{packet}` is no packet's number"))?;
+    let (state, file) = configuration(change)?;
+    Ok((packet, state, file))
 }
 
 /// The `main` of a program. Exit status: 0 when every packet is accounted for, 1 when something failed,
@@ -234,6 +258,8 @@ pub fn main_with<A: App + Send>(
         }
         Command::Layout => entry_layout::<A>()
             .map_or_else(|error| fail(&error.to_string()), |layout| print(&layout)),
+        Command::Change { file } => make_change::<A>(file)
+            .map_or_else(|error| fail(&error.to_string()), |change| print(&change)),
         Command::Host(arguments) => host_half::<A>(arguments)
             .map_or_else(|error| fail(&error.to_string()), |account| print(&account.to_string())),
     }
@@ -245,12 +271,14 @@ fn run_command<A: App + Send>(program: &Program, arguments: RunArguments) -> Exi
         pairs,
         input,
         live,
+        control,
         seconds,
         legacy,
         output,
         json,
         state_out,
         configurations,
+        changes,
         inside,
         pages,
         moves,
@@ -271,6 +299,7 @@ fn run_command<A: App + Send>(program: &Program, arguments: RunArguments) -> Exi
             moves,
             state_out,
             ipfix,
+            control,
         };
         return match supervise::<A>(program, &request) {
             Ok(report) if json => print(&serde_json::to_string_pretty(&report).unwrap_or_default()),
@@ -291,6 +320,7 @@ fn run_command<A: App + Send>(program: &Program, arguments: RunArguments) -> Exi
         input,
         output,
         configurations,
+        changes,
         inside,
         pages,
         moves,

@@ -82,6 +82,7 @@ mod supply;
 mod tally;
 mod throughput;
 mod trace;
+mod versions;
 mod wire;
 mod wire_end;
 mod worker;

@@ -89,6 +89,9 @@ impl<A: App, C: Cable> Pair<A, C> {
             let mut busy = self.wire.feed()?;
             busy |= self.wire.drain()?;
             busy |= self.worker.poll()?;
+            if let Some(number) = self.worker.arriving.in_force {
+                self.wire.in_force(number);
+            }
             if let Some(conducted) = &mut self.conducted {
                 conducted.conduct(&mut self.worker);
             }

@@ -277,6 +277,7 @@ mod tests {
             migrations: 0,
             entries: 0,
             recovery: Recovery::default(),
+            records: None,
             elapsed_ns: 1,
         }
     }

@@ -101,6 +101,9 @@ impl<A: App, C: Cable> Pair<A, C> {
             // It had told all.
             return if self.revival.may() { Ok(()) } else { Err(error) };
         }
+        if let Some(number) = self.worker.arriving.in_force {
+            self.wire.in_force(number);
+        }
         let total = self.worker.half.engine().outcomes.total();
         let handled = total - self.revival.handled_before;
         let through = handled + self.wire.tally.from_nic.total();

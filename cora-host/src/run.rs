@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use cora_core::app::{App, ConfigureError};
+use cora_core::app::App;
 use cora_core::message::Stamp;
 use cora_core::migration::burst::{BURST_BYTES, Frames};
 use cora_core::migration::{Burst, HostHalf};
 use cora_core::packet::Port;
-use cora_core::state::{Kind, Place};
+use cora_core::state::Place;
 
 use crate::account::{Ended, Finished, WireCounts, finish};
 use crate::conductor::Moves;
@@ -20,6 +20,7 @@ use crate::pair::Pair;
 use crate::progress::Progress;
 use crate::state_out::Contents;
 use crate::supply::Supply;
+use crate::versions::{self, Changes, Version};
 use crate::wire::{Files, Sink, Source};
 use crate::worker::{Direct, NicAccount};
 use crate::{Program, RunError, pairs};
@@ -35,6 +36,8 @@ pub(crate) struct Request {
     pub(crate) input: PathBuf,
     pub(crate) output: Option<PathBuf>,
     pub(crate) configurations: Vec<(String, PathBuf)>,
+    /// Other versions that take force before the packets with these numbers.
+    pub(crate) changes: Vec<(u64, String, PathBuf)>,
     pub(crate) inside: Inside,
     pub(crate) pages: Pages,
     pub(crate) moves: Moves,
@@ -56,24 +59,27 @@ pub(crate) fn run<A: App + Send>(
     let seed = random_seed();
     let supply = Supply { seed, pages: request.pages };
     let nic = request.nic != NicMode::Off;
-    let (half, configured) = half::<A>(supply, &request.configurations, nic)?;
+    let version = Version::first(1, &request.configurations)?;
+    let (mut half, configured) = half::<A>(supply, &version, nic)?;
+    let changes = versions::changes(half.engine().app(), &version, &request.changes)?;
     let sink = Sink::create(request.output.as_deref(), &request.input)?;
     let files = Files { source, sink };
     if request.nic == NicMode::Off {
-        without_nic(request, half, files)
-    } else {
-        with_nic(request, Pair::start(program, request, seed, half, files, 0, None)?, &configured)
+        return without_nic(request, half, files, changes);
     }
+    let mut pair = Pair::start(program, request, seed, half, files, 0, None)?;
+    pair.wire.changes = changes;
+    with_nic(request, pair, &configured)
 }
 
 /// The host half of a pair, and the numbers of the read-mostly states that its NIC is told.
 pub(crate) fn half<A: App>(
     supply: Supply,
-    configurations: &[(String, PathBuf)],
+    version: &Version,
     nic: bool,
 ) -> Result<(HostHalf<A>, Vec<usize>), RunError> {
     let mut app = supply.app::<A>(HostHalf::bytes)?;
-    let configured = configure(&mut app, configurations)?;
+    let configured = put_in_force(&mut app, version)?;
     let mut memory = supply.memory(HostHalf::bytes(&mut app))?;
     let half = HostHalf::create(app, &mut memory, nic);
     Ok((half.map_err(RunError::Memory)?, configured))
@@ -84,37 +90,40 @@ pub(crate) fn random_seed() -> u64 {
     std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0_u64)
 }
 
-/// Puts configurations in force; gives the numbers of the read-mostly states.
+/// Puts configurations in force; gives the numbers of the read-mostly states that the NIC is told.
 pub(crate) fn configure<A: App>(
     app: &mut A,
     configurations: &[(String, PathBuf)],
 ) -> Result<Vec<usize>, RunError> {
-    for (name, path) in configurations {
-        let text = std::fs::read_to_string(path)
-            .map_err(|cause| RunError::File { path: path.clone(), cause })?;
-        app.configure(name, &text).map_err(|error| match error {
-            ConfigureError::NoSuchState => RunError::NoSuchState { name: name.clone() },
-            ConfigureError::Refused(reason) => {
-                RunError::Configuration { path: path.clone(), reason }
-            }
-        })?;
-    }
-    let read_mostly = |number: &usize| {
-        app.state(*number).kind() == Kind::ReadMostly && A::PLACES[*number].1 != Place::Host
-    };
-    Ok((0..A::STATES).filter(read_mostly).collect())
+    put_in_force(app, &Version::first(1, configurations)?)
+}
+
+fn put_in_force<A: App>(app: &mut A, version: &Version) -> Result<Vec<usize>, RunError> {
+    version.put_in_force(app)?;
+    let mut told = versions::read_mostly(app);
+    told.retain(|number| A::PLACES[*number].1 != Place::Host);
+    Ok(told)
 }
 
 fn without_nic<A: App>(
     request: &Request,
     mut half: HostHalf<A>,
     files: Files,
+    mut changes: Changes,
 ) -> Result<Finished, RunError> {
     let Files { mut source, mut sink } = files;
     let start = Instant::now();
     let mut buffer = vec![0; BURST_BYTES];
     let mut progress = Progress::new();
+    // Before the packets with these numbers; those beyond the capture come at its end.
+    let mut due = |half: &mut HostHalf<A>, packet: u64| {
+        while let Some((_, change)) = changes.pop_front_if(|(number, _)| *number <= packet) {
+            change.put_in_force(half.engine().app())?;
+        }
+        Ok::<_, RunError>(changes.front().map_or(u64::MAX, |(number, _)| *number))
+    };
     loop {
+        source.stop_before = due(&mut half, source.packets)?;
         let mut frames = Frames::new(&mut buffer);
         let mut burst = Burst::new();
         while !burst.is_full() {
@@ -124,6 +133,9 @@ fn without_nic<A: App>(
             burst.push_roomy(stamp, frames.keep(length));
         }
         if burst.is_empty() {
+            if source.packets >= source.stop_before {
+                continue;
+            }
             break;
         }
         let mut failed = None;
@@ -139,6 +151,7 @@ fn without_nic<A: App>(
         }
         progress.tell(source.packets, sink.packets);
     }
+    due(&mut half, u64::MAX)?;
     sink.finish()?;
     let elapsed = start.elapsed();
     half.report.busy_ns = elapsed.as_nanos() as u64;

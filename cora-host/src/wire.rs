@@ -77,6 +77,8 @@ pub(crate) struct Source {
     pub(crate) packets: u64,
     /// Frames that are longer than any frame may be.
     pub(crate) too_long: u64,
+    /// None comes from the frame with this number on, until it is another.
+    pub(crate) stop_before: u64,
 }
 
 impl Source {
@@ -84,7 +86,15 @@ impl Source {
         let file = File::open(path).map_err(|cause| RunError::File { path: path.into(), cause })?;
         let reader = capture::Reader::new(file)
             .map_err(|cause| RunError::Capture { path: path.into(), cause })?;
-        Ok(Self { reader, path: path.into(), inside, now: 0, packets: 0, too_long: 0 })
+        Ok(Self {
+            reader,
+            path: path.into(),
+            inside,
+            now: 0,
+            packets: 0,
+            too_long: 0,
+            stop_before: u64::MAX,
+        })
     }
 
     /// Bytes of the capture that were passed so far.
@@ -94,7 +104,7 @@ impl Source {
 
     /// The next frame, copied to the beginning of `buffer`: its stamp and length.
     pub(crate) fn next(&mut self, buffer: &mut [u8]) -> Result<Option<(Stamp, usize)>, RunError> {
-        loop {
+        while self.packets < self.stop_before {
             let damaged =
                 |cause: CaptureError| RunError::Capture { path: self.path.clone(), cause };
             let Some(frame) = self.reader.next_frame().map_err(damaged)? else { return Ok(None) };
@@ -113,6 +123,7 @@ impl Source {
             let stamp = Stamp { meta, number, horizon: self.now, egress: port };
             return Ok(Some((stamp, bytes.len())));
         }
+        Ok(None)
     }
 }
 

@@ -10,6 +10,7 @@ use cora_core::ring::{Consumer, Popped, Producer, PushError, RingError, SharedMe
 use crate::RunError;
 use crate::apart::{self, Bytes};
 use crate::tally::Tally;
+use crate::versions::{Change, Changes};
 use crate::wire::{Cable, Next};
 
 /// Frames moved over a wire ring between two looks at the others.
@@ -29,9 +30,13 @@ pub(crate) struct WireEnd<C> {
     /// A frame came by the cable and was not fed in yet.
     pending: Option<(Stamp, usize)>,
     fed_all: bool,
-    /// Records that a NIC left behind on its ring: they come first.
-    left_behind: VecDeque<(u16, Vec<u8>)>,
-    /// How many there were so far.
+    /// Records that come first: those that a NIC left behind on its ring, and changes of read-mostly states.
+    first: VecDeque<(u16, Vec<u8>)>,
+    /// Changes that are to come before packets that have not come yet.
+    pub(crate) changes: Changes,
+    /// Changes that were fed in, and are not in force at both sides yet, for all that is known.
+    on_their_way: VecDeque<Change>,
+    /// How many frames NICs left behind so far.
     pub(crate) fed_again: u64,
     /// What was counted since the NIC began.
     pub(crate) tally: Tally,
@@ -48,7 +53,9 @@ impl<C: Cable> WireEnd<C> {
             leaving: apart::bytes(),
             pending: None,
             fed_all: false,
-            left_behind: VecDeque::new(),
+            first: VecDeque::new(),
+            changes: Changes::new(),
+            on_their_way: VecDeque::new(),
             fed_again: 0,
             tally: Tally::default(),
         }
@@ -60,21 +67,74 @@ impl<C: Cable> WireEnd<C> {
         while self.drain()? {}
         let mut rest = Consumer::new(self.rings.wire_in);
         let mut buffer = vec![0; MAX_MESSAGE];
-        let mut left_behind = VecDeque::new();
+        let mut left_behind = Vec::new();
         while let Some(Popped { kind, len }) = rest.pop(&mut buffer)? {
             if kind != Message::WIRE_END {
-                left_behind.push_back((kind, buffer[..len].to_vec()));
+                left_behind.push((kind, buffer[..len].to_vec()));
             }
         }
-        self.fed_again += left_behind.len() as u64;
-        self.tally.fed = self.tally.fed.saturating_sub(left_behind.len() as u64);
-        left_behind.append(&mut self.left_behind);
-        self.left_behind = left_behind;
+        let frames = left_behind.iter().filter(|(kind, _)| *kind != Message::PIECE).count() as u64;
+        self.fed_again += frames;
+        self.tally.fed = self.tally.fed.saturating_sub(frames);
+        left_behind.extend(std::mem::take(&mut self.first));
+        self.first = self.with_whole_changes(left_behind);
         self.wire_in = Producer::new(rings.wire_in);
         self.wire_out = Consumer::new(rings.wire_out);
         self.rings = *rings;
         self.fed_all = false;
         Ok(())
+    }
+
+    /// The records with each change whole that is not known to be in force: where it began, or in front if the NIC
+    /// that is gone had read its beginning.
+    fn with_whole_changes(&self, records: Vec<(u16, Vec<u8>)>) -> VecDeque<(u16, Vec<u8>)> {
+        let mut begun: Vec<&Change> = self.on_their_way.iter().collect();
+        let mut rest = VecDeque::new();
+        for record in records {
+            if record.0 != Message::PIECE {
+                rest.push_back(record);
+            } else if let Some(number) = Change::begins(&record.1)
+                && let Some(at) = begun.iter().position(|change| change.number == number)
+            {
+                rest.extend(begun.remove(at).records());
+            }
+        }
+        let mut all: VecDeque<_> = begun.into_iter().flat_map(Change::records).collect();
+        all.append(&mut rest);
+        all
+    }
+
+    /// From here on packets are judged by another version.
+    pub(crate) fn change(&mut self, change: Change) {
+        self.first.extend(change.records());
+        self.on_their_way.push_back(change);
+    }
+
+    /// This version is in force at both sides.
+    pub(crate) fn in_force(&mut self, number: u32) {
+        while self.on_their_way.front().is_some_and(|change| change.number <= number) {
+            self.on_their_way.pop_front();
+        }
+    }
+
+    /// The host is gone, and with it maybe a part of what is on its way: that comes again, whole.
+    pub(crate) fn change_again(&mut self) {
+        self.first.retain(|(kind, _)| *kind != Message::PIECE);
+        self.first.extend(self.on_their_way.iter().flat_map(Change::records));
+    }
+
+    /// Whether a change stands before what came by the cable; it is fed in first then.
+    fn change_is_due(&mut self, next: Next) -> bool {
+        let before = match next {
+            Next::Frame(stamp, _) => stamp.number,
+            Next::End(_) => u64::MAX,
+            Next::NotYet => return false,
+        };
+        let Some((_, change)) = self.changes.pop_front_if(|(number, _)| *number <= before) else {
+            return false;
+        };
+        self.change(change);
+        true
     }
 
     /// Drops what comes by the cable, as far as there is no room for it; how many frames.
@@ -94,8 +154,8 @@ impl<C: Cable> WireEnd<C> {
 
     /// Feeds frames in at the NIC's wire; whether there was room.
     pub(crate) fn feed(&mut self) -> Result<bool, RunError> {
-        let mut fed = self.feed_left_behind()?;
-        if !self.left_behind.is_empty() {
+        let mut fed = self.feed_first()?;
+        if !self.first.is_empty() {
             return Ok(fed);
         }
         for _ in 0..BURST {
@@ -106,6 +166,13 @@ impl<C: Cable> WireEnd<C> {
                 Some((stamp, length)) => Next::Frame(stamp, length),
                 None => self.cable.next(&mut self.buffer.0)?,
             };
+            if self.change_is_due(next) {
+                if let Next::Frame(stamp, length) = next {
+                    self.pending = Some((stamp, length));
+                }
+                fed = true;
+                break;
+            }
             let message = match next {
                 Next::Frame(stamp, length) => Message::Frame(stamp, &self.buffer.0[..length]),
                 Next::End(now) => Message::WireEnd(now),
@@ -131,15 +198,15 @@ impl<C: Cable> WireEnd<C> {
         Ok(fed)
     }
 
-    fn feed_left_behind(&mut self) -> Result<bool, RunError> {
+    fn feed_first(&mut self) -> Result<bool, RunError> {
         let mut fed = false;
-        while let Some((kind, bytes)) = self.left_behind.front() {
+        while let Some((kind, bytes)) = self.first.front() {
             match self.wire_in.push(*kind, &[bytes]) {
-                Ok(()) => drop(self.left_behind.pop_front()),
+                Ok(()) => self.tally.fed += u64::from(*kind != Message::PIECE),
                 Err(PushError::Full) => break,
                 Err(PushError::TooLong | PushError::Failed(_)) => return Err(RunError::RingToNic),
             }
-            self.tally.fed += 1;
+            self.first.pop_front();
             fed = true;
         }
         self.wire_in.publish();
@@ -168,9 +235,7 @@ impl<C: Cable> WireEnd<C> {
 
     /// Whether nothing comes by the cable before somebody rings.
     pub(crate) fn is_quiet(&mut self) -> bool {
-        self.pending.is_none()
-            && self.left_behind.is_empty()
-            && (self.fed_all || self.cable.is_quiet())
+        self.pending.is_none() && self.first.is_empty() && (self.fed_all || self.cable.is_quiet())
     }
 
     /// Whether nothing left at the NIC's wire, and its ring is sound.

@@ -22,6 +22,7 @@ use crate::copies::Copies;
 use crate::ipfix::Exporter;
 use crate::state_out::Contents;
 use crate::tally::{HANDLED, Ways};
+use crate::versions::Arriving;
 
 /// The way to the NIC (or, where both sides take turns on one thread, from it): what its ring has no room for now
 /// waits in memory, so that the host never waits for the NIC (which may be waiting for the host).
@@ -139,6 +140,8 @@ pub(crate) struct Worker<A: App> {
     pub(crate) contents: Contents,
     /// Those of recorded states, encoded, each with its state's number, if they are exported.
     pub(crate) left: Vec<(u16, Vec<u8>)>,
+    /// What changes read-mostly states, as it comes.
+    pub(crate) arriving: Arriving,
     /// What the NIC told of its load last.
     pub(crate) nic_seen: Seen<A::Group>,
     /// Set when the NIC's last message came.
@@ -157,6 +160,7 @@ impl<A: App> Worker<A> {
             said_drained: false,
             contents: Contents::default(),
             left: Vec::new(),
+            arriving: Arriving::default(),
             nic_seen: Seen::default(),
             account: None,
             outcomes: BTreeMap::new(),
@@ -185,6 +189,7 @@ impl<A: App> Worker<A> {
         self.back.ring = Producer::new(rings.back);
         self.punt = Consumer::new(rings.punt);
         (self.nic_drained, self.said_drained) = (None, false);
+        self.arriving.forget();
         match &mut self.back.standby {
             Some(standby) => self.half.nic_lost(standby.as_mut()),
             None => self.half.nic_lost(&mut Copies::default()),
@@ -307,6 +312,10 @@ impl<A: App> Worker<A> {
                     self.left.push((state, piece.to_vec()));
                 }
                 self.contents.take_in(self.half.engine().app(), state, piece, now)?;
+            }
+            // Between packets, as it stood on the wire.
+            Message::Piece(state, piece) if A::READ_MOSTLY => {
+                self.arriving.take(self.half.engine().app(), state, piece)?;
             }
             Message::Outcome(count, name) if self.said_drained => {
                 let name = String::from_utf8_lossy(name).into_owned();

@@ -75,6 +75,7 @@ pub fn serve<A: App>(fd: i32, length: usize) -> i32 {
             begun,
             wire_ended: None,
             released: false,
+            settles: false,
             watch: Watch { every: u64::MAX, next: u64::MAX },
         };
         match server.run(incoming, &region) {
@@ -162,6 +163,9 @@ struct Server<'a, A: App> {
     wire_ended: Option<u64>,
     /// The host has nothing on its way any more.
     released: bool,
+    /// A change of read-mostly states begins or ended on the wire: what follows waits until no packet waits here, so
+    /// that each packet is judged by the version that was in force when it came.
+    settles: bool,
     watch: Watch,
 }
 
@@ -255,7 +259,8 @@ impl<A: App> Server<'_, A> {
 
     /// Whether packets may be taken from the wire.
     fn wire_open(&self) -> bool {
-        self.begun && self.wire_ended.is_none() && self.half.takes_packets()
+        let settled = const { !A::READ_MOSTLY } || !self.settles || self.half.holds_none();
+        self.begun && self.wire_ended.is_none() && self.half.takes_packets() && settled
     }
 
     /// Whether what a burst sends has room, if that must not be seen before what the burst changed.
@@ -282,6 +287,10 @@ impl<A: App> Server<'_, A> {
             let Some(popped) = back.pop(buffer)? else { break };
             // What flows were to do is void then; packets that are done still leave.
             if host_ended && popped.kind != Message::SEND {
+                continue;
+            }
+            // A NIC that has read the wire has a version, no older than that of a host which was started anew.
+            if const { A::READ_MOSTLY } && popped.kind == Message::PIECE && self.begun {
                 continue;
             }
             // Where the wire's ring may be published amid this, nothing of it is to be read a second time.
@@ -314,10 +323,16 @@ impl<A: App> Server<'_, A> {
         }
         let mut frames = Frames::new(buffer);
         let mut burst = Burst::new();
+        let mut change = None;
+        self.settles = false;
         while !burst.is_full() {
             let Some(room) = frames.room() else { break };
             let Some(popped) = wire.pop(room)? else { break };
             let bytes = frames.keep(popped.len);
+            if const { A::READ_MOSTLY } && popped.kind == Message::PIECE {
+                change = Some(bytes);
+                break;
+            }
             if popped.kind == Message::WIRE_END {
                 let message = Message::decode_from_host(popped.kind, bytes.frame());
                 let Some(Message::WireEnd(now)) = message else {
@@ -334,6 +349,25 @@ impl<A: App> Server<'_, A> {
         // They are copies: whoever looks for what a killed NIC left unread finds none that it had begun.
         wire.release();
         self.half.burst(&mut burst, &mut self.outgoing);
+        match change {
+            Some(bytes) => self.change(bytes.frame()),
+            None => Ok(()),
+        }
+    }
+
+    /// Part of a change of read-mostly states: it stands between two frames, and the host gets it between the same
+    /// two. The last piece of a state puts its new version in force; no packet runs between the marks.
+    #[cold]
+    #[inline(never)]
+    fn change(&mut self, bytes: &[u8]) -> Result<(), LinkError> {
+        let undecodable = ProtocolError::Undecodable(Message::PIECE);
+        let message = Message::decode_from_host(Message::PIECE, bytes).ok_or(undecodable)?;
+        if let Message::Piece(Message::MARK, _) = message {
+            self.settles = true;
+        } else {
+            self.half.message(&message, &mut self.outgoing)?;
+        }
+        self.outgoing.send(&message);
         Ok(())
     }
 

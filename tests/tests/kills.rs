@@ -36,6 +36,25 @@ fn build(name: &str, changes: &[(&str, &str)]) -> PathBuf {
     built.into_values().next().unwrap()
 }
 
+/// The firewall with rules, whose connections are durable: both files of it in one.
+fn firewall_with_rules() -> PathBuf {
+    let source = root().join("examples/stateful-firewall/src");
+    let read = |name: &str| std::fs::read_to_string(source.join(name)).unwrap();
+    let rules = format!("mod rules {{\n{}\n}}\n", read("rules.rs"));
+    let mut program = read("main.rs");
+    for (from, to) in [
+        ("mod rules;\n", rules.as_str()),
+        ("#[cfg(test)]\nmod tests;\n", ""),
+        ("idle_by = Self::idle)", "idle_by = Self::idle, durable)"),
+    ] {
+        assert!(program.contains(from), "the example has no `{from}` any more");
+        program = program.replace(from, to);
+    }
+    let manifest = package("kills-rules", &program).join("Cargo.toml").display().to_string();
+    let words = ["--manifest-path", &manifest];
+    programs(&words, Some(Path::new("split")), "kills-rules").into_values().next().unwrap()
+}
+
 /// The firewall, whose connections are durable.
 fn firewall() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
@@ -60,6 +79,11 @@ struct Site {
 impl Site {
     /// An error says what this machine lacks.
     fn build(label: &str, program: &Path) -> Result<Self, String> {
+        Self::build_with(label, program, &[])
+    }
+
+    /// With these words on the command line, too.
+    fn build_with(label: &str, program: &Path, words: &[&str]) -> Result<Self, String> {
         if !Path::new("/dev/net/tun").exists() {
             return Err("no /dev/net/tun".into());
         }
@@ -68,7 +92,7 @@ impl Site {
         let taps = ["i", "o"].map(|end| format!("k{end}{label}{}", std::process::id()));
         let mut command = Command::new(program);
         let live = format!("inside=tap:{},outside=tap:{}", taps[0], taps[1]);
-        let running = start(command.args(["run", "--json", "--live", &live]));
+        let running = start(command.args(["run", "--json", "--live", &live]).args(words));
         let up = Instant::now();
         for (namespace, tap) in [(&inside, &taps[0]), (&outside, &taps[1])] {
             wait_for_interface(tap, up);
@@ -112,8 +136,17 @@ impl Site {
         talks
     }
 
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_raw(self.running.id().cast_signed()).unwrap(), signal).unwrap();
+    }
+
     /// Ends the run; its report.
     fn end(self) -> Value {
+        self.end_telling(&[])
+    }
+
+    /// The same; what it says of versions has to be this, line by line.
+    fn end_telling(self, versions: &[&str]) -> Value {
         let pid = Pid::from_raw(self.running.id().cast_signed()).unwrap();
         kill_process(pid, Signal::INT).unwrap();
         let ended = self.running.end(Duration::from_secs(40));
@@ -121,7 +154,9 @@ impl Site {
         // Neither half ends by itself, whatever state the other one left things in.
         let told = ended.stderr.lines().filter(|line| !line.contains("(signal: 9"));
         let told: Vec<_> = told.collect();
-        assert!(told.is_empty(), "{told:#?}: {}", ended.stdout);
+        let is_it = |(told, said): (&&str, &&str)| told.starts_with(said);
+        let all = told.len() == versions.len() && told.iter().zip(versions).all(is_it);
+        assert!(all, "{told:#?}: {}", ended.stdout);
         serde_json::from_str(&ended.stdout).unwrap()
     }
 }
@@ -271,4 +306,68 @@ fn connections_outlive_another_build_with_more_fields() {
     let report = site.end();
     assert!(faults.is_empty() && stuck == 0, "{stuck} stand still; {faults:?}; {report}");
     assert_eq!(report["upgrades"], 1, "{report}");
+}
+
+/// Waits until each of these stands still while the others go on.
+fn wait_until_cut(cut: &Conversations, others: &Conversations) {
+    let deadline = Instant::now() + Duration::from_secs(15);
+    while Instant::now() < deadline {
+        let before = cut.rounds();
+        wait_for(others, 20);
+        if cut.rounds() == before {
+            return;
+        }
+    }
+    panic!("{:?} go on", cut.rounds());
+}
+
+/// Rules that change cut running connections that they deny, and leave the others; so they do after either half was
+/// killed, and after a file that is none. What is allowed again goes on where it stood, if inside speaks first.
+#[test]
+fn a_change_of_rules_cuts_what_it_denies_and_outlives_both_halves() {
+    let program = firewall_with_rules();
+    let rules = program.with_file_name("rules.txt");
+    let say = |text: &str| std::fs::write(&rules, text).unwrap();
+    say("");
+    let config = format!("Rules={}", rules.display());
+    let site = match Site::build_with("r", &program, &["--config", &config]) {
+        Ok(site) => site,
+        Err(why) => return tell(&format!("SKIPPED kills: {why}")),
+    };
+    let left = site.converse();
+    let address = "203.0.113.1:8".parse().unwrap();
+    let cut = Conversations::open(&site.inside, &site.outside, address, CONNECTIONS);
+    wait_for(&cut, 5);
+    say("deny 203.0.113.1/32 8\n");
+    site.signal(Signal::USR1);
+    // Whatever the NIC knew of it when it died.
+    site.kill("__nic");
+    wait_until_cut(&cut, &left);
+    let stood = cut.rounds();
+    site.kill("__nic");
+    wait_for(&left, 20);
+    site.kill("__host");
+    wait_for(&left, 20);
+    say("deny everything\n");
+    site.signal(Signal::USR1);
+    wait_for(&left, 20);
+    assert_eq!(cut.rounds(), stood, "what is denied goes on again");
+    say("# nothing\n");
+    site.signal(Signal::USR1);
+    // Of each two, one asks and one only listens: its server is outside.
+    let echoes_go_on =
+        || cut.rounds().iter().zip(&stood).step_by(2).all(|(now, before)| now > before);
+    let goes_on = cora_tests::process::wait_until(Duration::from_secs(15), echoes_go_on);
+    wait_for(&left, 20);
+    let faults = left.end();
+    drop(cut.end());
+    let report = site.end_telling(&[
+        "version 2 is in force: Rules changed",
+        "version 2 stays in force: ",
+        "version 3 is in force: Rules changed",
+    ]);
+    assert!(faults.is_empty() && goes_on, "{faults:?}; {report}");
+    assert_eq!(report["version"], 3, "{report}");
+    let dropped = report["halves"]["outcomes"]["not-allowed"].as_u64();
+    assert!(dropped > Some(0), "{report}");
 }

@@ -3,6 +3,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::Member;
 
 use super::{core, plain, stored};
 use crate::syntax::StateDecl;
@@ -11,7 +12,15 @@ pub(super) fn run(decl: &StateDecl) -> TokenStream {
     let core = core();
     let (ident, name) = (&decl.ident, &decl.name);
     let item = plain::item(&decl.item);
-    let plain = plain::implementation(ident, &decl.item.fields);
+    let members: Vec<Member> = decl.item.fields.members().collect();
+    let begin_generation = quote! {
+        #[inline]
+        fn begin_generation(&mut self, generation: #core::state::Generation) {
+            #(#core::plain::Plain::begin_generation(&mut self.#members, generation);)*
+            let _ = generation;
+        }
+    };
+    let plain = plain::implementation_with(ident, &decl.item.fields, &begin_generation);
     let stored = stored::implementation(decl, "ReadMostly", "Versioned");
     quote! {
         #item

@@ -150,6 +150,9 @@ fn app(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     if !recorded.is_empty() {
         out.line(format_args!("const RECORDED: &'static [usize] = &{recorded:?};"))?;
     }
+    if graph.states.iter().any(|state| state.kind == Kind::ReadMostly) {
+        out.line("const READ_MOSTLY: bool = true;")?;
+    }
     out.text.push('\n');
     new(out, graph)?;
     chain(out, graph)?;

@@ -14,6 +14,21 @@ impl ::cora::__private::core::plain::Plain for Backends {
         ("addresses", <[Address; 16] as ::cora::__private::core::plain::Plain>::SIZE),
     ];
     #[inline]
+    fn begin_generation(
+        &mut self,
+        generation: ::cora::__private::core::state::Generation,
+    ) {
+        ::cora::__private::core::plain::Plain::begin_generation(
+            &mut self.count,
+            generation,
+        );
+        ::cora::__private::core::plain::Plain::begin_generation(
+            &mut self.addresses,
+            generation,
+        );
+        let _ = generation;
+    }
+    #[inline]
     fn put(&self, out: &mut [u8]) {
         let mut at = 0usize;
         <u8 as ::cora::__private::core::plain::Plain>::put(

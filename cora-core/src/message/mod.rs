@@ -83,7 +83,8 @@ pub enum Message<'a> {
     Send(Stamp, &'a [u8]),
     /// Nothing of this side is on its way any more.
     Drained(u64),
-    /// Part of a state: configuration at the start, contents at the end.
+    /// Part of a state: configuration at the start, contents at the end; between frames on the wire, part of a change,
+    /// between two [marks](Self::MARK). The NIC passes those on to the host.
     Piece(u16, &'a [u8]),
     /// A count of outcomes of one name.
     Outcome(u64, &'a [u8]),
@@ -146,6 +147,11 @@ impl Message<'_> {
     pub const PUNT: u16 = 3;
     /// The kind of [`Self::Send`].
     pub const SEND: u16 = 11;
+    /// The kind of [`Self::Piece`].
+    pub const PIECE: u16 = 13;
+    /// In place of a state's number in [`Self::Piece`]: what follows or what came is a change of read-mostly states,
+    /// whole. Its number stands there (4 bytes), at the end how many pieces it has, too (4 bytes).
+    pub const MARK: u16 = u16::MAX;
 
     /// The kind in the record's header.
     #[must_use]

@@ -138,6 +138,12 @@ impl<A: App> NicHalf<A> {
         self.hold.has_room() && !matches!(self.incoming, Some(Incoming { returned: true, .. }))
     }
 
+    /// Whether no packet waits here.
+    #[inline]
+    pub const fn holds_none(&self) -> bool {
+        self.hold.is_empty()
+    }
+
     /// Whether no packet waits here and no flow is between the sides.
     pub fn is_drained(&self) -> bool {
         self.hold.is_empty()

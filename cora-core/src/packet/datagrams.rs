@@ -81,7 +81,7 @@ impl<const N: usize> Datagrams<N> {
             // Which of both the receiver takes is not known here.
             Some(_) => return Err(Fragment),
             None => {
-                self.remember(Datagram { flow, identification, until: now.saturating_add(LIFE) })
+                self.remember(Datagram { flow, identification, until: now.saturating_add(LIFE) });
             }
         }
         Ok(flow)

@@ -9,7 +9,7 @@ use crate::ring::{CONTROL_WORDS, MAX_RING_BYTES, MIN_RING_BYTES, SharedMemory};
 
 /// Version of what this module and [`ring`](crate::ring) lay out. It grows with every change of the
 /// header, of the rings, or of the messages on them.
-pub const LAYOUT_VERSION: u64 = 5;
+pub const LAYOUT_VERSION: u64 = 6;
 
 /// Names of the rings, in the order of their places.
 pub const RING_NAMES: [&str; 4] = ["wire-in", "wire-out", "punt", "back"];
@@ -44,6 +44,8 @@ pub(super) mod at {
     pub(in crate::region) const NIC_HEARTBEAT: usize = 80;
     pub(in crate::region) const NIC_BELL: usize = 96;
     pub(in crate::region) const HOST_HEARTBEAT: usize = 128;
+    pub(in crate::region) const VERSION: usize = 129;
+    pub(in crate::region) const CARRIED: usize = 130;
     pub(in crate::region) const HOST_BELL: usize = 144;
     /// In a file's first region only: see [`succession`](super::super::succession).
     pub(in crate::region) const CURRENT: usize = 160;

@@ -184,6 +184,27 @@ impl Region {
     pub fn host_beats(&self, beat: u64) {
         self.header[at::HOST_HEARTBEAT].store(beat, Ordering::Relaxed);
     }
+
+    /// The version of read-mostly states that is in force at the host, and was at the NIC before; 0 until the host
+    /// works here.
+    pub fn version(&self) -> u64 {
+        self.header[at::VERSION].load(Ordering::Relaxed)
+    }
+
+    /// Entries that the host carried over from the program before.
+    pub fn carried(&self) -> u64 {
+        self.header[at::CARRIED].load(Ordering::Relaxed)
+    }
+
+    /// So many entries were carried over from the program before: the host's part.
+    pub fn set_carried(&self, entries: u64) {
+        self.header[at::CARRIED].store(entries, Ordering::Relaxed);
+    }
+
+    /// This version is in force at both sides: the host's part.
+    pub fn set_version(&self, version: u64) {
+        self.header[at::VERSION].store(version, Ordering::Relaxed);
+    }
 }
 
 impl fmt::Debug for Region {

@@ -5,11 +5,13 @@
 //! implements the traits of this module; a program names none of them.
 
 pub mod commutative;
+mod generation;
 mod memory;
 mod pinned;
 pub mod table;
 
 pub use commutative::{Commutative, Replica, Replicated};
+pub use generation::Generation;
 #[cfg(test)]
 pub(crate) use memory::leak as memory_for_tests;
 pub use memory::{Line, Memory, OutOfMemory};
@@ -195,6 +197,11 @@ pub trait Described: Home {
     /// How entries are encoded, if the state is keyed.
     fn layout(&self) -> Option<EntryLayout> {
         None
+    }
+
+    /// Of a read-mostly state: the version in force has this number from now on.
+    fn begin_generation(&mut self, generation: Generation) {
+        let _ = generation;
     }
 
     /// Takes in a piece that the same state exported at the other side, as [`Home::merge`] does; an

@@ -7,8 +7,8 @@ use core::mem::MaybeUninit;
 
 use super::memory::bytes_for;
 use super::{
-    DescribeItem, Described, Home, Kind, Malformed, Memory, OutOfMemory, ReadMostly, Singleton,
-    Visit,
+    DescribeItem, Described, Generation, Home, Kind, Malformed, Memory, OutOfMemory, ReadMostly,
+    Singleton, Visit,
 };
 use crate::plain::Plain;
 
@@ -65,7 +65,7 @@ impl<S: Plain> Whole<S> {
 }
 
 macro_rules! home_of_one_value {
-    ($(#[$doc:meta])* $home:ident, $kind:ident) => {
+    ($(#[$doc:meta])* $home:ident, $kind:ident, $first:expr, {$($described:tt)*}) => {
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $home<S: 'static> {
@@ -78,7 +78,7 @@ macro_rules! home_of_one_value {
 
             /// The state, as its `Default`.
             pub fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-                Ok(Self { whole: Whole::create(memory, S::default())? })
+                Ok(Self { whole: Whole::create(memory, $first)? })
             }
 
             /// The value.
@@ -117,26 +117,38 @@ macro_rules! home_of_one_value {
             fn describe(&self, _: u64, item: &mut DescribeItem<'_>) {
                 item(&[], &mut |to| self.whole.value.describe(to));
             }
+
+            $($described)*
         }
     };
 }
 
 home_of_one_value! {
     /// The home of a singleton.
-    Pinned, Singleton
+    Pinned, Singleton, S::default(), {}
 }
 
 home_of_one_value! {
     /// The home of a read-mostly state: the version in force.
-    Versioned, ReadMostly
+    Versioned, ReadMostly, first(S::default()), {
+        fn begin_generation(&mut self, generation: Generation) {
+            self.whole.value.begin_generation(generation);
+        }
+    }
 }
 
 impl<S: ReadMostly> Versioned<S> {
-    /// Puts a whole new version, made from `text`, in force.
+    /// Puts a whole new version, made from `text`, in force: as the first one, until it is told another number.
     pub fn configure(&mut self, text: &str) -> Result<(), &'static str> {
-        *self.whole.value = S::configure(text)?;
+        *self.whole.value = first(S::configure(text)?);
         Ok(())
     }
+}
+
+/// The value as the first version.
+fn first<S: ReadMostly>(mut value: S) -> S {
+    value.begin_generation(Generation::FIRST);
+    value
 }
 
 #[cfg(test)]
@@ -185,6 +197,54 @@ mod tests {
         assert_eq!(there.value(), &Pool::default(), "not whole yet");
         there.merge(&pieces[5]).unwrap();
         assert_eq!(there.value(), here.value());
+    }
+
+    #[derive(Clone, Copy, Default)]
+    struct Rules {
+        generation: Generation,
+        closed: u16,
+    }
+
+    impl Plain for Rules {
+        const SIZE: usize = 6;
+        fn put(&self, out: &mut [u8]) {
+            self.generation.put(out);
+            self.closed.put(out.get_mut(4..).unwrap_or_default());
+        }
+        fn get(bytes: &[u8]) -> Option<Self> {
+            let closed = u16::get(bytes.get(4..)?)?;
+            Some(Self { generation: Plain::get(bytes)?, closed })
+        }
+        fn begin_generation(&mut self, generation: Generation) {
+            self.generation = generation;
+        }
+        fn describe(&self, _: &mut dyn Describe) {}
+    }
+
+    impl super::super::Configure for Rules {
+        fn configure(text: &str) -> Result<Self, &'static str> {
+            // What is said of the generation here does not count.
+            let closed = text.parse().map_err(|_| "no port")?;
+            Ok(Self { generation: Generation::new(99), closed })
+        }
+    }
+
+    impl ReadMostly for Rules {
+        const NAME: &'static str = "Rules";
+    }
+
+    #[test]
+    fn a_version_has_its_number_on_both_sides() {
+        let create = || Versioned::<Rules>::create(&mut leak(Versioned::<Rules>::BYTES)).unwrap();
+        let (mut host, mut nic) = (create(), create());
+        assert_eq!(host.value().generation, Generation::FIRST);
+        host.configure("80").unwrap();
+        assert_eq!(host.value().generation, Generation::FIRST);
+        assert_eq!(host.configure("eighty"), Err("no port"));
+        assert_eq!(host.value().closed, 80, "the version before stays");
+        host.begin_generation(Generation::new(7));
+        host.export(0, &mut |piece| nic.merge(piece).unwrap());
+        assert_eq!((nic.value().generation.number(), nic.value().closed), (7, 80));
     }
 
     #[test]

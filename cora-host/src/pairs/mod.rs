@@ -39,6 +39,7 @@ use crate::progress::Progress;
 use crate::run::{Request, half, random_seed};
 use crate::state_out::Contents;
 use crate::supply::Supply;
+use crate::versions::Version;
 use crate::wire::{Cable as _, Sink, Source};
 use crate::worker::{Direct, NicAccount};
 use crate::{Program, RunError};
@@ -59,7 +60,8 @@ pub(crate) fn run<A: App + Send>(
     let pairs = usize::from(request.pairs);
     let supply = Supply { seed, pages: request.pages };
     let nic = request.nic != NicMode::Off;
-    let half = |_| half::<A>(supply, &request.configurations, nic);
+    let version = Version::first(1, &request.configurations)?;
+    let half = |_| half::<A>(supply, &version, nic);
     let halves: Result<Vec<_>, RunError> = (0..pairs).map(half).collect();
     let halves = halves?;
     let sink = Sink::create(request.output.as_deref(), &request.input)?;

@@ -11,6 +11,7 @@ use cora_core::region::{Idle, Region, succession};
 use serde_json::{Value, json};
 
 use super::catch_up::catch_up;
+use super::configuration;
 use super::layout::Layout;
 use super::standby::{self, SharedStandby};
 use crate::account::export_rest;
@@ -41,9 +42,9 @@ pub(crate) struct HostArguments {
     /// File descriptor of the memory with the copies of the program before, and its bytes.
     #[arg(long, num_args = 2, value_names = ["FD", "BYTES"])]
     before: Vec<u64>,
-    /// A configuration for a read-mostly state, as State=file.
-    #[arg(long = "config", value_parser = crate::command::configuration)]
-    configurations: Vec<(String, PathBuf)>,
+    /// File descriptor of what the read-mostly states are made from.
+    #[arg(long)]
+    version: i32,
     /// Which pages the states are on.
     #[arg(long, value_enum, default_value_t)]
     pages: Pages,
@@ -94,13 +95,14 @@ fn open_standby(
     words: &'static [AtomicU64],
     before: Option<&'static [AtomicU64]>,
     layout: &Layout,
-) -> Result<SharedStandby, RunError> {
+) -> Result<(SharedStandby, u64), RunError> {
     let (head, slots) = words.split_at(LAYOUT_WORDS.min(words.len()));
     let (entry, group) = layout.longest();
     let mut copies = SharedStandby::open(slots, entry, group);
     if read_layout(head).is_some() {
-        return Ok(copies);
+        return Ok((copies, 0));
     }
+    let mut carried = 0;
     if let Some(before) = before {
         let (old_head, old_slots) = before.split_at(LAYOUT_WORDS.min(before.len()));
         let old = read_layout(old_head).unwrap_or_default();
@@ -110,13 +112,13 @@ fn open_standby(
         for holder in [Holder::Host, Holder::Nic, Holder::Unsure] {
             old.each(holder, None, &mut |copy| {
                 if let Some((state, piece)) = conversion.entry(copy.state, copy.piece) {
-                    copies.keep(&Copied { state, piece: &piece, ..*copy });
+                    carried += u64::from(copies.keep(&Copied { state, piece: &piece, ..*copy }));
                 }
             });
         }
     }
     write_layout(head, layout);
-    Ok(copies)
+    Ok((copies, carried))
 }
 
 fn read_layout(head: &[AtomicU64]) -> Option<Layout> {
@@ -150,7 +152,7 @@ pub(crate) fn host_half<A: App>(arguments: HostArguments) -> Result<Value, RunEr
         standby,
         standby_length,
         before,
-        configurations,
+        version,
         pages,
         moves,
         state_out,
@@ -160,8 +162,9 @@ pub(crate) fn host_half<A: App>(arguments: HostArguments) -> Result<Value, RunEr
     let mut conducted = Conducted::begin::<A>(&moves, 0)?;
     let regions = map::inherited(fd, length).map_err(system)?;
     let mut region = attach::<A>(regions, 0)?;
+    let version = configuration::told(version)?;
     let supply = Supply { seed: region.identity().seed.0, pages };
-    let (mut half, configured) = half::<A>(supply, &configurations, true)?;
+    let (mut half, configured) = half::<A>(supply, &version, true)?;
     let layout = Layout::of(half.engine().app());
     let standby = map::inherited(standby, standby_length).map_err(system)?;
     let before = match before[..] {
@@ -172,10 +175,12 @@ pub(crate) fn host_half<A: App>(arguments: HostArguments) -> Result<Value, RunEr
         }
         _ => None,
     };
-    let mut copies = open_standby(standby, before, &layout)?;
+    let (mut copies, carried) = open_standby(standby, before, &layout)?;
+    region.set_carried(carried);
     let lost = catch_up(&mut half, regions, &region, &mut copies, exporter.as_ref())?;
     let mut worker = Worker::new(half, &region.rings());
     worker.export_to(exporter.clone());
+    worker.arriving.in_force = Some(version.number);
     worker.take_over(Box::new(copies), wire_time());
     loop {
         worker.begin(&configured);
@@ -227,6 +232,9 @@ fn serve<A: App>(
         beat += 1;
         region.host_beats(beat);
         let busy = worker.poll()?;
+        if let Some(number) = worker.arriving.in_force {
+            region.set_version(number.into());
+        }
         if let Some(conducted) = &mut conducted {
             conducted.conduct(worker);
         }

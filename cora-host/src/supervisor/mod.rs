@@ -20,6 +20,9 @@
 //! | `live` | the wire between two ports |
 //! | `process` | one half's process |
 //! | `host_half` | the host half as a process of its own |
+//! | `configuration` | versions of read-mostly states, and how another one takes force |
+//! | `control` | a socket to ask a run and to tell it what to do |
+//! | `orders` | what is done about that |
 //! | `catch_up` | what a dead host left unread |
 //! | `standby` | copies of durable entries, in memory that outlives the host |
 //! | `layout` | how durable entries are encoded, so that another build can carry them over |
@@ -28,9 +31,12 @@
 //! | `report` | what is told at the end |
 
 mod catch_up;
+mod configuration;
+mod control;
 mod host_half;
 mod layout;
 mod live;
+mod orders;
 mod ports;
 mod process;
 mod report;
@@ -47,6 +53,9 @@ use std::time::{Duration, Instant};
 use cora_core::app::App;
 use cora_core::region::{HashSeed, Identity, NicStatus, Region, RegionLayout, succession, wake};
 
+use self::configuration::Configuration;
+pub(crate) use self::configuration::{CHANGE_COMMAND, make_change};
+use self::control::Control;
 pub(crate) use self::host_half::{HOST_COMMAND, HostArguments, entry_layout, host_half};
 use self::layout::Layout;
 use self::live::LiveWire;
@@ -89,6 +98,8 @@ pub(crate) struct LiveRequest {
     pub(crate) state_out: Option<PathBuf>,
     /// Where records of entries that ended go.
     pub(crate) ipfix: Option<TargetName>,
+    /// The socket by which the run is asked and told.
+    pub(crate) control: Option<PathBuf>,
 }
 
 /// Runs the program between two ports until it is told to end.
@@ -111,7 +122,7 @@ pub(crate) fn supervise<A: App>(
     let files = request.legacy.map_or([None; 2], |legacy| legacy.ports);
     let wire = LiveWire::open(&request.ports, files)?;
     let mut supervisor = Supervisor::start::<A>(program, request, wire)?;
-    if supervisor.run(stop, &own)? {
+    if supervisor.run::<A>(stop, &own)? {
         let legacy = supervisor.legacy();
         let ports = supervisor.wire.cable.upgrades();
         return Err(upgrade::become_program(&own, ports, legacy));
@@ -147,6 +158,8 @@ struct Supervisor<'a> {
     regions: SharedFile,
     standby: SharedFile,
     entries: Layout,
+    configuration: Configuration,
+    control: Option<Control>,
     region: Region,
     wire: WireEnd<LiveWire>,
     /// The NIC lives and has not left the region before yet: the wire is still plugged in there.
@@ -179,7 +192,10 @@ impl<'a> Supervisor<'a> {
         let place = succession::place(regions.words, generation);
         let region = Region::create(place, &layout, identity).map_err(RunError::Region)?;
         succession::announce(regions.words, generation);
+        let number = request.legacy.map_or(0, |legacy| legacy.version) + 1;
         let mut supervisor = Self {
+            control: request.control.as_deref().map(Control::listen).transpose()?,
+            configuration: Configuration::begin(&request.configurations, number)?,
             program,
             request,
             layout,
@@ -222,9 +238,8 @@ impl<'a> Supervisor<'a> {
         if let Some(name) = &self.request.ipfix {
             command.arg("--ipfix").arg(name.to_string());
         }
-        for (state, path) in &self.request.configurations {
-            command.arg("--config").arg(format!("{state}={}", path.display()));
-        }
+        command.arg("--version").arg(self.configuration.file().to_string());
+        self.wire.change_again();
         command.stdout(Stdio::piped());
         let mut child = nic_process::spawn(command, None)?;
         self.account = child.stdout.take();
@@ -234,7 +249,7 @@ impl<'a> Supervisor<'a> {
 
     /// Moves frames and watches over both halves until both have ended in good order; whether the program in this
     /// file is to go on then.
-    fn run(&mut self, stop: Stop, own: &Path) -> Result<bool, RunError> {
+    fn run<A: App>(&mut self, stop: Stop, own: &Path) -> Result<bool, RunError> {
         let mut next_look = Instant::now();
         let mut replaces = false;
         let mut quiet = 0;
@@ -243,12 +258,8 @@ impl<'a> Supervisor<'a> {
             quiet = if busy { 0 } else { quiet + 1 };
             if Instant::now() >= next_look {
                 next_look = Instant::now() + LOOK_EVERY;
-                if stop::replaces() {
-                    match self.check_upgrade(own) {
-                        Ok(()) => replaces = true,
-                        Err(why) => eprintln!("the program goes on as it is: {why}"),
-                    }
-                }
+                replaces |= self.obey::<A>(own);
+                self.configure();
                 self.wire.cable.look()?;
                 self.wire.cable.stopped |= replaces || stop.is_now();
                 self.look()?;
@@ -377,6 +388,7 @@ impl<'a> Supervisor<'a> {
             standby: (self.standby.file.as_raw_fd(), self.standby.bytes),
             generation: self.region.identity().generation,
             upgrades: self.upgrades() + 1,
+            version: self.configuration.latest(),
         }
     }
 
@@ -396,6 +408,7 @@ impl<'a> Supervisor<'a> {
         let upgrades = self.upgrades();
         Ok(LiveReport {
             upgrades,
+            version: self.configuration.number(),
             ports: ["inside", "outside"].into_iter().zip(self.wire.cable.report()).collect(),
             schema: "cora-live/1",
             program: A::NAME,

@@ -31,6 +31,8 @@ pub(crate) struct LiveReport {
     pub(super) pauses_us: Vec<u64>,
     /// How often the program was replaced; what else is told here is of the time since.
     pub(super) upgrades: u64,
+    /// The version of read-mostly states in force at the end.
+    pub(super) version: u32,
     /// The last region's generation.
     pub(super) generation: u64,
     /// What the last host and the last NIC counted; nothing if the host did not come to its end.

@@ -10,8 +10,15 @@ static TOLD: AtomicBool = AtomicBool::new(false);
 /// Somebody asked for the program to be replaced.
 static REPLACE: AtomicBool = AtomicBool::new(false);
 
+/// Somebody asked for the configuration to be read again.
+static READ_AGAIN: AtomicBool = AtomicBool::new(false);
+
 extern "C" fn tell(signal: libc::c_int) {
-    let word = if signal == libc::SIGHUP { &REPLACE } else { &TOLD };
+    let word = match signal {
+        libc::SIGHUP => &REPLACE,
+        libc::SIGUSR1 => &READ_AGAIN,
+        _ => &TOLD,
+    };
     word.store(true, Ordering::Relaxed);
 }
 
@@ -22,10 +29,11 @@ pub(super) struct Stop {
 }
 
 impl Stop {
-    /// By SIGINT and SIGTERM, or after so long; SIGHUP asks for the program to be replaced.
+    /// By SIGINT and SIGTERM, or after so long; SIGHUP asks for the program to be replaced, SIGUSR1 for the configuration
+    /// to be read again.
     pub(super) fn new(after: Option<Duration>) -> Self {
         let handler = tell as extern "C" fn(libc::c_int) as libc::sighandler_t;
-        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1] {
             // SAFETY: the handler only stores to an atomic, which may be done at any point of the program.
             let _before = unsafe { libc::signal(signal, handler) };
         }
@@ -40,4 +48,9 @@ impl Stop {
 /// Whether somebody asked for the program to be replaced since this was last asked.
 pub(super) fn replaces() -> bool {
     REPLACE.swap(false, Ordering::Relaxed)
+}
+
+/// Whether somebody asked for the configuration to be read again since this was last asked.
+pub(super) fn reads_again() -> bool {
+    READ_AGAIN.swap(false, Ordering::Relaxed)
 }

@@ -31,6 +31,8 @@ pub(crate) struct Legacy {
     pub(super) generation: u64,
     /// How often the program has been replaced.
     pub(super) upgrades: u64,
+    /// The last version of read-mostly states.
+    pub(super) version: u32,
 }
 
 impl FromStr for Legacy {
@@ -42,9 +44,9 @@ impl FromStr for Legacy {
                 "`{text}` is nothing that a program leaves behind: it is for `run --live` alone"
             )
         };
-        let words: [&str; 6] =
+        let words: [&str; 7] =
             text.split(',').collect::<Vec<_>>().try_into().map_err(|_| wrong())?;
-        let [inside, outside, standby, bytes, generation, upgrades] = words;
+        let [inside, outside, standby, bytes, generation, upgrades, version] = words;
         let number = |word: &str| word.parse::<u64>().map_err(|_| wrong());
         let file = |word| i32::try_from(number(word)?).map_err(|_| wrong());
         let port = |word| if word == "-" { Ok(None) } else { file(word).map(Some) };
@@ -55,16 +57,17 @@ impl FromStr for Legacy {
             standby: (file(standby)?, bytes as usize),
             generation,
             upgrades,
+            version: u32::try_from(number(version)?).map_err(|_| wrong())?,
         })
     }
 }
 
 impl Legacy {
     fn argument(&self) -> String {
-        let Self { ports, standby: (standby, bytes), generation, upgrades } = self;
+        let Self { ports, standby: (standby, bytes), generation, upgrades, version } = self;
         let [inside, outside] =
             ports.map(|file| file.map_or_else(|| "-".to_owned(), |file| file.to_string()));
-        format!("{inside},{outside},{standby},{bytes},{generation},{upgrades}")
+        format!("{inside},{outside},{standby},{bytes},{generation},{upgrades},{version}")
     }
 }
 
@@ -106,10 +109,11 @@ mod tests {
     #[test]
     fn what_is_left_behind_is_told_by_an_argument() {
         for ports in [[Some(3), Some(4)], [None, Some(4)], [None, None]] {
-            let legacy = Legacy { ports, standby: (5, 8192), generation: 7, upgrades: 1 };
+            let legacy =
+                Legacy { ports, standby: (5, 8192), generation: 7, upgrades: 1, version: 3 };
             assert_eq!(legacy.argument().parse(), Ok(legacy));
         }
-        for wrong in ["", "1,2,3", "1,2,3,4,5,x", "99999999999,1,2,3,4,5", "1,2,-,3,4,5"] {
+        for wrong in ["", "1,2,3", "1,2,3,4,5,6,x", "99999999999,1,2,3,4,5,6", "1,2,-,3,4,5,6"] {
             assert!(wrong.parse::<Legacy>().is_err(), "{wrong}");
         }
     }

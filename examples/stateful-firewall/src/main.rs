@@ -4,7 +4,11 @@
 //! its state ask for: what is established for more than two hours, what is only opened or about to end for a minute or
 //! two, a question by UDP for half a minute. So a flood of openings takes room for two minutes, not for hours.
 //!
+//! Which addresses outside nobody may talk to is configured, and may change while packets come: a connection that was
+//! judged under other rules is judged again at its next packet, in either direction.
+//!
 //! Try it:  `cargo cora run stateful-firewall --nic native --in some.pcap --out out.pcap --state-out state.json`
+//! With rules: `--config Rules=rules.txt`, where a line is `deny PREFIX` or `deny PREFIX PORT`.
 //!
 //! Expect:  `transmit`, `not-allowed` and `bad-tcp-state` as of `firewall`. Times are those of packets, so a capture
 //! gives the same result however fast it is fed, and under every plan.
@@ -14,9 +18,15 @@ use core::time::Duration;
 
 use cora::prelude::*;
 
+mod rules;
+
+use rules::Rules;
+
 /// A connection that somebody inside opened. `idle` is the longest time that one may be silent.
 #[state(key = FiveTuple, reply, capacity = 1_000_000, idle = "2h4m", idle_by = Self::idle)]
 struct Connection {
+    /// By which rules it was allowed.
+    judged: Generation,
     protocol: u8,
     tcp: TcpState,
     /// Whether outside has answered.
@@ -26,9 +36,9 @@ struct Connection {
 }
 
 impl Connection {
-    fn open(packet: &Packet, protocol: u8) -> Self {
+    fn open(packet: &Packet, protocol: u8, judged: Generation) -> Self {
         let tcp = TcpState::open(packet);
-        Self { protocol, tcp, answered: false, original_packets: 1, reply_packets: 0 }
+        Self { judged, protocol, tcp, answered: false, original_packets: 1, reply_packets: 0 }
     }
 
     /// One more packet; those that can't be of the connection change nothing.
@@ -64,17 +74,29 @@ impl Connection {
     }
 }
 
-/// Inside may open; outside may only answer.
+/// Inside may open what the rules allow; outside may only answer.
 #[flow_handler]
-fn firewall(packet: &mut Packet, connections: &mut Table<Connection>) -> Verdict {
+fn firewall(packet: &mut Packet, connections: &mut Table<Connection>, rules: &Rules) -> Verdict {
     if packet.is_link_local_control() {
         return Transmit;
     }
     let flow = packet.five_tuple()?;
+    let outside = if packet.from_inside() { flow } else { flow.reversed() };
+    let allowed = || rules.allow(outside.destination, outside.destination_port);
     match connections.find_mut(&flow) {
-        Some((direction, connection)) => connection.advance(packet, direction)?,
-        None if packet.from_inside() => {
-            connections.insert(flow, Connection::open(packet, flow.protocol))?;
+        Some((direction, connection)) => {
+            if connection.judged != rules.generation {
+                if !allowed() {
+                    connections.remove(&flow);
+                    return Drop(NotAllowed);
+                }
+                connection.judged = rules.generation;
+            }
+            connection.advance(packet, direction)?;
+        }
+        None if packet.from_inside() && allowed() => {
+            let connection = Connection::open(packet, flow.protocol, rules.generation);
+            connections.insert(flow, connection)?;
         }
         None => return Drop(NotAllowed),
     }

@@ -28,19 +28,20 @@ fn frame(protocol: u8, port: Port, flags: u8) -> Vec<u8> {
 
 struct Bench {
     connections: Table<Connection>,
+    rules: Rules,
     now: u64,
 }
 
 impl Bench {
     fn new() -> Self {
-        Self { connections: cora::testing::table(), now: SECOND }
+        Self { connections: cora::testing::table(), rules: Rules::default(), now: SECOND }
     }
 
     fn send(&mut self, protocol: u8, port: Port, flags: u8) -> Verdict {
         let mut frame = frame(protocol, port, flags);
         let mut packet = Packet::new(&mut frame, Meta { port, now: self.now, ..Meta::default() });
         cora::testing::at(&mut self.connections, self.now);
-        firewall(&mut packet, &mut self.connections)
+        firewall(&mut packet, &mut self.connections, &self.rules)
     }
 
     /// The connection is remembered for so many seconds since it was last asked for.
@@ -111,4 +112,23 @@ fn a_ping_is_remembered_for_its_answer() {
     assert_eq!(bench.send(protocol::ICMP, INSIDE, 0), Transmit);
     assert_eq!(bench.send(protocol::ICMP, OUTSIDE, 0), Transmit);
     bench.is_idle_after(30, protocol::ICMP);
+}
+
+#[test]
+fn other_rules_end_what_they_deny() {
+    let mut bench = Bench::new();
+    bench.tcp(&[(INSIDE, SYN), (OUTSIDE, SYN_ACK), (INSIDE, ACK)]);
+    let other = |text, number| {
+        let Ok(mut rules) = Rules::configure(text) else { panic!("{text}") };
+        rules.generation = Generation::new(number);
+        rules
+    };
+    bench.rules = other("deny 10.0.0.2/32 80", 2);
+    bench.tcp(&[(INSIDE, ACK), (OUTSIDE, ACK)]);
+    bench.rules = other("deny 10.0.0.2/32 2306", 3);
+    assert_eq!(bench.send(protocol::TCP, OUTSIDE, ACK), Drop(NotAllowed), "from either side");
+    assert_eq!(bench.send(protocol::TCP, INSIDE, ACK), Drop(NotAllowed));
+    bench.rules = other("", 4);
+    assert_eq!(bench.send(protocol::TCP, OUTSIDE, ACK), Drop(NotAllowed), "it is forgotten");
+    assert_eq!(bench.send(protocol::TCP, INSIDE, SYN), Transmit);
 }

@@ -142,12 +142,12 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
             && let Some(entry) = self.entry(self.first_of(flow))
         {
             let number = self.first_of(flow);
-            if !self.expired_at(entry, now) {
+            if self.expired_at(entry, now) {
+                self.release_expired(number);
+            } else {
                 Self::encode(&self.whole(number, entry), piece);
                 given += 1;
                 self.release(number);
-            } else {
-                self.release_expired(number);
             }
         }
         given

@@ -1,0 +1,262 @@
+//! Versions of read-mostly states: read from files, made whole, and put in force between two packets.
+//!
+//! A change stands on the wire between two frames. The NIC puts it in force there, and passes it on to the host, which
+//! finds it between the same two packets: so each packet is judged by one version, whichever side judges it, and
+//! results don't depend on the plan. What a side that dies had not put in force at both is told again
+//! ([`WireEnd`](crate::wire_end::WireEnd)).
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+
+use cora_core::app::{App, ConfigureError};
+use cora_core::message::Message;
+use cora_core::migration::ProtocolError;
+use cora_core::state::{Generation, Kind};
+use serde::{Deserialize, Serialize};
+
+use crate::RunError;
+
+/// One version: the text of each state that has one. The others are their `Default`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Version {
+    pub(crate) number: u32,
+    /// That of the first version, since when states are in force that were not changed.
+    first: u32,
+    texts: BTreeMap<String, Text>,
+}
+
+/// What a state is made from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Text {
+    path: PathBuf,
+    text: String,
+    /// The first version with this text.
+    since: u32,
+}
+
+impl Version {
+    /// The version that a run begins with, from these files.
+    pub(crate) fn first(number: u32, files: &[(String, PathBuf)]) -> Result<Self, RunError> {
+        let texts = files.iter().map(|(state, path)| {
+            let text = Text { path: path.clone(), text: read(path)?, since: number };
+            Ok((state.clone(), text))
+        });
+        Ok(Self { number, first: number, texts: texts.collect::<Result<_, RunError>>()? })
+    }
+
+    /// The version after this one, if these files say anything else.
+    pub(crate) fn next(&self, files: &[(String, PathBuf)]) -> Result<Option<Self>, RunError> {
+        let number = self.number + 1;
+        let mut next = Self { number, ..self.clone() };
+        for (state, path) in files {
+            let text = read(path)?;
+            if self.texts.get(state).is_none_or(|before| before.text != text) {
+                let text = Text { path: path.clone(), text, since: number };
+                next.texts.insert(state.clone(), text);
+            }
+        }
+        Ok((next.texts != self.texts).then_some(next))
+    }
+
+    /// The states that are new in it.
+    pub(crate) fn changed(&self) -> impl Iterator<Item = &str> {
+        let new = self.texts.iter().filter(|(_, text)| text.since == self.number);
+        new.map(|(state, _)| state.as_str())
+    }
+
+    /// Puts it in force here.
+    pub(crate) fn put_in_force<A: App>(&self, app: &mut A) -> Result<(), RunError> {
+        for number in read_mostly(app) {
+            app.described(number).begin_generation(Generation::new(self.first));
+        }
+        for (state, Text { path, text, since }) in &self.texts {
+            app.configure(state, text).map_err(|error| match error {
+                ConfigureError::NoSuchState => RunError::NoSuchState { name: state.clone() },
+                ConfigureError::Refused(reason) => {
+                    RunError::Configuration { path: path.clone(), reason }
+                }
+            })?;
+            if let Some(number) = A::PLACES.iter().position(|(name, _)| name == state) {
+                app.described(number).begin_generation(Generation::new(*since));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read(path: &Path) -> Result<String, RunError> {
+    std::fs::read_to_string(path).map_err(|cause| RunError::File { path: path.into(), cause })
+}
+
+/// The numbers of a program's read-mostly states.
+pub(crate) fn read_mostly<A: App>(app: &mut A) -> Vec<usize> {
+    (0..A::STATES).filter(|number| app.state(*number).kind() == Kind::ReadMostly).collect()
+}
+
+/// What makes one version of another: the states that are new, encoded in pieces.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Change {
+    pub(crate) number: u32,
+    pieces: Vec<(u16, Vec<u8>)>,
+}
+
+impl Change {
+    /// What makes `version` of the one before it. It is in force in `app` then.
+    pub(crate) fn make<A: App>(app: &mut A, version: &Version) -> Result<Self, RunError> {
+        version.put_in_force(app)?;
+        let changed: Vec<_> = version.changed().collect();
+        let is_new = |number: &usize| changed.contains(&A::PLACES[*number].0);
+        let numbers = read_mostly(app).into_iter().filter(is_new).collect();
+        Ok(Self { number: version.number, pieces: pieces(app, numbers) })
+    }
+
+    /// Puts it in force here.
+    pub(crate) fn put_in_force<A: App>(&self, app: &mut A) -> Result<(), RunError> {
+        Ok(merge(app, &self.pieces)?)
+    }
+
+    /// As it stands on the wire: kinds of messages, and their bytes.
+    pub(crate) fn records(&self) -> impl Iterator<Item = (u16, Vec<u8>)> {
+        let begin = (Message::MARK, self.number.to_le_bytes().to_vec());
+        let count = (self.pieces.len() as u32).to_le_bytes();
+        let end = (Message::MARK, [self.number.to_le_bytes(), count].concat());
+        [begin]
+            .into_iter()
+            .chain(self.pieces.clone())
+            .chain([end])
+            .map(|(state, piece)| (Message::PIECE, [&state.to_le_bytes()[..], &piece].concat()))
+    }
+
+    /// The number of the change that begins with this record, if one does.
+    pub(crate) fn begins(record: &[u8]) -> Option<u32> {
+        let number = record.strip_prefix(&Message::MARK.to_le_bytes())?;
+        number.try_into().ok().map(u32::from_le_bytes)
+    }
+}
+
+/// Changes that are to stand before the packet with that number, or at the end of a wire that has fewer, in order.
+pub(crate) type Changes = VecDeque<(u64, Change)>;
+
+/// The changes of a run that begins with version `first`: before which packet, and the file of which state. Those
+/// before the same packet are one.
+pub(crate) fn changes<A: App>(
+    app: &mut A,
+    first: &Version,
+    files: &[(u64, String, PathBuf)],
+) -> Result<Changes, RunError> {
+    let mut by_packet: BTreeMap<u64, Vec<(String, PathBuf)>> = BTreeMap::new();
+    for (packet, state, path) in files {
+        by_packet.entry(*packet).or_default().push((state.clone(), path.clone()));
+    }
+    let numbers = read_mostly(app);
+    let before = pieces(app, numbers);
+    let (mut version, mut changes) = (first.clone(), Changes::new());
+    for (packet, files) in by_packet {
+        let Some(next) = version.next(&files)? else { continue };
+        changes.push_back((packet, Change::make(app, &next)?));
+        version = next;
+    }
+    merge(app, &before)?;
+    Ok(changes)
+}
+
+fn pieces<A: App>(app: &mut A, states: Vec<usize>) -> Vec<(u16, Vec<u8>)> {
+    let mut pieces = Vec::new();
+    for state in states {
+        app.state(state).export(0, &mut |piece| pieces.push((state as u16, piece.to_vec())));
+    }
+    pieces
+}
+
+fn merge<A: App>(app: &mut A, pieces: &[(u16, Vec<u8>)]) -> Result<(), ProtocolError> {
+    for (state, piece) in pieces {
+        let bad = ProtocolError::BadPiece(*state);
+        let number = usize::from(*state);
+        if number >= A::STATES || app.state(number).kind() != Kind::ReadMostly {
+            return Err(bad);
+        }
+        app.state(number).merge(piece).map_err(|_| bad)?;
+    }
+    Ok(())
+}
+
+/// A change that comes in from the NIC, piece by piece.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Arriving {
+    pieces: Vec<(u16, Vec<u8>)>,
+    bytes: usize,
+    /// The latest version that came whole, if any did.
+    pub(crate) in_force: Option<u32>,
+}
+
+impl Arriving {
+    /// Takes the next piece, or a mark: with the last one the change takes force, if it came whole. One whose beginning
+    /// another host read, or another NIC, comes again.
+    pub(crate) fn take<A: App>(
+        &mut self,
+        app: &mut A,
+        state: u16,
+        piece: &[u8],
+    ) -> Result<(), ProtocolError> {
+        if state != Message::MARK {
+            self.bytes += piece.len();
+            // No states are larger than all of them.
+            if self.bytes > A::MEMORY {
+                return Err(ProtocolError::BadPiece(state));
+            }
+            self.pieces.push((state, piece.to_vec()));
+            return Ok(());
+        }
+        let pieces = std::mem::take(&mut self.pieces);
+        self.bytes = 0;
+        if let Some((number, count)) = piece.split_first_chunk::<4>()
+            && let Ok(count) = <[u8; 4]>::try_from(count)
+            && u32::from_le_bytes(count) as usize == pieces.len()
+        {
+            merge(app, &pieces)?;
+            self.in_force = Some(u32::from_le_bytes(*number));
+        }
+        Ok(())
+    }
+
+    /// What came of one that is not whole is void: the NIC is gone.
+    pub(crate) fn forget(&mut self) {
+        self.pieces.clear();
+        self.bytes = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_states_whose_text_is_another_are_new() {
+        let room = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| room.path().join(name);
+        let write = |name: &str, text: &str| std::fs::write(path(name), text).expect("it is ours");
+        write("rules", "a");
+        write("rates", "b");
+        let files = [("Rules".to_owned(), path("rules")), ("Rates".to_owned(), path("rates"))];
+        let first = Version::first(5, &files).expect("both are there");
+        assert_eq!(first.next(&files).expect("they are"), None, "they say nothing else");
+        write("rates", "c");
+        let next = first.next(&files).expect("they are").expect("one is new");
+        assert_eq!((next.number, next.changed().collect::<Vec<_>>()), (6, vec!["Rates"]));
+        assert_eq!(next.texts["Rules"].since, 5);
+        std::fs::remove_file(path("rules")).expect("it was there");
+        assert!(next.next(&files).is_err_and(|error| error.to_string().contains("rules")));
+    }
+
+    #[test]
+    fn a_change_stands_between_two_marks() {
+        let change = Change { number: 7, pieces: vec![(2, vec![0, 0, 0, 0, 9])] };
+        let records: Vec<_> = change.records().collect();
+        assert!(records.iter().all(|(kind, _)| *kind == Message::PIECE));
+        let begins: Vec<_> = records.iter().map(|(_, record)| Change::begins(record)).collect();
+        assert_eq!(begins, [Some(7), None, None]);
+        let decoded = |at: usize| Message::decode(Message::PIECE, &records[at].1);
+        assert_eq!(decoded(1), Some(Message::Piece(2, &[0, 0, 0, 0, 9])));
+        assert_eq!(decoded(2), Some(Message::Piece(Message::MARK, &[7, 0, 0, 0, 1, 0, 0, 0])));
+    }
+}
