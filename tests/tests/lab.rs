@@ -1,10 +1,12 @@
-//! Real programs talk through the firewall and the NAT, and through the kernel in their place: nothing disagrees.
+//! Real programs talk through the firewall and the NAT, and through the kernel in their place: nothing disagrees. Nor
+//! does it of what policer and port-scan let pass.
 //!
 //! Needs root and the programs that `cargo xtask lab` installs; says SKIPPED otherwise.
 
 use std::path::Path;
 
 use cora_lab::function::Function;
+use cora_lab::limits::Limiter;
 use cora_lab::middle::Ports;
 use cora_lab::trial::{Request, run};
 use cora_lab::verdict::{Agree, Table};
@@ -34,10 +36,17 @@ fn programs_see_through_cora_what_they_see_through_the_kernel() {
         return tell(&format!("SKIPPED lab: {why}"));
     }
     let functions = [Function::Firewall, Function::Nat];
-    let built = checked(&functions.map(Function::name), Path::new("split"));
+    let limiters = Limiter::ALL;
+    let names: Vec<&str> =
+        functions.map(Function::name).into_iter().chain(limiters.map(Limiter::name)).collect();
+    let built = checked(&names, Path::new("split"));
     let request = Request {
         programs: functions.map(|function| (function, built[function.name()].clone())).into(),
-        limiters: Vec::new(),
+        limiters: if Ports::usual().0 == Ports::Xdp {
+            limiters.map(|limiter| (limiter, built[limiter.name()].clone())).into()
+        } else {
+            Vec::new()
+        },
         ports: Ports::usual().0,
         seed: 1,
         rate_seconds: 0,

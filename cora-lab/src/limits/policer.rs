@@ -98,12 +98,12 @@ pub(super) fn observe(passage: &mut Passage) -> Result<Vec<Observed>> {
     passage.take_the_rest()?;
     let seen = all.iter().zip(HALVES).enumerate().flat_map(|(number, (sent, halves))| {
         let came = passage.came.iter().filter(|(from, _)| *from == source(number)).count();
-        let what = format!("UDP at {} times its rate", f64::from(halves) / 2.0);
+        let what = format!("at {} × its rate", f64::from(halves) / 2.0);
         let share = f64::from(came as u32) / f64::from(sent.ideal) * 100.0;
-        let told = format!("{came} of {}; {}", sent.frames, sent.ideal);
+        let told = format!("{came}, {}, {}", sent.frames, sent.ideal);
         [
-            Observed::near(format!("{what}: passed, % of an ideal bucket's"), share, TOLERANCE),
-            Observed::told(format!("{what}: passed of sent; ideal"), told),
+            Observed::near(format!("{what}: % of an ideal bucket's"), share, TOLERANCE),
+            Observed::told(format!("{what}: passed, sent, ideal"), told),
         ]
     });
     Ok(seen.collect())

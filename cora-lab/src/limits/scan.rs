@@ -78,21 +78,21 @@ pub(super) fn observe(passage: &mut Passage) -> Result<Vec<Observed>> {
     let mut blocked = Vec::new();
     for (number, (services, times)) in SOURCES.into_iter().enumerate() {
         let its = || first.iter().filter(|(from, _)| *from == source(number));
-        let name = format!("{services} services, {times} times each");
+        let name = format!("{services} services");
         if its().count() == usize::from(services * times) {
             continue;
         }
         let reached: BTreeSet<u16> = its().map(|(_, port)| *port).collect();
-        let what = format!("services reached by who asks for {name}");
+        let what = format!("reached before that, of {name}");
         seen.push(Observed::near(what, f64::from(reached.len() as u16), TOLERANCE));
         blocked.push(name);
     }
-    seen.insert(0, Observed::compared("who is not let through all the way", blocked.join("; ")));
+    seen.insert(0, Observed::compared("who is stopped", blocked.join("; ")));
     let after: BTreeSet<Ipv4Addr> = passage.came.iter().map(|(from, _)| *from).collect();
     let after: Vec<String> = (0..SOURCES.len())
         .filter(|number| !after.contains(&source(*number)))
         .map(|number| format!("{} services", SOURCES[number].0))
         .collect();
-    seen.push(Observed::compared("who is dropped afterwards, whatever it asks", after.join("; ")));
+    seen.push(Observed::compared("who gets nothing through afterwards", after.join("; ")));
     Ok(seen)
 }

@@ -22,7 +22,16 @@ pub(super) enum Middle {
     /// DPDK's own program, which exchanges the addresses of each frame's cards, by this driver.
     Testpmd(Driver),
     /// The kernel forwards, by the rules of a network function if one is said.
-    Kernel(Option<Function>),
+    Kernel(Option<Function>, Place),
+}
+
+/// Where the kernel handles what comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// On the sender's processor, in the sender's system call: nothing is handed from one processor to another.
+    WithSender,
+    /// On all others, by receive packet steering.
+    Others,
 }
 
 /// DPDK's drivers for interfaces of the kernel's.
@@ -38,9 +47,15 @@ impl fmt::Display for Middle {
             Self::Cora(_) => f.write_str("Cora, AF_XDP"),
             Self::Testpmd(Driver::Xdp) => f.write_str("dpdk-testpmd macswap, net_af_xdp"),
             Self::Testpmd(Driver::Packet) => f.write_str("dpdk-testpmd macswap, net_af_packet"),
-            Self::Kernel(None) => f.write_str("kernel, ip_forward"),
-            Self::Kernel(Some(function)) => {
-                write!(f, "kernel, nftables as {}", function.name())
+            Self::Kernel(function, place) => {
+                match function {
+                    None => f.write_str("kernel, ip_forward")?,
+                    Some(function) => write!(f, "kernel, nftables as {}", function.name())?,
+                }
+                f.write_str(match place {
+                    Place::WithSender => ", on the sender's processor",
+                    Place::Others => ", on others than the sender's",
+                })
             }
         }
     }
@@ -60,8 +75,8 @@ impl Running {
             Middle::Testpmd(driver) => {
                 Some(Service::start_listening(&mut testpmd(network, *driver, others))?)
             }
-            Middle::Kernel(function) => {
-                network.route(Some(others.mask()))?;
+            Middle::Kernel(function, place) => {
+                network.route((*place == Place::Others).then(|| others.mask()))?;
                 if let Some(function) = function {
                     run_well(network.middle.command("nft").arg(function.rules()), PATIENCE)?;
                 }

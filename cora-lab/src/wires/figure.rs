@@ -11,6 +11,8 @@ pub struct Figure {
     pub name: String,
     /// Millions of frames a second.
     pub cora: f64,
+    /// The sender could not send more: what is Cora's is at least this.
+    pub sender_limits: bool,
     /// The same of what it is compared with.
     pub baseline: f64,
     /// What that is.
@@ -29,6 +31,7 @@ impl Figure {
         json!({
             "name": self.name,
             "cora": round(self.cora),
+            "sender_limits": self.sender_limits,
             "baseline": round(self.baseline),
             "baseline_name": self.baseline_name,
             "ratio": round(self.ratio()),
@@ -39,8 +42,9 @@ impl Figure {
 
 impl fmt::Display for Figure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, cora, baseline, baseline_name } = self;
-        write!(f, "{name:<34} {cora:>8.3} Mpps {baseline:>8.3} {:>7.2}  ", self.ratio())?;
+        let Self { name, cora, sender_limits, baseline, baseline_name } = self;
+        let mark = if *sender_limits { "≥" } else { " " };
+        write!(f, "{name:<34} {mark}{cora:>7.3} Mpps {baseline:>8.3} {:>7.2}  ", self.ratio())?;
         f.write_str(baseline_name)
     }
 }
@@ -56,7 +60,13 @@ mod tests {
     #[test]
     fn a_ratio_above_one_says_that_cora_is_faster() {
         let name = "wires/nat/full".to_owned();
-        let figure = Figure { name, cora: 0.5, baseline: 0.25, baseline_name: "kernel".to_owned() };
+        let figure = Figure {
+            name,
+            cora: 0.5,
+            sender_limits: false,
+            baseline: 0.25,
+            baseline_name: "kernel".to_owned(),
+        };
         let json = figure.to_json();
         assert_eq!((json["ratio"].as_f64(), json["unit"].as_str()), (Some(2.0), Some("Mpps")));
         assert!(figure.to_string().contains(" 2.00 "));

@@ -36,6 +36,13 @@ pub(super) struct Speed {
     pub(super) clean: f64,
 }
 
+impl Speed {
+    /// Whether it took all that the sender could send: it may be able to take more.
+    pub(super) fn takes_all(self) -> bool {
+        self.full >= self.offered * (1.0 - MOST_LOST)
+    }
+}
+
 /// How thoroughly it is looked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
