@@ -54,6 +54,9 @@ impl Captures {
                     "--immediate-mode",
                     "-B",
                     "65536",
+                    // Longer than any frame here: of longer ones, few would find room.
+                    "-s",
+                    "2048",
                     "-Z",
                     "root",
                     "-w",
