@@ -81,7 +81,8 @@ impl<const N: usize> Datagrams<N> {
             // Which of both the receiver takes is not known here.
             Some(_) => return Err(Fragment),
             None => {
-                self.remember(Datagram { flow, identification, until: now.saturating_add(LIFE) });
+                let until = now.saturating_add(LIFE);
+                self.remember(Datagram { flow, identification, until });
             }
         }
         Ok(flow)
