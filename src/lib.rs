@@ -117,6 +117,7 @@ pub mod testing {
     use std::vec::Vec;
 
     use cora_core::packet::checksum;
+    use cora_core::record::{Element, End, Fields, FlowRecord, Record};
     use cora_core::state::table::ahead::ALONE;
     use cora_core::state::{
         Commutative, Home as _, Keyed, Line, Memory, NO_FLOW, Stored as _, Table, Visit,
@@ -163,6 +164,21 @@ pub mod testing {
         frame.extend_from_slice(payload);
         frame.resize(frame.len().max(60), 0);
         frame
+    /// The record of an entry that ended so: its elements in their order, with their values, big-endian.
+    pub fn record<S: FlowRecord>(
+        entry: &S,
+        key: &S::Key,
+        end: End,
+    ) -> std::vec::Vec<(Element, std::vec::Vec<u8>)> {
+        struct Told(std::vec::Vec<(Element, std::vec::Vec<u8>)>);
+        impl Fields for Told {
+            fn field(&mut self, element: Element, value: &[u8]) {
+                self.0.push((element, value.to_vec()));
+            }
+        }
+        let mut told = Told(std::vec::Vec::new());
+        entry.record(key, end, &mut Record::new(&mut told));
+        told.0
     }
 
     /// A commutative state without updates.

@@ -119,6 +119,9 @@ pub(crate) struct Run {
     /// [default: plan]
     #[arg(long, value_name = "WHO")]
     pub(crate) moves: Option<String>,
+    /// Export records of entries that ended as IPFIX: to a file, or to a collector as udp:HOST:PORT
+    #[arg(long, value_name = "WHERE")]
+    pub(crate) ipfix: Option<String>,
     /// Cargo's profile: release, dev, or another of the workspace
     #[arg(long, default_value = "release")]
     pub(crate) profile: String,

@@ -57,6 +57,9 @@ fn command(mut command: Command, run: &Run) -> Command {
     if let Some(moves) = &run.moves {
         command.args(["--moves", moves]);
     }
+    if let Some(ipfix) = &run.ipfix {
+        command.args(["--ipfix", ipfix]);
+    }
     command
 }
 
@@ -70,7 +73,7 @@ mod tests {
     #[test]
     fn passes_on_what_the_program_understands() {
         let line = "cora run nat --nic native --in a.pcap --out b.pcap --plan split --json \
-                    --state-out s.json --pairs 3 --config Backends=x --config Routes=y --inside 10.0.0.0/8 --pages hugetlb --moves adapt:log";
+                    --state-out s.json --pairs 3 --config Backends=x --config Routes=y --inside 10.0.0.0/8 --pages hugetlb --moves adapt:log --ipfix udp:h:1";
         let arguments = Arguments::try_parse_from(line.split_whitespace()).unwrap();
         let arguments::Command::Run(run) = arguments.command else { panic!("not run") };
         let passed = command(Command::new("nat"), &run);
@@ -78,7 +81,8 @@ mod tests {
         assert_eq!(
             passed.join(" "),
             "run --nic native --in a.pcap --pairs 3 --out b.pcap --json --state-out s.json \
-             --config Backends=x --config Routes=y --inside 10.0.0.0/8 --pages hugetlb --moves adapt:log"
+             --config Backends=x --config Routes=y --inside 10.0.0.0/8 --pages hugetlb --moves adapt:log \
+             --ipfix udp:h:1"
         );
         assert_eq!(run.profile, "release");
     }

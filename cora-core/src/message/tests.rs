@@ -40,6 +40,9 @@ fn every_message_round_trips() {
         Message::Same { state: 3, used: 11, key: b"key" },
         Message::Owned(b"group"),
         Message::AllOwned(12),
+        Message::Expired(3, b"entry"),
+        Message::Expired(3, b""),
+        Message::Removed(4, b"entry"),
         Message::Load(Load { time: 5, talkers: 9, ..Load::default() }),
         Message::Talker { count: 7, error: 1, group: b"group" },
     ] {

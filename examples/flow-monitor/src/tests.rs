@@ -42,3 +42,121 @@ fn both_ways_are_counted_in_one_record() {
     let largest: Vec<_> = totals.largest.iter().collect();
     assert_eq!(largest, [(key, 240)], "one flow, under the key of its first packet");
 }
+
+const FIN: u8 = 0x11;
+const RST: u8 = 0x04;
+const SYN: u8 = 0x02;
+const ACK: u8 = 0x10;
+const SECOND: u64 = 1_000_000_000;
+
+/// The program, and the flow from 1 to 2.
+struct Monitor {
+    flows: Table<Flow>,
+    totals: Totals,
+}
+
+impl Monitor {
+    fn new() -> Self {
+        Self { flows: cora::testing::table(), totals: cora::testing::replica() }
+    }
+
+    /// A packet of host 1 or 2 to the other, so many seconds after the beginning.
+    fn packet(&mut self, from: u8, flags: u8, seconds: u64) {
+        let now = seconds * SECOND;
+        cora::testing::at(&mut self.flows, now);
+        let mut frame = frame(from, 3 - from, flags, 64);
+        let mut packet = Packet::new(&mut frame, Meta { now, ..Meta::default() });
+        assert_eq!(monitor(&mut packet, &mut self.flows, &mut self.totals), Transmit);
+    }
+
+    fn flow(&self) -> Option<Flow> {
+        self.flows.get(&key(1, 2)).copied()
+    }
+}
+
+fn key(from: u8, to: u8) -> FiveTuple {
+    FiveTuple {
+        source: Address::v4([10, 0, 0, from]),
+        destination: Address::v4([10, 0, 0, to]),
+        source_port: from.into(),
+        destination_port: to.into(),
+        protocol: protocol::TCP,
+    }
+}
+
+#[test]
+fn a_flow_that_goes_on_begins_another_record_each_minute() {
+    let mut all = Monitor::new();
+    for second in (1..=59).step_by(2) {
+        all.packet(1, ACK, second);
+    }
+    assert_eq!(all.flow().unwrap().original.packets, 30);
+    all.packet(2, ACK, 61);
+    let flow = all.flow().unwrap();
+    assert_eq!((flow.first, flow.original.packets, flow.reply.packets), (61 * SECOND, 0, 1));
+    assert!(all.flows.find_mut(&key(1, 2)).is_some_and(|(way, _)| way == Direction::Original));
+}
+
+#[test]
+fn what_is_idle_or_over_is_forgotten_in_its_time() {
+    let mut all = Monitor::new();
+    all.packet(1, ACK, 0);
+    all.packet(2, ACK, 29);
+    assert_eq!(all.flow().unwrap().reply.packets, 1);
+    all.packet(1, FIN, 30);
+    all.packet(2, FIN, 31);
+    cora::testing::at(&mut all.flows, 36 * SECOND - 1);
+    assert!(all.flow().is_some());
+    cora::testing::at(&mut all.flows, 41 * SECOND);
+    assert!(all.flow().is_none(), "five seconds after its end");
+}
+
+#[test]
+fn a_syn_behind_the_end_is_another_flow_from_its_sender() {
+    let mut all = Monitor::new();
+    all.packet(1, ACK, 0);
+    all.packet(2, RST, 1);
+    all.packet(1, ACK, 2);
+    assert_eq!(all.flow().unwrap().original.packets, 2, "what was on its way is counted");
+    all.packet(2, SYN, 3);
+    let (way, flow) = all.flows.find_mut(&key(2, 1)).unwrap();
+    assert_eq!((way, flow.first, flow.original.packets), (Direction::Original, 3 * SECOND, 1));
+    assert!(!flow.is_over());
+}
+
+#[test]
+fn a_record_says_what_was_counted_and_why_it_ended() {
+    let mut all = Monitor::new();
+    all.packet(1, SYN, 1);
+    all.packet(2, SYN | ACK, 2);
+    all.packet(1, ACK, 3);
+    let flow = all.flow().unwrap();
+    let told = cora::testing::record(&flow, &key(1, 2), End::Idle);
+    let number = |wanted: Element| {
+        let (_, value) = told.iter().find(|(element, _)| *element == wanted).unwrap();
+        value.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte))
+    };
+    for (element, value) in [
+        (element::SOURCE_IPV4, 0x0a00_0001),
+        (element::DESTINATION_PORT, 2),
+        (element::PROTOCOL, 6),
+        (element::START_MILLISECONDS, 1_000),
+        (element::END_MILLISECONDS, 3_000),
+        (element::PACKETS, 2),
+        (element::PACKETS.reverse(), 1),
+        (element::LAYER2_OCTETS, 120),
+        (element::TCP_FLAGS, 0x12),
+        (element::LONGEST_FRAME, 60),
+        (element::END_REASON, 1),
+    ] {
+        assert_eq!(number(element), value, "{element:?}");
+    }
+    let reason = |flow: &Flow, end| {
+        let told = cora::testing::record(flow, &key(1, 2), end);
+        told.into_iter().find(|(of, _)| *of == element::END_REASON).unwrap().1
+    };
+    assert_eq!(reason(&flow, End::Removed), [2]);
+    assert_eq!(reason(&flow, End::RunOver), [4]);
+    all.packet(2, RST, 4);
+    assert_eq!(reason(&all.flow().unwrap(), End::Removed), [3]);
+}
