@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decide::Decision;
 use crate::graph::Graph;
-use crate::model::Resource;
+use crate::model::{Coefficients, Resource};
 use crate::planning::Planned;
 use crate::traffic::Traffic;
 use crate::words::{Place, Sides};
@@ -76,6 +76,9 @@ pub struct Searched {
     pub ceiling_mpps: f64,
     /// What limits it.
     pub bottleneck: Resource,
+    /// What single things cost, by the model: what a run learns is held against it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub costs: Option<Coefficients>,
     /// Nothing is better, at the costs that the model has for this plan.
     pub optimal: bool,
 }
@@ -123,6 +126,7 @@ impl Plan {
             host_cores: rounded(predicted.host_cores),
             ceiling_mpps: rounded(predicted.ceiling_mpps),
             bottleneck: predicted.bottleneck,
+            costs: Some(planned.coefficients),
             optimal: planned.proof.optimal,
         };
         Self { searched: Some(searched), ..self }

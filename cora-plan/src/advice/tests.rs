@@ -9,7 +9,7 @@ use super::turning::{Knob, Turn, Turning};
 use super::*;
 use crate::demand::Origin;
 use crate::graph::Edge;
-use crate::model::Resource;
+use crate::model::{Coefficients, Resource};
 use crate::planning::BaselinePlan;
 use crate::sample;
 use crate::search::Proof;
@@ -89,6 +89,13 @@ impl Planner for Rules {
             proof: Proof { optimal: true, bound: predicted.host_cores, nodes: 12 },
             predicted,
             ms: 0.25,
+            coefficients: Coefficients {
+                host_packet: 200.0,
+                host_move: 1_000.0,
+                nic_packet: 400.0,
+                nic_pass: 100.0,
+                nic_move: 1_000.0,
+            },
             baselines,
         })
     }

@@ -20,11 +20,13 @@
 //! | `cost` | nanoseconds of a route, by side |
 //! | `terms` | all of it as a [`Problem`](crate::search::Problem) at a rate |
 //! | `predict` | an allocation's figures |
+//! | [`Coefficients`] | what single things cost under it |
 //!
 //! What it leaves out: waiting (it knows how busy things are, not how long queues get), contention of memory
 //! channels, packets that other programs of the host receive.
 
 mod cache;
+mod coefficients;
 mod cost;
 pub(crate) mod latency;
 pub(crate) mod predict;
@@ -38,6 +40,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use coefficients::Coefficients;
+pub(crate) use coefficients::coefficients;
 pub use terms::Steering;
 
 use self::shape::Shape;

@@ -52,16 +52,16 @@ pub(crate) fn predict(setting: &Setting<'_>, allocation: &Allocation, mpps: f64)
 }
 
 /// An allocation as switches and shares, and its latencies.
-struct Point<'a> {
+pub(super) struct Point<'a> {
     setting: &'a Setting<'a>,
-    sides: Sides,
+    pub(super) sides: Sides,
     on: Vec<bool>,
     shares: Vec<f64>,
-    latencies: Latencies,
+    pub(super) latencies: Latencies,
 }
 
 impl<'a> Point<'a> {
-    fn of(setting: &'a Setting<'a>, allocation: &Allocation) -> Self {
+    pub(super) fn of(setting: &'a Setting<'a>, allocation: &Allocation) -> Self {
         let states = setting.graph.states.iter().map(|state| {
             let place = allocation.places.get(&state.name);
             place.is_some_and(|place| is_at_nic(*place))

@@ -112,8 +112,8 @@ pub(crate) fn is_at_nic(place: Place) -> bool {
 }
 
 /// The rate and all that costs follow from.
-struct At<'a> {
-    costs: Costs<'a>,
+pub(super) struct At<'a> {
+    pub(super) costs: Costs<'a>,
     mpps: f64,
     sides: Sides,
     rows: &'a [Limit],
@@ -121,9 +121,9 @@ struct At<'a> {
 
 /// One packet, as resources see it: nanoseconds at each side, and whether it crosses.
 #[derive(Clone, Copy, Default)]
-struct Packet {
-    nic: f64,
-    host: f64,
+pub(super) struct Packet {
+    pub(super) nic: f64,
+    pub(super) host: f64,
     crossings: f64,
 }
 
@@ -135,6 +135,17 @@ impl Packet {
             host: mix(self.host, other.host),
             crossings: mix(self.crossings, other.crossings),
         }
+    }
+}
+
+impl<'a> At<'a> {
+    /// For costs of single packets: at no rate, against no limits.
+    pub(super) const fn of(
+        setting: &'a Setting<'a>,
+        latencies: &'a Latencies,
+        sides: Sides,
+    ) -> Self {
+        Self { costs: Costs { setting, latencies }, mpps: 0.0, sides, rows: &[] }
     }
 }
 
@@ -181,7 +192,7 @@ impl At<'_> {
         }
     }
 
-    fn away(&self, class: usize, route: usize) -> Packet {
+    pub(super) fn away(&self, class: usize, route: usize) -> Packet {
         let costs = &self.costs;
         let host = costs.packet(Side::Host, class) + costs.route(Side::Host, class, route);
         match costs.setting.steering {
@@ -196,7 +207,7 @@ impl At<'_> {
         }
     }
 
-    fn local(&self, class: usize, route: usize) -> Packet {
+    pub(super) fn local(&self, class: usize, route: usize) -> Packet {
         let costs = &self.costs;
         let nic = costs.packet(Side::Nic, class)
             + self.owner(class)

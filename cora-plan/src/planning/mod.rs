@@ -25,7 +25,7 @@ pub use run::{alone, decide, predict, run};
 
 use crate::demand::{Measurement, Origin};
 use crate::graph::Graph;
-use crate::model::{Allocation, Prediction, Steering};
+use crate::model::{Allocation, Coefficients, Prediction, Steering};
 use crate::nic::NicProfile;
 use crate::search::Proof;
 use crate::statement::Statement;
@@ -76,6 +76,8 @@ pub struct Planned {
     pub allocation: Allocation,
     /// What the model says of it.
     pub predicted: Prediction,
+    /// What single things cost, by the model.
+    pub coefficients: Coefficients,
     /// How far it is proven, for costs as the model has them at this allocation.
     pub proof: Proof,
     /// Milliseconds that the search took. The only figure that differs from run to run.

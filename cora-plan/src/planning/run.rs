@@ -7,7 +7,7 @@ use super::optimise::{Found, Freedom, optimise};
 use super::{Ask, Inputs, Planned, PlanningError, baseline, rate};
 use crate::decide::{self, Decision, PlanError};
 use crate::model::predict::predict as model;
-use crate::model::{Allocation, Prediction, Resource};
+use crate::model::{Allocation, Prediction, Resource, coefficients};
 use crate::plan::SHARE_OF;
 use crate::statement::{Stated, Statement};
 use crate::words::Sides;
@@ -37,8 +37,10 @@ pub fn alone(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningErro
     };
     let ms = begun.elapsed().as_secs_f64() * 1e3;
     let (candidate, found) = best;
+    let coefficients = coefficients(&candidate.setting(inputs), &found.allocation);
     Ok(Planned {
         ask: ask.clone(),
+        coefficients,
         mpps,
         nic: inputs.nic.name.clone(),
         traffic: inputs.traffic.name.clone(),
