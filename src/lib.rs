@@ -164,19 +164,17 @@ pub mod testing {
         frame.extend_from_slice(payload);
         frame.resize(frame.len().max(60), 0);
         frame
+    }
+
     /// The record of an entry that ended so: its elements in their order, with their values, big-endian.
-    pub fn record<S: FlowRecord>(
-        entry: &S,
-        key: &S::Key,
-        end: End,
-    ) -> std::vec::Vec<(Element, std::vec::Vec<u8>)> {
-        struct Told(std::vec::Vec<(Element, std::vec::Vec<u8>)>);
+    pub fn record<S: FlowRecord>(entry: &S, key: &S::Key, end: End) -> Vec<(Element, Vec<u8>)> {
+        struct Told(Vec<(Element, Vec<u8>)>);
         impl Fields for Told {
             fn field(&mut self, element: Element, value: &[u8]) {
                 self.0.push((element, value.to_vec()));
             }
         }
-        let mut told = Told(std::vec::Vec::new());
+        let mut told = Told(Vec::new());
         entry.record(key, end, &mut Record::new(&mut told));
         told.0
     }

@@ -41,7 +41,7 @@ pub(super) struct Messages {
     /// How many of them stand in this message or one before, and need not be repeated yet.
     told: usize,
     since: Instant,
-    messages_since: u32,
+    sent_since: u32,
     /// The message that grows; empty or with its head.
     bytes: Vec<u8>,
     /// When its first record was added.
@@ -63,7 +63,7 @@ impl Messages {
             templates: Vec::new(),
             told: 0,
             since: now,
-            messages_since: 0,
+            sent_since: 0,
             bytes: Vec::new(),
             begun: now,
             set: None,
@@ -135,12 +135,12 @@ impl Messages {
         self.bytes[4..8].copy_from_slice(&self.time.to_be_bytes());
         let records = std::mem::take(&mut self.records);
         self.sequence = self.sequence.wrapping_add(records);
-        self.messages_since += 1;
+        self.sent_since += 1;
         Some((std::mem::take(&mut self.bytes), records.into()))
     }
 
     fn begin(&mut self) {
-        let late = self.messages_since >= REPEAT_MESSAGES || self.since.elapsed() > REPEAT_AFTER;
+        let late = self.sent_since >= REPEAT_MESSAGES || self.since.elapsed() > REPEAT_AFTER;
         if self.repeats && late {
             self.told = 0;
         }
@@ -157,7 +157,7 @@ impl Messages {
     fn tell_templates(&mut self) {
         self.end_set();
         if self.told == 0 {
-            (self.since, self.messages_since) = (Instant::now(), 0);
+            (self.since, self.sent_since) = (Instant::now(), 0);
         }
         let begin = self.bytes.len();
         self.word(TEMPLATE_SET);
