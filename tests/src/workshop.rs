@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::process::{self, Ended};
 
 /// The examples.
-pub const EXAMPLES: [&str; 15] = [
+pub const EXAMPLES: [&str; 16] = [
     "firewall",
     "nat",
     "heavy-hitter",
