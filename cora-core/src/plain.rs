@@ -35,6 +35,17 @@ pub trait Plain: Copy + 'static {
     /// build are carried over by them. None: the encoding is carried over whole.
     const FIELDS: &'static [(&'static str, usize)] = &[];
 
+    /// The [fields](Self::FIELDS) of the type that this one was in the program's build before, where it is made of that by
+    /// [`Self::from_before`]: `#[state(from = …)]`.
+    const BEFORE: &'static [(&'static str, usize)] = &[];
+
+    /// Makes a value of one of the type before, by the first bytes; `None` when they encode none, or there was no such
+    /// type.
+    fn from_before(bytes: &[u8]) -> Option<Self> {
+        let _ = bytes;
+        None
+    }
+
     /// Writes the encoding to the first [`Self::SIZE`] bytes of `out`, as far as there are so many: the NIC half
     /// has no panic for what callers see to.
     fn put(&self, out: &mut [u8]);

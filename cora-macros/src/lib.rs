@@ -8,7 +8,7 @@ use proc_macro::TokenStream;
 ///
 /// | form | meaning |
 /// | --- | --- |
-/// | `#[state(key = FiveTuple, capacity = 1_000_000, idle = "5m")]` | one entry per key; `reply` beside `key`: the reply direction's key finds it too; `durable`: copies of entries outlive the side that owns them; `recorded`: each entry becomes a record when it ends, and the state says by `impl FlowRecord` what is in it; `idle_by = Self::idle`: a `fn(&Self) -> Duration` says of each entry how long it lives unused, and `idle` is the longest time |
+/// | `#[state(key = FiveTuple, capacity = 1_000_000, idle = "5m")]` | one entry per key; `reply` beside `key`: the reply direction's key finds it too; `durable`: copies of entries outlive the side that owns them; `recorded`: each entry becomes a record when it ends, and the state says by `impl FlowRecord` what is in it; `idle_by = Self::idle`: a `fn(&Self) -> Duration` says of each entry how long it lives unused, and `idle` is the longest time; `from = Before` beside `durable`: where the running program's entries are laid out as the type `Before`, a newer build makes its own of them by `impl From<Before>` |
 /// | `#[state(singleton)]` | one value; implement `Default` |
 /// | `#[state(commutative)]` | fields of `Sum`, `Max`, `CountMin`, `TopK`, `HeavyPrefixes`: a replica on each side, merged in reports |
 /// | `#[state(read_mostly)]` | rules, routes, backends: implement `Default` and `Configure` |

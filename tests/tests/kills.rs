@@ -14,7 +14,7 @@ use cora_tests::conversations::Conversations;
 use cora_tests::namespace::Namespace;
 use cora_tests::process::{Running, start};
 use cora_tests::tell;
-use cora_tests::workshop::{package, programs, root};
+use cora_tests::workshop::{cora, package, programs, root};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -36,23 +36,24 @@ fn build(name: &str, changes: &[(&str, &str)]) -> PathBuf {
     built.into_values().next().unwrap()
 }
 
-/// The firewall with rules, whose connections are durable: both files of it in one.
-fn firewall_with_rules() -> PathBuf {
+/// The firewall with rules, whose connections are durable: both files of it in one, changed in these further ways.
+fn firewall_with_rules(name: &str, changes: &[(&str, &str)]) -> PathBuf {
     let source = root().join("examples/stateful-firewall/src");
     let read = |name: &str| std::fs::read_to_string(source.join(name)).unwrap();
     let rules = format!("mod rules {{\n{}\n}}\n", read("rules.rs"));
     let mut program = read("main.rs");
-    for (from, to) in [
+    let durable = [
         ("mod rules;\n", rules.as_str()),
         ("#[cfg(test)]\nmod tests;\n", ""),
         ("idle_by = Self::idle)", "idle_by = Self::idle, durable)"),
-    ] {
+    ];
+    for (from, to) in durable.iter().chain(changes) {
         assert!(program.contains(from), "the example has no `{from}` any more");
-        program = program.replace(from, to);
+        program = program.replacen(from, to, 1);
     }
-    let manifest = package("kills-rules", &program).join("Cargo.toml").display().to_string();
-    let words = ["--manifest-path", &manifest];
-    programs(&words, Some(Path::new("split")), "kills-rules").into_values().next().unwrap()
+    let manifest = package(name, &program).join("Cargo.toml").display().to_string();
+    let built = programs(&["--manifest-path", &manifest], Some(Path::new("split")), name);
+    built.into_values().next().unwrap()
 }
 
 /// The firewall, whose connections are durable.
@@ -325,7 +326,7 @@ fn wait_until_cut(cut: &Conversations, others: &Conversations) {
 /// killed, and after a file that is none. What is allowed again goes on where it stood, if inside speaks first.
 #[test]
 fn a_change_of_rules_cuts_what_it_denies_and_outlives_both_halves() {
-    let program = firewall_with_rules();
+    let program = firewall_with_rules("kills-rules", &[]);
     let rules = program.with_file_name("rules.txt");
     let say = |text: &str| std::fs::write(&rules, text).unwrap();
     say("");
@@ -370,4 +371,62 @@ fn a_change_of_rules_cuts_what_it_denies_and_outlives_both_halves() {
     assert_eq!(report["version"], 3, "{report}");
     let dropped = report["halves"]["outcomes"]["not-allowed"].as_u64();
     assert!(dropped > Some(0), "{report}");
+}
+
+/// A build whose entries are of another width takes the running one's place by the command, and makes its own of them:
+/// also of those of servers that talk while inside only listens. Before that, one that can't is refused.
+#[test]
+fn connections_outlive_a_build_that_converts_its_entries() {
+    let narrower = ("    original_packets: u64,", "    original_packets: u32,");
+    let converts = [
+        ("durable)", "durable, from = Before)"),
+        narrower,
+        (
+            "/// A connection that somebody",
+            "#[derive(Clone, Copy, Plain)]\nstruct Before {\n    judged: Generation,\n    protocol: u8,\n    \
+             tcp: TcpState,\n    answered: bool,\n    original_packets: u64,\n    reply_packets: u64,\n}\n\n\
+             impl From<Before> for Connection {\n    fn from(before: Before) -> Self {\n        \
+             let Before { judged, protocol, tcp, answered, original_packets, reply_packets } = before;\n        \
+             let original_packets = original_packets as u32;\n        \
+             Self { judged, protocol, tcp, answered, original_packets, reply_packets }\n    }\n}\n\n\
+             /// A connection that somebody",
+        ),
+    ];
+    let new = firewall_with_rules("kills-converts", &converts);
+    let refused = firewall_with_rules("kills-narrower", &[narrower]);
+    let place = new.with_file_name("kills-converted");
+    std::fs::copy(firewall_with_rules("kills-rules", &[]), &place).unwrap();
+    let socket = place.with_file_name(format!("control-{}", std::process::id()));
+    let words = ["--control", &socket.display().to_string()];
+    let site = match Site::build_with("c", &place, &words) {
+        Ok(site) => site,
+        Err(why) => return tell(&format!("SKIPPED kills: {why}")),
+    };
+    let talks = site.converse();
+    let upgrade = |program: &Path| {
+        let mut command = cora();
+        command.arg("upgrade").arg(&socket).arg("--program").arg(program);
+        cora_tests::process::run(&mut command, Duration::from_mins(1))
+    };
+    let told = upgrade(&refused);
+    assert_eq!(told.code, Some(1), "{told:?}");
+    let why = "`Connection.original_packets` has 8 bytes, and 4 in the new program";
+    assert!(told.stderr.contains(why), "{told:?}");
+    wait_for(&talks, 5);
+    let told = upgrade(&new).well("upgrade");
+    assert!(
+        told.stdout.contains(&format!("{CONNECTIONS} durable entries carried over")),
+        "{told:?}"
+    );
+    wait_for(&talks, 5);
+    site.kill("__nic");
+    wait_for(&talks, 5);
+    site.kill("__host");
+    let before = talks.rounds();
+    wait_for(&talks, 5);
+    let stuck = before.iter().zip(talks.rounds()).filter(|(before, now)| **before >= *now).count();
+    let faults = talks.end();
+    let report = site.end();
+    assert!(faults.is_empty() && stuck == 0, "{stuck} stand still; {faults:?}; {report}");
+    assert_eq!(report["upgrades"], 1, "{report}");
 }

@@ -73,7 +73,7 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
     for argument in &shape.arguments {
         if matches!(
             argument.name,
-            Name::Reply | Name::Capacity | Name::Idle | Name::IdleBy | Name::Recorded
+            Name::Reply | Name::Capacity | Name::Idle | Name::IdleBy | Name::Recorded | Name::From
         ) {
             let (name, kind) = (argument.name.text(), first.map_or("", |kind| kind.name.text()));
             diagnostics
@@ -124,7 +124,10 @@ fn is_kind(argument: &Argument) -> bool {
 
 /// Arguments that take no value.
 fn check_flag(argument: &Argument, diagnostics: &mut Diagnostics) {
-    let is_flag = !matches!(argument.name, Name::Key | Name::Capacity | Name::Idle | Name::IdleBy);
+    let is_flag = !matches!(
+        argument.name,
+        Name::Key | Name::Capacity | Name::Idle | Name::IdleBy | Name::From
+    );
     if is_flag && argument.value.is_some() {
         let name = argument.name.text();
         diagnostics
@@ -181,6 +184,7 @@ fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
         capacity: capacity.and_then(|given| entries(given, diagnostics)).unwrap_or(1),
         idle_ns: idle.and_then(|given| lifetime(given, diagnostics)).unwrap_or(1),
         idle_by: find(Name::IdleBy).and_then(|given| function(given, diagnostics)),
+        from: find(Name::From).and_then(|given| before(given, find(Name::Durable), diagnostics)),
     }
 }
 
@@ -278,6 +282,30 @@ fn function(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<syn::P
         wrong_value(argument, "the path of a function", help.to_owned(), diagnostics);
     }
     path
+}
+
+/// The type that `from` names.
+fn before(
+    argument: &Argument,
+    durable: Option<&Argument>,
+    diagnostics: &mut Diagnostics,
+) -> Option<syn::Type> {
+    if durable.is_none() {
+        diagnostics
+            .error(
+                codes::ARGUMENT_OF_KEYED,
+                argument.ident.span(),
+                "`from` is about entries that outlive their program, and these are not `durable`",
+            )
+            .help("take `from` away, or add `durable`");
+        return None;
+    }
+    let ty = syn::parse2(argument.value.clone().unwrap_or_default()).ok();
+    if ty.is_none() {
+        let help = "write `from = OldSession`, with `impl From<OldSession>` for the state";
+        wrong_value(argument, "a type", help.to_owned(), diagnostics);
+    }
+    ty
 }
 
 /// `idle` in nanoseconds, if it is in range.

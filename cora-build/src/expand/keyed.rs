@@ -9,7 +9,7 @@ use crate::syntax::{KeyedArgs, StateDecl};
 pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
     let core = core();
     let (ident, name) = (&decl.ident, &decl.name);
-    let KeyedArgs { key, reply, durable, recorded, capacity, idle_ns, idle_by, .. } = args;
+    let KeyedArgs { key, reply, durable, recorded, capacity, idle_ns, idle_by, from, .. } = args;
     let item = plain::item(&decl.item);
     let durable = durable
         .then(|| {
@@ -37,8 +37,17 @@ pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
             )
         })
         .unwrap_or_default();
-    let plain =
-        plain::implementation_with(ident, &decl.item.fields, &quote!(#durable #recorded #idle_by));
+    let from = from.as_ref().map(|before| {
+        quote!(
+            const BEFORE: &'static [(&'static str, usize)] = <#before as #core::plain::Plain>::FIELDS;
+            fn from_before(bytes: &[u8]) -> ::core::option::Option<Self> {
+                let before = <#before as #core::plain::Plain>::get(bytes)?;
+                ::core::option::Option::Some(<Self as ::core::convert::From<#before>>::from(before))
+            }
+        )
+    });
+    let further = quote!(#durable #recorded #idle_by #from);
+    let plain = plain::implementation_with(ident, &decl.item.fields, &further);
     quote! {
         #item
         #plain

@@ -45,6 +45,8 @@ pub(crate) enum Name {
     Durable,
     /// `recorded`
     Recorded,
+    /// `from = Type`
+    From,
     /// `singleton`
     Singleton,
     /// `commutative`
@@ -54,7 +56,7 @@ pub(crate) enum Name {
 }
 
 /// Every argument with its spelling, and what else people call it.
-const NAMES: [(Name, &str, &[&str]); 10] = [
+const NAMES: [(Name, &str, &[&str]); 11] = [
     (Name::Key, "key", &["keyed", "by", "flow"]),
     (Name::Reply, "reply", &["reverse", "bidirectional", "both"]),
     (Name::Capacity, "capacity", &["size", "max", "limit", "entries", "max_entries", "cap"]),
@@ -62,6 +64,7 @@ const NAMES: [(Name, &str, &[&str]); 10] = [
     (Name::IdleBy, "idle_by", &["timeout_by", "idle_fn", "idle_of"]),
     (Name::Durable, "durable", &["persistent", "persist", "backup", "replicate", "survives"]),
     (Name::Recorded, "recorded", &["record", "records", "export", "exported", "ipfix"]),
+    (Name::From, "from", &["before", "was", "old", "convert", "converts"]),
     (Name::Singleton, "singleton", &["single", "global", "one"]),
     (Name::Commutative, "commutative", &["replicated", "mergeable", "sum", "counter", "sketch"]),
     (Name::ReadMostly, "read_mostly", &["read_only", "readonly", "config", "rules"]),
@@ -133,7 +136,7 @@ fn one(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<Opt
 
 /// What stands behind `=`, up to the next comma. A type may have commas within.
 fn value(name: &Ident, input: ParseStream<'_>) -> syn::Result<TokenStream> {
-    if name == "key" {
+    if name == "key" || name == "from" {
         let ahead = input.fork();
         if ahead.parse::<syn::Type>().is_ok() && (ahead.is_empty() || ahead.peek(Token![,])) {
             let ty: syn::Type = input.parse()?;
@@ -161,7 +164,7 @@ fn syntax_error(tokens: &TokenStream, diagnostics: &mut Diagnostics) {
     };
     let found = diagnostics.error(codes::ARGUMENT_SYNTAX, Place::of(tokens), message);
     match Name::read(name) {
-        Some(Name::Key | Name::Capacity | Name::Idle | Name::IdleBy) => {
+        Some(Name::Key | Name::Capacity | Name::Idle | Name::IdleBy | Name::From) => {
             found.help(format!("write `{name} = …`"));
         }
         Some(_) => {
@@ -191,7 +194,7 @@ fn known(
     match Name::meant(&text) {
         Some(meant) => found.label("not an argument").help(format!("did you mean `{meant}`?")),
         None => found.help(
-            "it takes `key`, `reply`, `capacity`, `idle`, `idle_by`, `durable`, `recorded`, `singleton`, \
+            "it takes `key`, `reply`, `capacity`, `idle`, `idle_by`, `durable`, `recorded`, `from`, `singleton`, \
              `commutative` and `read_mostly`",
         ),
     };

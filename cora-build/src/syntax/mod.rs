@@ -73,6 +73,8 @@ pub struct KeyedArgs {
     pub idle_ns: u64,
     /// What says of an entry how long it lives unused: `fn(&State) -> Duration`.
     pub idle_by: Option<syn::Path>,
+    /// The type that entries were in the build before, and are made of.
+    pub from: Option<syn::Type>,
 }
 
 /// A function with `#[flow_handler]`.

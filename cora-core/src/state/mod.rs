@@ -199,6 +199,13 @@ pub trait Described: Home {
         None
     }
 
+    /// Of a keyed state: makes a value of one of the type that it was [before](Plain::BEFORE), both encoded; whether that
+    /// worked.
+    fn convert(&self, before: &[u8], value: &mut [u8]) -> bool {
+        let _ = (before, value);
+        false
+    }
+
     /// Of a read-mostly state: the version in force has this number from now on.
     fn begin_generation(&mut self, generation: Generation) {
         let _ = generation;
@@ -229,6 +236,8 @@ pub struct EntryLayout {
     pub value: usize,
     /// The value's [`Plain::FIELDS`].
     pub fields: &'static [(&'static str, usize)],
+    /// The value's [`Plain::BEFORE`].
+    pub before: &'static [(&'static str, usize)],
 }
 
 /// What [`Described::describe`] calls per entry: its encoded key, and a closure that describes it.

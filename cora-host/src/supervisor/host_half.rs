@@ -95,6 +95,7 @@ fn open_standby(
     words: &'static [AtomicU64],
     before: Option<&'static [AtomicU64]>,
     layout: &Layout,
+    app: &mut impl App,
 ) -> Result<(SharedStandby, u64), RunError> {
     let (head, slots) = words.split_at(LAYOUT_WORDS.min(words.len()));
     let (entry, group) = layout.longest();
@@ -111,7 +112,11 @@ fn open_standby(
         let old = SharedStandby::open(old_slots, entry, group);
         for holder in [Holder::Host, Holder::Nic, Holder::Unsure] {
             old.each(holder, None, &mut |copy| {
-                if let Some((state, piece)) = conversion.entry(copy.state, copy.piece) {
+                if let Some((state, piece)) =
+                    conversion.entry(copy.state, copy.piece, |state, value, to| {
+                        app.described(usize::from(state)).convert(value, to)
+                    })
+                {
                     carried += u64::from(copies.keep(&Copied { state, piece: &piece, ..*copy }));
                 }
             });
@@ -175,7 +180,7 @@ pub(crate) fn host_half<A: App>(arguments: HostArguments) -> Result<Value, RunEr
         }
         _ => None,
     };
-    let (mut copies, carried) = open_standby(standby, before, &layout)?;
+    let (mut copies, carried) = open_standby(standby, before, &layout, half.engine().app())?;
     region.set_carried(carried);
     let lost = catch_up(&mut half, regions, &region, &mut copies, exporter.as_ref())?;
     let mut worker = Worker::new(half, &region.rings());

@@ -1,7 +1,9 @@
 //! How durable entries are encoded, so that another build of the program can carry them over.
 //!
 //! States are the same by their names, fields by theirs: a field that both builds have is copied, one that the new
-//! build lacks is left out, and one that is new is zero. A width that changed is refused, with what would be right.
+//! build lacks is left out, and one that is new is zero. Where the old build's fields are those of the type that the new
+//! one names by `from`, its `From` makes the value instead. A width that changed otherwise is refused, with what would be
+//! right.
 
 use std::collections::BTreeMap;
 
@@ -28,6 +30,9 @@ struct StateLayout {
     entry: usize,
     value: usize,
     fields: Vec<(String, usize)>,
+    /// Those of the type that values are made of by `From`.
+    #[serde(default)]
+    before: Vec<(String, usize)>,
 }
 
 /// How entries of one build become those of another, by the state's number in the former.
@@ -43,8 +48,15 @@ struct StateConversion {
     head: usize,
     from: usize,
     to: usize,
+    value: ValueConversion,
+}
+
+#[derive(Clone, Debug)]
+enum ValueConversion {
     /// From where in the value, to where, and how many bytes.
-    copied: Vec<(usize, usize, usize)>,
+    Copied(Vec<(usize, usize, usize)>),
+    /// By the state's `From`.
+    Made,
 }
 
 impl Layout {
@@ -61,11 +73,8 @@ impl Layout {
                 key: layout.key,
                 entry: layout.entry,
                 value: layout.value,
-                fields: layout
-                    .fields
-                    .iter()
-                    .map(|(name, bytes)| ((*name).into(), *bytes))
-                    .collect(),
+                fields: owned(layout.fields),
+                before: owned(layout.before),
             });
         }
         Self { group: <A::Group as Plain>::SIZE, states }
@@ -100,16 +109,27 @@ impl Layout {
     }
 }
 
+fn owned(fields: &[(&str, usize)]) -> Vec<(String, usize)> {
+    fields.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)).collect()
+}
+
 impl StateLayout {
     fn conversion(&self, from: &Self) -> Result<StateConversion, String> {
         let name = &self.name;
-        let advice = "keep its width and add another under a new name";
+        let advice = "keep its width and add another under a new name, or say `from` with the type that it was";
         if self.key != from.key {
             return Err(format!(
                 "`{name}` has a key of {} bytes, and of {} in the new program: keep the key, or give the state \
                  another name",
                 from.key, self.key
             ));
+        }
+        let head = self.entry.saturating_sub(self.value);
+        let (number, sizes) = (self.number, (from.entry, self.entry));
+        let conversion =
+            |value| StateConversion { number, head, from: sizes.0, to: sizes.1, value };
+        if self.fields != from.fields && !self.before.is_empty() && self.before == from.fields {
+            return Ok(conversion(ValueConversion::Made));
         }
         let mut copied = Vec::new();
         if self.fields.is_empty() || from.fields.is_empty() {
@@ -137,26 +157,40 @@ impl StateLayout {
             }
             to_at += bytes;
         }
-        let head = self.entry.saturating_sub(self.value);
-        let (number, from, to) = (self.number, from.entry, self.entry);
-        Ok(StateConversion { number, head, from, to, copied })
+        Ok(conversion(ValueConversion::Copied(copied)))
     }
 }
 
 impl Conversion {
-    /// The entry in the new program's encoding, and its state's number there; `None` if it is no entry.
-    pub(super) fn entry(&self, state: u16, piece: &[u8]) -> Option<(u16, Vec<u8>)> {
-        let StateConversion { number, head, from, to, copied } = self.states.get(&state)?;
+    /// The entry in the new program's encoding, and its state's number there; `None` if it is no entry, or its state
+    /// makes nothing of it: `convert` is asked for that, with the state's number, the value before and the room for the
+    /// new one.
+    pub(super) fn entry(
+        &self,
+        state: u16,
+        piece: &[u8],
+        convert: impl FnOnce(u16, &[u8], &mut [u8]) -> bool,
+    ) -> Option<(u16, Vec<u8>)> {
+        let StateConversion { number, head, from, to, value: how } = self.states.get(&state)?;
         let (shared, value) = piece.split_at_checked(*head)?;
         if piece.len() != *from {
             return None;
         }
         let mut entry = shared.to_vec();
         entry.resize(*to, 0);
-        for (from, to, bytes) in copied {
-            entry
-                .get_mut(head + to..head + to + bytes)?
-                .copy_from_slice(value.get(*from..from + bytes)?);
+        match how {
+            ValueConversion::Copied(copied) => {
+                for (from, to, bytes) in copied {
+                    entry
+                        .get_mut(head + to..head + to + bytes)?
+                        .copy_from_slice(value.get(*from..from + bytes)?);
+                }
+            }
+            ValueConversion::Made => {
+                if !convert(*number, value, entry.get_mut(*head..)?) {
+                    return None;
+                }
+            }
         }
         Some((*number, entry))
     }
@@ -172,7 +206,15 @@ mod tests {
         let name = "Connection".to_owned();
         Layout {
             group: 4,
-            states: vec![StateLayout { name, number, key: 4, entry: 16 + value, value, fields }],
+            states: vec![StateLayout {
+                name,
+                number,
+                key: 4,
+                entry: 16 + value,
+                value,
+                fields,
+                before: Vec::new(),
+            }],
         }
     }
 
@@ -183,11 +225,37 @@ mod tests {
         let conversion = new.conversion(&old).expect("it fits");
         let entry = [&[7; 16][..], &[1], &[2, 2], &[3, 4, 5, 6]].concat();
         let expected = [&[7; 16][..], &[3, 4, 5, 6], &[0; 8], &[1]].concat();
-        assert_eq!(conversion.entry(0, &entry), Some((3, expected)));
-        assert_eq!(conversion.entry(1, &entry), None, "no such state");
-        assert_eq!(conversion.entry(0, &entry[1..]), None, "no entry of it");
+        let never = |_: u16, _: &[u8], _: &mut [u8]| unreachable!("fields are copied");
+        assert_eq!(conversion.entry(0, &entry, never), Some((3, expected)));
+        assert_eq!(conversion.entry(1, &entry, never), None, "no such state");
+        assert_eq!(conversion.entry(0, &entry[1..], never), None, "no entry of it");
         let text = serde_json::to_string(&old).expect("JSON");
         assert_eq!(serde_json::from_str::<Layout>(&text).expect("JSON"), old);
+    }
+
+    #[test]
+    fn values_are_made_of_those_of_the_type_before() {
+        let old = layout(0, &[("tcp", 1), ("packets", 4)]);
+        let mut new = layout(3, &[("packets", 8)]);
+        assert!(new.conversion(&old).is_err(), "another width");
+        new.states[0].before = old.states[0].fields.clone();
+        let conversion = new.conversion(&old).expect("it says how");
+        let entry = [&[7; 16][..], &[1, 3, 4, 5, 6]].concat();
+        let widened = |number: u16, before: &[u8], value: &mut [u8]| {
+            assert_eq!((number, before), (3, &[1, 3, 4, 5, 6][..]));
+            value[..4].copy_from_slice(&before[1..]);
+            true
+        };
+        let expected = [&[7; 16][..], &[3, 4, 5, 6, 0, 0, 0, 0]].concat();
+        assert_eq!(conversion.entry(0, &entry, widened), Some((3, expected)));
+        assert_eq!(conversion.entry(0, &entry, |_, _, _| false), None, "it makes nothing of it");
+        // The same layout is carried over as it is.
+        new.states[0].fields = old.states[0].fields.clone();
+        new.states[0].entry = old.states[0].entry;
+        new.states[0].value = old.states[0].value;
+        let never = |_: u16, _: &[u8], _: &mut [u8]| unreachable!("fields are copied");
+        let same = new.conversion(&old).expect("the same").entry(0, &entry, never);
+        assert_eq!(same, Some((3, entry)));
     }
 
     #[test]

@@ -266,7 +266,21 @@ impl<S: Keyed> Described for Table<S> {
 
     fn layout(&self) -> Option<EntryLayout> {
         let (key, value) = (<S::Key as Plain>::SIZE, S::SIZE);
-        Some(EntryLayout { key, entry: 2 * key + 8 + value, value, fields: S::FIELDS })
+        Some(EntryLayout {
+            key,
+            entry: 2 * key + 8 + value,
+            value,
+            fields: S::FIELDS,
+            before: S::BEFORE,
+        })
+    }
+
+    fn convert(&self, before: &[u8], value: &mut [u8]) -> bool {
+        let converted = S::from_before(before);
+        if let Some(converted) = converted {
+            converted.put(value);
+        }
+        converted.is_some()
     }
 
     fn import(
