@@ -9,7 +9,7 @@ use crate::failure::Outcome;
 use crate::tell::tell_line;
 
 /// A version is made and told within milliseconds, unless a half is away.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(crate) fn run(arguments: &Configure) -> Outcome {
     let answer = ask(&arguments.control, "configure", PATIENCE)?;

@@ -15,7 +15,7 @@ use crate::tell::tell_line;
 /// For an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Until both halves of the new program work.
-const UNTIL_IT_WORKS: Duration = Duration::from_secs(60);
+const UNTIL_IT_WORKS: Duration = Duration::from_mins(1);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(5);
 

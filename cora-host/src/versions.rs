@@ -29,7 +29,7 @@ pub(crate) struct Version {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Text {
     path: PathBuf,
-    says: String,
+    contents: String,
     /// The first version with this text.
     since: u32,
 }
@@ -38,7 +38,7 @@ impl Version {
     /// The version that a run begins with, from these files.
     pub(crate) fn first(number: u32, files: &[(String, PathBuf)]) -> Result<Self, RunError> {
         let texts = files.iter().map(|(state, path)| {
-            let text = Text { path: path.clone(), says: read(path)?, since: number };
+            let text = Text { path: path.clone(), contents: read(path)?, since: number };
             Ok((state.clone(), text))
         });
         Ok(Self { number, first: number, texts: texts.collect::<Result<_, RunError>>()? })
@@ -49,9 +49,9 @@ impl Version {
         let number = self.number + 1;
         let mut next = Self { number, ..self.clone() };
         for (state, path) in files {
-            let says = read(path)?;
-            if self.texts.get(state).is_none_or(|before| before.says != says) {
-                let text = Text { path: path.clone(), says, since: number };
+            let contents = read(path)?;
+            if self.texts.get(state).is_none_or(|before| before.contents != contents) {
+                let text = Text { path: path.clone(), contents, since: number };
                 next.texts.insert(state.clone(), text);
             }
         }
@@ -69,8 +69,8 @@ impl Version {
         for number in read_mostly(app) {
             app.described(number).begin_generation(Generation::new(self.first));
         }
-        for (state, Text { path, says, since }) in &self.texts {
-            app.configure(state, says).map_err(|error| match error {
+        for (state, Text { path, contents, since }) in &self.texts {
+            app.configure(state, contents).map_err(|error| match error {
                 ConfigureError::NoSuchState => RunError::NoSuchState { name: state.clone() },
                 ConfigureError::Refused(reason) => {
                     RunError::Configuration { path: path.clone(), reason }
