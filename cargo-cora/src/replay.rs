@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::BufReader;
 use std::process::ExitCode;
 
-use cora_host::conductor::adaptive::{Decision, Wish};
-use cora_host::conductor::{Decided, Replayed, replay};
+use cora_host::conductor::adaptive::{Decision, Settings, Wish};
+use cora_host::conductor::{Decided, Drift, Replayed, replay};
 
 use crate::arguments::Replay;
 use crate::failure::{Failure, Outcome};
@@ -111,16 +111,7 @@ impl Display for Summary<'_> {
                 "decided anew, they differ"
             }
         )?;
-        let expected = settings.expected;
-        for (what, cost, expected) in [
-            ("a packet at the host", costs.host_packet, expected.host_packet),
-            ("the host's part of a move", costs.host_move, expected.host_move),
-            ("a packet at the NIC", costs.nic_packet, expected.nic_packet),
-            ("a packet that the NIC passes on", costs.nic_pass, expected.nic_pass),
-            ("the NIC's part of a move", costs.nic_move, expected.nic_move),
-        ] {
-            writeln!(f, "  {what}: {cost:.0} ns, {:.2} of what was expected", cost / expected)?;
-        }
-        Ok(())
+        let Settings { expected, predicted, .. } = *settings;
+        write!(f, "{}", Drift { learned: *costs, expected, predicted })
     }
 }

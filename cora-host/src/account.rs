@@ -11,6 +11,7 @@ use cora_core::state::Kind;
 use serde_json::Value;
 
 use crate::RunError;
+use crate::conductor::Drift;
 use crate::ipfix::Exporter;
 use crate::nic_process::NicMode;
 use crate::report::{Recovery, RunReport, Side, Sides};
@@ -34,6 +35,8 @@ pub(crate) struct Ended<A: App> {
     pub(crate) now: u64,
     /// What became of NICs that were killed.
     pub(crate) recovered: (Recovery, Losses),
+    /// What things cost, where a controller learned it.
+    pub(crate) drift: Option<Drift>,
 }
 
 /// What the wire counted.
@@ -59,14 +62,16 @@ pub(crate) fn finish<A: App>(
     }
     // Whether the last entries had expired is asked of one time, whichever pair has them.
     let end = others.iter().map(|other| other.now).fold(first.now, u64::max);
-    let Ended { mut half, nic, mut contents, left, now, recovered } = first;
+    let Ended { mut half, nic, mut contents, left, now, recovered, drift } = first;
+    let mut drifts: Vec<Drift> = drift.into_iter().collect();
     if let Some(exporter) = &request.exporter {
         export_rest(exporter, &mut half, &left, end);
     }
     let (mut recovery, first_losses) = recovered;
     let mut losses = vec![first_losses];
     let mut pairs = vec![tell(&mut half, nic, mode, now, &mut outcomes)];
-    for Ended { half: mut other, nic, contents: held, left, now, recovered } in others {
+    for Ended { half: mut other, nic, contents: held, left, now, recovered, drift } in others {
+        drifts.extend(drift);
         if let Some(exporter) = &request.exporter {
             export_rest(exporter, &mut other, &left, end);
         }
@@ -107,6 +112,7 @@ pub(crate) fn finish<A: App>(
         entries,
         recovery,
         records: request.exporter.as_ref().map(Exporter::finish).transpose()?,
+        drift: drifts,
         elapsed_ns: elapsed.as_nanos() as u64,
     };
     Ok((report, contents.into_json(app)))

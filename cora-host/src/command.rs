@@ -260,7 +260,7 @@ pub fn main_with<A: App + Send>(
             .map_or_else(|error| fail(&error.to_string()), |layout| print(&layout)),
         Command::Change { file } => make_change::<A>(file)
             .map_or_else(|error| fail(&error.to_string()), |change| print(&change)),
-        Command::Host(arguments) => host_half::<A>(arguments)
+        Command::Host(arguments) => host_half::<A>(&program, arguments)
             .map_or_else(|error| fail(&error.to_string()), |account| print(&account.to_string())),
     }
 }

@@ -47,7 +47,7 @@ impl<A: App, C: Cable> Pair<A, C> {
         core: Option<usize>,
     ) -> Result<Self, RunError> {
         // Before the NIC starts: its log may be a file that can't be written.
-        let conducted = Conducted::begin::<A>(&request.moves, number)?;
+        let conducted = Conducted::begin::<A>(&request.moves, program.plan_json, number)?;
         let revival = Revival::new(program, request, core, A::DURABLE);
         let identity = Identity { plan: A::PLAN.hash, generation: 1, seed: HashSeed(seed) };
         let (region, process) = revival.start_nic(identity)?;
@@ -132,6 +132,7 @@ impl<A: App, C: Cable> Pair<A, C> {
         if let Some(conducted) = &mut self.conducted {
             conducted.finish()?;
         }
+        let drift = self.conducted.as_ref().and_then(Conducted::drift);
         let now = self.worker.now();
         self.worker.half.report.ring_records = self.worker.ring_records();
         let Worker { half, account, contents, left, .. } = self.worker;
@@ -142,7 +143,7 @@ impl<A: App, C: Cable> Pair<A, C> {
         }
         let nic = account.unwrap_or_default();
         let recovered = self.revival.recovered(&half);
-        Ok((Ended { half, nic, contents, left, now, recovered }, self.wire.cable))
+        Ok((Ended { half, nic, contents, left, now, recovered, drift }, self.wire.cable))
     }
 
     /// Waits a little, in the end asleep when only the NIC or the wire can give this side something to do;

@@ -7,6 +7,7 @@ use std::ops::AddAssign;
 use cora_core::message::Report;
 use serde::Serialize;
 
+use crate::conductor::Drift;
 use crate::ipfix::Records;
 
 macro_rules! side {
@@ -121,6 +122,9 @@ pub struct RunReport {
     /// Records of entries that ended, if they were exported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records: Option<Records>,
+    /// What things cost against what was expected, per pair whose flows a controller moved.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub drift: Vec<Drift>,
     /// From the first frame to the last, in nanoseconds of this machine.
     pub elapsed_ns: u64,
 }
@@ -190,6 +194,9 @@ impl fmt::Display for RunReport {
             grouped(total),
             grouped(self.packets_in)
         )?;
+        for drift in &self.drift {
+            write!(f, "\nas the controller learned it\n{drift}")?;
+        }
         if self.recovery.restarts > 0 {
             let Recovery { restarts, flows, entries, .. } = self.recovery;
             writeln!(f)?;
@@ -278,6 +285,7 @@ mod tests {
             entries: 0,
             recovery: Recovery::default(),
             records: None,
+            drift: Vec::new(),
             elapsed_ns: 1,
         }
     }

@@ -157,7 +157,7 @@ fn without_nic<A: App>(
     half.report.busy_ns = elapsed.as_nanos() as u64;
     let (nic, contents, now) = (NicAccount::default(), Contents::default(), half.now());
     let recovered = Default::default();
-    let ended = Ended { half, nic, contents, left: Vec::new(), now, recovered };
+    let ended = Ended { half, nic, contents, left: Vec::new(), now, recovered, drift: None };
     finish(ended, Vec::new(), counts(&source, &sink), request, elapsed)
 }
 

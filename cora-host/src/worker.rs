@@ -367,6 +367,12 @@ impl<A: App> Worker<A> {
     /// Asks the NIC to tell its load so often.
     pub(crate) fn watch(&mut self, every: Duration) {
         self.back.ledger = Some(Ledger::new());
+        self.half.watch();
+        self.tell_every(every);
+    }
+
+    /// From now on the NIC should tell it so often.
+    pub(crate) fn tell_every(&mut self, every: Duration) {
         self.back.send(&Message::Watch(every.as_nanos() as u64));
         self.back.flush();
     }

@@ -18,11 +18,14 @@ use crate::apps::firewall::Firewall;
 use crate::apps::inside::Inside;
 use crate::apps::marks::Marking;
 use crate::apps::nat::Nat;
+use crate::apps::visits::Visiting;
 use crate::apps::{Share, SimApp};
 use crate::random::Random;
 use crate::runtime::{self, Faults, Ran};
 use crate::traffic;
 
+/// One run of so many is under the controller.
+const ADAPTS_IN: u64 = 128;
 /// Violations that are kept, of however many.
 const KEPT: usize = 20;
 
@@ -100,7 +103,10 @@ pub struct Limits {
 pub fn one(seed: u64) -> Result<Ran, String> {
     let mut random = Random::new(seed ^ 0x6368_616f_7300);
     let packets = 16 + random.below(48) as u32;
+    // They take some hundred times as long as the others.
+    let adapts = Random::new(seed ^ 0x6164_6170_7473).once_in(ADAPTS_IN);
     let run = match random.below(64) {
+        _ if adapts => conducted,
         0..14 => program::<Nat<Share<1024>>>,
         14..20 => program::<Nat<Share<512>>>,
         20..28 => program::<Balancer<Share<1024>>>,
@@ -122,6 +128,12 @@ fn program<A: SimApp>(seed: u64, packets: u32) -> Result<Ran, String> {
     let long = seed.is_multiple_of(256);
     let case = traffic::make_filled::<A>(seed, packets, if long { 8_000 } else { 0 });
     runtime::run::<A>(&case, seed).map_err(|what| format!("{}: {what}", A::NAME))
+}
+
+/// The controller decides which flows move.
+fn conducted(seed: u64, packets: u32) -> Result<Ran, String> {
+    let ran = runtime::run_conducted::<Visiting<Share<1024>>>(seed, packets * 256);
+    ran.map_err(|what| format!("{}, adaptive: {what}", Visiting::<Share<1024>>::NAME))
 }
 
 /// Sides are killed.

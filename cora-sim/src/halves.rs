@@ -9,7 +9,9 @@ use crate::memory::Supply;
 pub(crate) fn host<A: SimApp>(supply: &mut Supply, seed: u64, nic: bool) -> HostHalf<A> {
     let mut app = A::new(&mut supply.lend(A::MEMORY, seed)).expect("memory");
     let mut memory = supply.lend(HostHalf::bytes(&mut app), seed);
-    HostHalf::create(app, &mut memory, nic).expect("memory")
+    let mut half = HostHalf::create(app, &mut memory, nic).expect("memory");
+    half.watch();
+    half
 }
 
 /// A NIC half that owns no flow, with so many bytes for packets that wait. With `refuses`, its tables refuse entries at
@@ -25,5 +27,7 @@ pub(crate) fn nic<A: SimApp>(
         app.refuse(refuses);
     }
     let mut memory = supply.lend(NicHalf::bytes_to_hold(&mut app, hold), seed);
-    NicHalf::create_to_hold(app, &mut memory, hold).expect("memory")
+    let mut half = NicHalf::create_to_hold(app, &mut memory, hold).expect("memory");
+    half.watch();
+    half
 }

@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | [`apps`] | programs as the attributes would write them |
 //! | [`traffic`] | packets, and what a run on the host alone makes of them |
+//! | [`hot`] | packets at a pace, of flows whose popularity changes |
 //! | [`frames`] | the packets' bytes |
 //! | [`chaos`] | one seed after another |
 //! | [`checker`] | all interleavings of a small scenario |
@@ -29,6 +30,7 @@ pub mod chaos;
 pub mod checker;
 pub mod frames;
 mod halves;
+pub mod hot;
 pub mod link;
 mod memory;
 pub mod queues;

@@ -61,14 +61,23 @@ pub fn make<A: SimApp>(seed: u64, count: u32) -> Case {
 
 /// Makes a case with frames that are filled up with so many bytes.
 pub fn make_filled<A: SimApp>(seed: u64, count: u32, filling: usize) -> Case {
+    let mut source = Source::new(seed, A::WISHES, filling);
+    case::<A>(seed, count, |number, left| source.next(number, left))
+}
+
+/// Makes a case of so many packets; each is made by its number and by what left last for each flow.
+pub(crate) fn case<A: SimApp>(
+    seed: u64,
+    count: u32,
+    mut next: impl FnMut(u32, &BTreeMap<u32, FiveTuple>) -> (Stamp, Vec<u8>),
+) -> Case {
     let mut supply = Supply::default();
     let mut host = halves::host::<A>(&mut supply, seed, false);
-    let mut source = Source::new(seed, A::WISHES, filling);
     let mut expected = Results::default();
     let mut left = BTreeMap::new();
     let mut packets = Vec::new();
     for number in 0..count {
-        let (stamp, frame) = source.next(number, &left);
+        let (stamp, frame) = next(number, &left);
         packets.push((stamp, frame.clone()));
         let mut out = Collect(&mut expected, &mut left);
         let (mut frame, mut burst) = (frame, Burst::new());

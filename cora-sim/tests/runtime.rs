@@ -1,7 +1,9 @@
 //! The whole runtime under seeded faults gives what the host alone gives.
 
+use cora_sim::apps::Share;
+use cora_sim::apps::visits::Visiting;
 use cora_sim::chaos;
-use cora_sim::runtime::Faults;
+use cora_sim::runtime::{Faults, run_conducted};
 
 /// More is what `cargo xtask chaos` is for.
 const SEEDS: u64 = 1000;
@@ -27,6 +29,25 @@ fn a_seed_decides_everything() {
     }
 }
 
+/// What moves flows is the controller of `run --moves adapt`, by virtual time: results are those of the host alone, and
+/// moves keep to the bounds that it states (both are looked at in each step of each run).
+#[test]
+fn a_controller_keeps_its_promises_while_traffic_changes() {
+    let (mut moves, mut alone, mut packets) = (0, 0, 0);
+    for seed in 0..16 {
+        let ran = run_conducted::<Visiting<Share<1024>>>(seed, 6_000);
+        let ran = ran.unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        moves += ran.moves;
+        alone += ran.nic.packets;
+        packets += ran.packets;
+    }
+    println!("{moves} moves, {alone} of {packets} packets handled at the NIC");
+    assert!(moves > 1_000, "only {moves} moves");
+    assert!(alone > packets / 4, "only {alone} of {packets} packets at the NIC");
+    let [one, other] = [(); 2].map(|()| run_conducted::<Visiting<Share<1024>>>(77, 4_000));
+    assert_eq!(format!("{one:?}"), format!("{other:?}"), "a seed decides everything");
+}
+
 /// A NIC refuses a flow while the host is still handing it over, bit by bit, and others wait for their turn; flows that
 /// nobody used for long are called back while others' packets wait; a host ends while it reclaims what a dead NIC had;
 /// what left fills the wire's ring.
@@ -36,7 +57,10 @@ fn what_broke_once_holds() {
     let called_back = [718, 2612, 4318];
     let ended_amid = [455];
     let filled = [12_885_343_596, 12_885_414_742];
-    for seed in refused.into_iter().chain(called_back).chain(ended_amid).chain(filled) {
+    // A flow's directions were two flows to the controller, so that it moved twice as often as it may.
+    let two_names = [30_064_771_631];
+    let before = refused.into_iter().chain(called_back).chain(ended_amid).chain(filled);
+    for seed in before.chain(two_names) {
         chaos::one(seed).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
     }
 }

@@ -34,7 +34,7 @@ impl<'a> Message<'a> {
     #[must_use]
     pub fn decode(kind: u16, bytes: &'a [u8]) -> Option<Self> {
         match kind {
-            2 | 5 | 8..=13 | 16 | 17 | 20 => Self::decode_from_host(kind, bytes),
+            2 | 5 | 8..=13 | 16 | 17 | 20 | 31 => Self::decode_from_host(kind, bytes),
             _ => Self::decode_from_nic(kind, bytes),
         }
     }
@@ -62,6 +62,7 @@ impl<'a> Message<'a> {
             16 if bytes.is_empty() => Self::Begin,
             17 => Self::Recall(bytes),
             20 => Self::Watch(word(bytes, 0)?),
+            31 => Self::MakeRoom(word(bytes, 0)?),
             _ => return None,
         })
     }

@@ -17,7 +17,9 @@ impl Message<'_> {
             Self::Transfer { ticket, entries } => {
                 push(kind, &[&ticket.to_le_bytes(), &entries.to_le_bytes()])
             }
-            Self::WireEnd(now) | Self::Watch(now) => push(kind, &[&now.to_le_bytes()]),
+            Self::WireEnd(ns) | Self::Watch(ns) | Self::MakeRoom(ns) => {
+                push(kind, &[&ns.to_le_bytes()])
+            }
             Self::Recall(group) => push(kind, &[group]),
             _ => self.encode_from_nic(push),
         }

@@ -5,7 +5,7 @@
 //! | wire in, host → NIC | `Frame`, `WireEnd` |
 //! | wire out, NIC → host | `Frame` |
 //! | punt, NIC → host | `Owned`… + `AllOwned` (to a new host), `Punt`, `Release` + `Entry` or `Same`…, `Copy`, `Erase`, `Expired`, `Removed`, `Fence`, `Decline`, `Load` + `Talker`…, `Drained`, then `Piece`…, `Outcome`…, `Report` |
-//! | back, host → NIC | `Piece`… (configuration), `Begin`, `Send`, `Offer`, `Transfer` + `Entry`…, `Recall`, `Watch`, `Drained` |
+//! | back, host → NIC | `Piece`… (configuration), `Begin`, `Send`, `Offer`, `Transfer` + `Entry`…, `Recall`, `MakeRoom`, `Watch`, `Drained` |
 //!
 //! A message is decoded from a private copy; what does not decode is the peer's fault and ends the
 //! run with an error.
@@ -95,6 +95,9 @@ pub enum Message<'a> {
     /// The host wants a flow back: its group key, encoded. The NIC answers with `Release` if it owns the flow, and
     /// not at all otherwise.
     Recall(&'a [u8]),
+    /// The host has flows that earn more than those which nobody used for so many nanoseconds of packet time: one of
+    /// them should come back. The NIC answers with `Release` if it has any, and not at all otherwise.
+    MakeRoom(u64),
     /// The NIC should tell its load every so many nanoseconds of its clock.
     Watch(u64),
     /// What the NIC has seen and done so far: so many `Talker` follow.
@@ -184,6 +187,7 @@ impl Message<'_> {
             Self::AllOwned(_) => 28,
             Self::Expired(..) => 29,
             Self::Removed(..) => 30,
+            Self::MakeRoom(_) => 31,
         }
     }
 }

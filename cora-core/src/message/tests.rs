@@ -34,6 +34,7 @@ fn every_message_round_trips() {
         Message::Report(report),
         Message::Begin,
         Message::Recall(b"group"),
+        Message::MakeRoom(4_000_000),
         Message::Watch(9),
         Message::Copy { state: 3, group: b"group", piece: b"entry" },
         Message::Erase(3, b"key"),

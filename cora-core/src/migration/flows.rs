@@ -43,7 +43,8 @@ pub struct Record {
     pub scattered: bool,
     /// How often it punted.
     pub punts: u32,
-    /// At the host: its packets since it came. At the NIC: not counted.
+    /// At the host: its packets since it came, less those that no longer count
+    /// ([`Admission::pace`](super::Admission::pace)). At the NIC: not counted.
     pub packets: u32,
     /// At the host: when it came back from the NIC (ns of packet time); 0 if it never did. At the NIC: the latest
     /// use of the entries that came.
@@ -51,7 +52,7 @@ pub struct Record {
     /// At the NIC: the number behind the last packet in the queue that is the flow's, or may be.
     pub queued_until: u64,
     /// At the NIC: where the queue ended when a packet of it ran past the queue. What waited there was
-    /// not the flow's.
+    /// not the flow's. At the host, where packets count for a time only: when its last one came (ns of packet time).
     pub passed: u64,
 }
 
@@ -82,9 +83,9 @@ impl Plain for Record {
 /// The flows that this side knows.
 #[derive(Debug)]
 pub struct Flows<A: App> {
-    records: RawTable<A::Group, Record>,
+    pub(super) records: RawTable<A::Group, Record>,
     /// How long a flow without packets is known (ns).
-    idle: u64,
+    pub(super) idle: u64,
 }
 
 /// Called with a state's number, the group key of the flow that an entry belongs to, and what changed of it.

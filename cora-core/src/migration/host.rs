@@ -1,6 +1,6 @@
 //! The host's half of the protocol: it handles what the NIC passes on, and offers flows back.
 
-use super::admission::{Admission, Order};
+use super::admission::{ASKED_AGAIN, Admission, Order};
 use super::burst::{Burst, announce};
 use super::encoded::{encoded, room};
 use super::engine::{Engine, Ran};
@@ -29,9 +29,6 @@ pub fn share_of(group: &impl Key) -> u16 {
     (SHARE.hash(&group.words()) >> 54) as u16
 }
 
-/// A flow that punts again and again is offered only after so many packets at most, as a power of 2.
-const MAX_BACK_OFF: u32 = 16;
-
 /// An offer under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offer {
@@ -57,20 +54,23 @@ pub struct HostHalf<A: App> {
     pub(super) flows: Flows<A>,
     pub(super) tickets: [Option<Offer>; TICKETS],
     /// Tickets that no offer has, a bit each.
-    free: u64,
+    pub(super) free: u64,
     pub(super) incoming: Option<Incoming<A::Group>>,
     /// The flow whose entries go to the NIC bit by bit.
     pub(super) leaving: Option<Leaving>,
     /// Tickets that the NIC answered meanwhile: their flows' turn comes behind it.
     pub(super) fenced: u64,
     /// Flows may move: the plan splits, and there is a NIC.
-    moving: bool,
+    pub(super) moving: bool,
     pub(super) now: u64,
     /// No packet still to come is older.
     pub(super) horizon: u64,
-    admission: Admission,
+    pub(super) admission: Admission,
     /// Flows handed to the NIC that did not come back. Those that ended there are among them.
-    at_nic: u32,
+    pub(super) at_nic: u32,
+    /// When the NIC was asked for room last (ns of packet time), and how long that is not done again.
+    pub(super) asked: u64,
+    pub(super) asked_for: u64,
     watch: Watch<A::Group>,
     /// What happened here.
     pub report: Report,
@@ -104,6 +104,8 @@ impl<A: App> HostHalf<A> {
             horizon: 0,
             admission: Admission::of_plan(&A::PLAN),
             at_nic: 0,
+            asked: 0,
+            asked_for: ASKED_AGAIN[0],
             watch: Watch::new(),
             report: Report::default(),
             reclaimed: Reclaimed::default(),
@@ -259,6 +261,11 @@ impl<A: App> HostHalf<A> {
         }
     }
 
+    /// From now on packets are sampled, for whoever asks for the [load](Self::load).
+    pub const fn watch(&mut self) {
+        self.watch.begin();
+    }
+
     /// What the host has seen and done, and the flows with most packets of late.
     pub fn load(&mut self, mut talker: impl FnMut(&Talker<A::Group>)) -> Load {
         let talkers = &mut self.watch.talkers;
@@ -311,7 +318,7 @@ impl<A: App> HostHalf<A> {
     }
 
     /// Whether the flow is here, whole, and not on its way already.
-    fn may_move(&mut self, flow: u32) -> bool {
+    pub(super) fn may_move(&mut self, flow: u32) -> bool {
         let strays = Flows::strays(self.engine.app());
         let comes = self.incoming.is_some_and(|incoming| incoming.flow == flow);
         let Some(record) = self.flows.record(flow) else { return false };
@@ -320,25 +327,8 @@ impl<A: App> HostHalf<A> {
         record.stage == Stage::Owned && !record.scattered && !comes
     }
 
-    /// Offers the flow to the NIC, if it is admitted there and did not just come back.
-    fn consider_offer(&mut self, flow: u32, out: &mut impl Outbox) {
-        let Some(group) = self.flows.group(flow).filter(|_| self.moving) else { return };
-        let Admission { share, after, rest, most } = self.admission;
-        let now = self.now;
-        let Some(record) = self.flows.record(flow) else { return };
-        record.packets = record.packets.saturating_add(1);
-        let patience = after.max(1 << record.punts.min(MAX_BACK_OFF));
-        let rests = record.came != 0 && now.saturating_sub(record.came) < rest;
-        if record.packets < patience || rests {
-            return;
-        }
-        if share_of(&group) < share && self.at_nic < most && self.may_move(flow) {
-            self.offer(flow, out);
-        }
-    }
-
     /// Offers the flow, if an offer is free.
-    fn offer(&mut self, flow: u32, out: &mut impl Outbox) {
+    pub(super) fn offer(&mut self, flow: u32, out: &mut impl Outbox) {
         let Some(group) = self.flows.group(flow) else { return };
         let punts = self.flows.record(flow).map_or(0, |record| record.punts);
         if self.offers_left() == 0 {
@@ -443,6 +433,7 @@ impl<A: App> HostHalf<A> {
         }
         let record = Record { punts, came: self.now.max(1), ..Record::OWNED };
         self.at_nic = self.at_nic.saturating_sub(1);
+        self.asked_for = ASKED_AGAIN[0];
         self.report.released += 1;
         self.flows.reserve(self.engine.app(), &group);
         let flow = self.flows.add(self.engine.app(), group, record);

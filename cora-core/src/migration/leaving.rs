@@ -85,6 +85,12 @@ impl<A: App> NicHalf<A> {
         // One that nobody used for long may be another flow's key at the host by now.
         let found = self.flows.find(self.engine.app(), &group, self.now, left);
         let Some(flow) = found else { return Ok(()) };
+        self.send_back(flow, io);
+        Ok(())
+    }
+
+    /// A flow goes to the host, if it is owned here.
+    pub(super) fn send_back(&mut self, flow: u32, io: &mut (impl Outbox + Wire)) {
         // Its packets that wait may be much older than what came last, and have yet to find the entries alive.
         let oldest = self.hold.oldest().filter(|_| self.must_queue(flow));
         let now = oldest.unwrap_or(self.now);
@@ -102,7 +108,6 @@ impl<A: App> NicHalf<A> {
                 self.hand_over(SMALL, io);
             }
         }
-        Ok(())
     }
 
     /// Lets the keys of a flow find it that its entries will be gone from; `false`: there are too many.

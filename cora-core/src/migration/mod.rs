@@ -43,6 +43,7 @@
 //! | [`nic`] | the NIC's half |
 //! | `offered` | flows on their way to the NIC |
 //! | `leaving` | flows with many entries that go bit by bit |
+//! | `room` | flows that nobody uses give their places up |
 //! | [`Admission`] | which flows the host offers |
 //! | [`host`] | the host's half |
 //! | `digest` | what tells two states of a half apart, for whoever explores them |
@@ -66,6 +67,7 @@ mod leaving;
 mod lost;
 pub mod nic;
 mod offered;
+mod room;
 pub mod standby;
 
 pub use admission::{Admission, Order};

@@ -75,6 +75,8 @@ pub struct NicHalf<A: App> {
     /// Keys that find offered flows, whose entries are not here yet.
     pub(super) announced: Announced,
     pub(super) incoming: Option<Incoming>,
+    /// Where the next look for a flow that nobody uses begins.
+    pub(super) hand: u32,
     /// The flow whose entries go to the host bit by bit.
     pub(super) leaving: Option<Leaving>,
     /// No further offer is taken.
@@ -124,6 +126,7 @@ impl<A: App> NicHalf<A> {
             announced: Announced::new(),
             incoming: None,
             leaving: None,
+            hand: 0,
             closed: false,
             now: 0,
             watch: Watch::new(),
@@ -150,6 +153,11 @@ impl<A: App> NicHalf<A> {
             && self.incoming.is_none()
             && self.leaving.is_none()
             && self.tickets.iter().all(Option::is_none)
+    }
+
+    /// From now on packets are sampled, for whoever asks for the load ([`Self::tell`]).
+    pub const fn watch(&mut self) {
+        self.watch.begin();
     }
 
     /// Whether [`Self::hand_over`] has something to do.
@@ -254,6 +262,7 @@ impl<A: App> NicHalf<A> {
             Message::Transfer { ticket, entries } => self.transfer(ticket, entries, io)?,
             Message::Entry(state, piece) => self.entry(state, piece, io)?,
             Message::Recall(group) => self.recall(group, io)?,
+            Message::MakeRoom(idle) => self.make_room(idle, io),
             Message::Withdraw(ticket) => {
                 let flow = self.take_ticket(ticket)?;
                 self.arrived(flow);
@@ -270,7 +279,10 @@ impl<A: App> NicHalf<A> {
                 home.merge(piece).map_err(|_| bad)?;
             }
             Message::Begin => return Ok(Event::Begin),
-            Message::Watch(every) => return Ok(Event::Watch(every)),
+            Message::Watch(every) => {
+                self.watch.begin();
+                return Ok(Event::Watch(every));
+            }
             Message::Drained(_) => return Ok(Event::Drained),
             _ => return Err(ProtocolError::Unexpected(message.kind())),
         }

@@ -1,7 +1,7 @@
 //! What a side sees of its own load: how busy it is, how full its rings are, which flows have most packets.
 //!
 //! Counters are those of the [`Report`](crate::message::Report), which are kept anyway; flows are sampled, one packet
-//! of [`SAMPLED`]. So watching costs less than a hundredth of the packets' own work.
+//! of [`SAMPLED`], from when somebody asks for them. So watching costs less than a hundredth of the packets' own work.
 
 mod load;
 mod talkers;
@@ -23,12 +23,21 @@ pub struct Watch<K> {
     pub talkers: Talkers<K, TALKERS>,
     /// Packets until the next one that is looked at.
     left: u32,
+    /// Whether anyone wants to know.
+    on: bool,
 }
 
 impl<K: Key> Watch<K> {
-    /// Nothing seen yet.
+    /// Nothing is looked at before [`Self::begin`].
     pub const fn new() -> Self {
-        Self { talkers: Talkers::new(), left: SAMPLED }
+        Self { talkers: Talkers::new(), left: u32::MAX, on: false }
+    }
+
+    /// From now on packets are looked at.
+    pub const fn begin(&mut self) {
+        if !self.on {
+            (self.on, self.left) = (true, SAMPLED);
+        }
     }
 
     /// A burst of so many packets came; `flow` gives the flow of the packet at a place of the burst, if it has one.
@@ -37,6 +46,10 @@ impl<K: Key> Watch<K> {
         let packets = packets as u32;
         if packets < self.left {
             self.left -= packets;
+            return;
+        }
+        if !self.on {
+            self.left = u32::MAX;
             return;
         }
         // A burst is shorter than the distance of two that are looked at.

@@ -1,6 +1,7 @@
 //! Both sides under a conductor: who is behind in its own time takes its turn.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use cora_core::app::App;
 use cora_core::migration::{Admission, Order};
@@ -17,6 +18,9 @@ use crate::{RunError, in_memory};
 
 /// A side that found less than a burst looks again so much later (ns).
 const LOOK: u64 = 4_000;
+
+/// Loads are told no more often than that, once traffic runs.
+const TOLD: Duration = Duration::from_millis(1);
 
 /// Flows that are recalled at a time, before the first phase.
 const RECALLED: usize = 16;
@@ -88,6 +92,8 @@ pub(super) struct Trial<'a, A: App> {
     admission: Admission,
     conductor: Option<Box<dyn Conductor<A::Group> + Send>>,
     next: u64,
+    /// Whether the sides' loads are told, and flows are sampled.
+    watched: bool,
     /// Flows that are at the NIC before the first phase.
     guests: std::slice::Iter<'a, A::Group>,
     busy: u64,
@@ -123,6 +129,7 @@ impl<'a, A: App> Trial<'a, A> {
             admission: Admission::NONE,
             conductor: None,
             next: trace.start(),
+            watched: true,
             guests: keys.iter(),
             busy: 0,
             deciding: 0,
@@ -133,7 +140,7 @@ impl<'a, A: App> Trial<'a, A> {
     }
 
     /// Who decides. `plan`: the first flows that fit; `flow-only`: a fixed share of all flows, as many as fit;
-    /// `state-only`: no flow moves, and the NIC has no room for all; `oracle`; or what `run --moves` knows.
+    /// `state-only`: no flow moves, and the NIC has no room for all; `unwatched`: likewise, and no side tells its load; `oracle`; or what `run --moves` knows.
     pub(super) fn conduct_by(&mut self, name: &str, keys: &[A::Group]) -> Result<(), String>
     where
         A::Group: Send + 'static,
@@ -147,10 +154,11 @@ impl<'a, A: App> Trial<'a, A> {
                 self.admission = Admission { share: share as u16, ..plan };
             }
             "state-only" => {}
+            "unwatched" => self.watched = false,
             "oracle" => self.conductor = Some(Box::new(Oracle::new(self.trace, room, keys))),
             other => {
                 self.conductor =
-                    other.parse::<Moves>()?.conductor::<A>(0).map_err(|why| why.to_string())?;
+                    other.parse::<Moves>()?.conductor::<A>("", 0).map_err(|why| why.to_string())?;
                 self.admission = plan;
             }
         }
@@ -227,15 +235,25 @@ impl<'a, A: App> Trial<'a, A> {
             self.worker.follow(&[Order::Admit(self.admission)]);
             // Baselines are told how many flows the NIC has, too: they keep to its room.
             let every = self.conductor.as_ref().map(|by| by.period());
-            self.worker.watch(every.unwrap_or(std::time::Duration::from_millis(1)));
+            if self.watched {
+                self.worker.watch(every.unwrap_or(TOLD));
+            }
         }
         let Some(conductor) = &mut self.conductor else {
             self.next = u64::MAX;
             return;
         };
-        self.next = self.host_time + conductor.period().as_nanos() as u64;
+        // Who is in a hurry to order is not told more often for that.
+        let told = |by: &dyn Conductor<A::Group>| by.period().max(TOLD);
+        let before = told(conductor.as_ref());
         let seen = self.worker.observe(self.host_time);
         self.worker.follow(&conductor.conduct(&seen));
+        let period = conductor.period();
+        self.next = self.host_time + period.as_nanos() as u64;
+        let every = told(conductor.as_ref());
+        if every != before {
+            self.worker.tell_every(every);
+        }
     }
 
     /// Ends a slice.

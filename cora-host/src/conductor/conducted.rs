@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cora_core::app::App;
 
 use super::adaptive::Gauge;
-use super::{Conductor, Moves};
+use super::{Conductor, Drift, Moves};
 use crate::RunError;
 use crate::worker::Worker;
 
@@ -15,18 +15,22 @@ pub(crate) struct Conducted<K> {
     by: Box<dyn Conductor<K> + Send>,
     start: Instant,
     next: Duration,
+    /// How often the NIC tells its load.
+    told_every: Duration,
     log: Option<PathBuf>,
 }
 
 impl<K> Conducted<K> {
-    /// The conductor of the pair with this number, if there is one.
+    /// The conductor of the pair with this number, if there is one; `plan` is the plan's JSON.
     pub(crate) fn begin<A: App<Group = K>>(
         moves: &Moves,
+        plan: &str,
         pair: usize,
     ) -> Result<Option<Self>, RunError> {
         let (start, next, log) = (Instant::now(), Duration::ZERO, moves.log(pair));
-        let by = moves.conductor::<A>(pair)?;
-        Ok(by.map(|by| Self { by, start, next, log }))
+        let told_every = Duration::ZERO;
+        let by = moves.conductor::<A>(plan, pair)?;
+        Ok(by.map(|by| Self { by, start, next, told_every, log }))
     }
 
     /// A NIC begins: it is asked to tell its load as often as the conductor wants to know.
@@ -40,14 +44,24 @@ impl<K> Conducted<K> {
         if elapsed < self.next {
             return;
         }
-        self.next = elapsed + self.by.period();
         let seen = worker.observe(elapsed.as_nanos() as u64);
         worker.follow(&self.by.conduct(&seen));
+        let period = self.by.period();
+        self.next = elapsed + period;
+        if period != self.told_every {
+            self.told_every = period;
+            worker.tell_every(period);
+        }
     }
 
     /// How much the sides have to do, as far as the conductor knows.
     pub(crate) fn gauge(&self) -> Option<Gauge> {
         self.by.gauge()
+    }
+
+    /// What things cost, against what was expected, as far as the conductor knows.
+    pub(crate) fn drift(&self) -> Option<Drift> {
+        self.by.drift()
     }
 
     /// The run ends. An error when a log could not be written.

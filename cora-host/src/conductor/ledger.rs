@@ -11,21 +11,22 @@ const MOST: usize = 2_048;
 /// Bytes that a key has at most.
 const KEY: usize = 64;
 
-/// The ledger of a host worker.
+/// The ledger of a host: it hears each message as it is sent or comes.
 #[derive(Debug)]
-pub(crate) struct Ledger {
+pub struct Ledger {
     offered: [[u8; KEY]; TICKETS],
     moved: Vec<([u8; KEY], bool)>,
 }
 
 impl Ledger {
-    pub(crate) fn new() -> Self {
+    /// Nothing noted yet.
+    pub fn new() -> Self {
         Self { offered: [[0; KEY]; TICKETS], moved: Vec::with_capacity(MOST) }
     }
 
     /// Notes a message to the NIC.
     #[inline]
-    pub(crate) fn sent(&mut self, message: &Message<'_>) {
+    pub fn sent(&mut self, message: &Message<'_>) {
         match *message {
             Message::Offer { ticket, group, .. } => {
                 if let Some(offered) = self.offered.get_mut(ticket as usize) {
@@ -44,7 +45,7 @@ impl Ledger {
 
     /// Notes a message from the NIC.
     #[inline]
-    pub(crate) fn received(&mut self, message: &Message<'_>) {
+    pub fn received(&mut self, message: &Message<'_>) {
         if let Message::Release { group, .. } = message {
             self.note(key(group), false);
         }
@@ -57,9 +58,15 @@ impl Ledger {
     }
 
     /// What was noted since the last time, in order.
-    pub(crate) fn take<K: Plain>(&mut self) -> Vec<Move<K>> {
+    pub fn take<K: Plain>(&mut self) -> Vec<Move<K>> {
         let moves = self.moved.drain(..);
         moves.filter_map(|(key, to_nic)| Some(Move { flow: K::get(&key)?, to_nic })).collect()
+    }
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the controller saw and decided, a line of JSON each:
 //!
 //! ```text
-//! {"log":"cora-moves/1","settings":{…}}        the first line
+//! {"log":"cora-moves/2","settings":{…}}        the first line
 //! {"flow":123,"key":"udp 10.0.0.1:1 > …"}      before a flow is ordered for the first time
 //! {"seen":{…},"did":{…}}                       a period
 //! ```

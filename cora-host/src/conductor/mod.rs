@@ -13,11 +13,13 @@
 //! | --- | --- |
 //! | `conducted` | when a conductor is asked, and that it is obeyed |
 //! | `ledger` | which flows changed sides, by the messages that say so |
+//! | [`Drift`] | what things cost, against what was expected |
 //! | `log` | what the controller saw and decided |
 //! | [`replay()`] | a log, decided anew |
 
 pub mod adaptive;
 mod conducted;
+mod drift;
 mod ledger;
 mod log;
 mod random;
@@ -35,12 +37,13 @@ use cora_core::migration::Order;
 use cora_core::monitor::{Load, Talker};
 
 pub use adaptive::Adaptive;
+pub use drift::Drift;
 pub use replay::{Decided, ReplayError, Replayed, replay};
 
 use crate::RunError;
 use adaptive::{Gauge, Settings};
 pub(crate) use conducted::Conducted;
-pub(crate) use ledger::Ledger;
+pub use ledger::Ledger;
 use random::RandomMoves;
 
 /// What is known of one side's load.
@@ -80,7 +83,7 @@ pub struct Move<K> {
 
 /// Decides which flows move.
 pub trait Conductor<K> {
-    /// How often it is asked.
+    /// After which time it wants to be asked next, and how often loads are told from now on.
     fn period(&self) -> Duration;
 
     /// What should be done, by what is seen.
@@ -88,6 +91,11 @@ pub trait Conductor<K> {
 
     /// How much the sides have to do, for somebody who watches; `None` if it doesn't know.
     fn gauge(&self) -> Option<Gauge> {
+        None
+    }
+
+    /// What things cost, against what was expected; `None` if it learns nothing.
+    fn drift(&self) -> Option<Drift> {
         None
     }
 
@@ -110,9 +118,10 @@ pub(crate) enum Moves {
 }
 
 impl Moves {
-    /// The conductor of a pair. A plan under which nothing moves needs none.
+    /// The conductor of a pair; `plan` is the plan's JSON. A plan under which nothing moves needs none.
     pub(crate) fn conductor<A: App>(
         &self,
+        plan: &str,
         pair: usize,
     ) -> Result<Option<Box<dyn Conductor<A::Group> + Send>>, RunError> {
         Ok(match self {
@@ -120,7 +129,7 @@ impl Moves {
             Self::Random(seed) => Some(Box::new(RandomMoves::new(*seed))),
             Self::Adapt(_) if A::PLAN.sides != Sides::Split => None,
             Self::Adapt(log) => {
-                let controller = Adaptive::new(Settings::of_plan(&A::PLAN));
+                let controller = Adaptive::new(Settings::of_plan(&A::PLAN).predicted_by(plan));
                 Some(Box::new(match log {
                     None => controller,
                     Some(path) => controller.with_log(create(&log_of(path, pair))?),

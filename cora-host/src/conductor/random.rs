@@ -63,7 +63,9 @@ impl<K: Copy> RandomMoves<K> {
         let after = 1 + self.below(6) as u32;
         let rest = [0, 0, 1_000_000, 100_000_000][self.below(4) as usize];
         let most = [u32::MAX, u32::MAX, 4096, 64][self.below(4) as usize];
-        Admission { share, after, rest, most }
+        let pace = [0, 0, 100_000, 10_000_000][self.below(4) as usize];
+        let idle = [0, 1, 100_000][self.below(3) as usize];
+        Admission { share, after, rest, most, pace, idle }
     }
 }
 

@@ -195,7 +195,7 @@ impl<A: App> Alone<A> {
         self.lane.finish()?;
         let (nic, contents) = (NicAccount::default(), Contents::default());
         let recovered = Default::default();
-        Ok(Ended { half: self.half, nic, contents, left: Vec::new(), now, recovered })
+        Ok(Ended { half: self.half, nic, contents, left: Vec::new(), now, recovered, drift: None })
     }
 }
 

@@ -23,7 +23,7 @@ use crate::report::Side;
 use crate::run::half;
 use crate::supply::Supply;
 use crate::worker::Worker;
-use crate::{RunError, SharedFutex, map};
+use crate::{Program, RunError, SharedFutex, map};
 
 /// The argument under which a program is its own host half.
 pub(crate) const HOST_COMMAND: &str = "__host";
@@ -150,7 +150,10 @@ fn system(errno: rustix::io::Errno) -> RunError {
 }
 
 /// Handles packets until the run is over; gives the account of both sides.
-pub(crate) fn host_half<A: App>(arguments: HostArguments) -> Result<Value, RunError> {
+pub(crate) fn host_half<A: App>(
+    program: &Program,
+    arguments: HostArguments,
+) -> Result<Value, RunError> {
     let HostArguments {
         fd,
         length,
@@ -164,7 +167,7 @@ pub(crate) fn host_half<A: App>(arguments: HostArguments) -> Result<Value, RunEr
         ipfix,
     } = arguments;
     let exporter = ipfix.map(|name| Exporter::open::<A>(&name, true)).transpose()?;
-    let mut conducted = Conducted::begin::<A>(&moves, 0)?;
+    let mut conducted = Conducted::begin::<A>(&moves, program.plan_json, 0)?;
     let regions = map::inherited(fd, length).map_err(system)?;
     let mut region = attach::<A>(regions, 0)?;
     let version = configuration::told(version)?;

@@ -6,6 +6,7 @@
 )]
 
 mod plant;
+mod predicted;
 
 use cora_host::conductor::adaptive::{Admitted, Costs, Settings, Wish};
 use plant::{MS, PLAN, Plant, REAL};
@@ -169,7 +170,10 @@ fn a_nic_far_slower_than_thought_leaves_it_to_the_plan() {
     assert_eq!(words_of(&plant, "the plan alone decides for 1 s"), 1, "{:#?}", plant.decisions);
     let (at, last) = plant.decisions.last().expect("it fell back");
     // The plan does not know how many flows fit.
-    assert_eq!(last.wishes, [Wish::Admit(Admitted { share: 300, most: 4_096, ..PLAN })]);
+    assert_eq!(
+        last.wishes,
+        [Wish::Admit(Admitted { share: 300, most: 4_096, rest: settings().rest_ns, ..PLAN })]
+    );
     let at = *at;
     plant.run(600);
     assert_eq!(plant.decisions.last().map(|last| last.0), Some(at), "nothing is decided meanwhile");

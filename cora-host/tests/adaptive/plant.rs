@@ -11,7 +11,12 @@ use cora_host::conductor::adaptive::{
 pub(crate) const MS: u64 = 1_000_000;
 
 /// What the plan admits in most tests.
-pub(crate) const PLAN: Admitted = Admitted { share: 1024, after: 4, rest: 0, most: u32::MAX };
+pub(crate) const PLAN: Admitted = Admitted::share(1024, 4);
+
+/// Packets of a flow in the time in which one is forgotten, so that it is offered; and in a time in which chance may
+/// have it without any.
+const EARNS: f64 = 0.69;
+const UNUSED: f64 = 1.0;
 
 /// What things really cost.
 pub(crate) const REAL: Costs = Costs {
@@ -130,7 +135,7 @@ impl Plant {
         for (side, talkers) in self.sides.iter_mut().zip(&mut self.talkers) {
             side.time = self.time;
             let all = talkers.all().iter();
-            side.talkers = all.map(|talker| (talker.key, talker.count, talker.error)).collect();
+            side.talkers = all.map(|talker| (2 * talker.key, talker.count, talker.error)).collect();
             talkers.age();
         }
         self.sides[NIC].flows = self.there;
@@ -160,13 +165,14 @@ impl Plant {
         for wish in self.ordered.pop_front().unwrap_or_default().wishes {
             match wish {
                 Wish::Admit(admitted) => self.admitted = admitted,
-                Wish::Offer(flow) => self.bring(flow),
-                Wish::Recall(flow) => self.take_back(flow),
+                Wish::Offer(flow) => self.bring(flow / 2),
+                Wish::Recall(flow) => self.take_back(flow / 2),
             }
         }
-        let Admitted { share, after, rest, most } = self.admitted;
+        let Admitted { share, after, rest, most, pace, idle } = self.admitted;
         let fits = |flow: &Flow, id: FlowId| {
             !flow.at_nic
+                && flow.rate * pace as f64 / 1e9 >= EARNS * f64::from(u8::from(pace > 0))
                 && flow.handled >= f64::from(after)
                 && id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54 < share.into()
                 && (flow.came == 0 || self.time - flow.came >= rest)
@@ -179,11 +185,24 @@ impl Plant {
             .take(64)
             .collect();
         for flow in admitted {
-            if self.there < most.into() {
-                self.bring(flow);
+            if idle > 0 && self.there >= u64::from(most) {
+                self.give_place(idle);
             }
+            if self.there >= u64::from(most) {
+                break;
+            }
+            self.bring(flow);
         }
         (self.moved.len() - before) as f64
+    }
+
+    /// A flow that has no packet for so long gives its place up.
+    fn give_place(&mut self, idle: u64) {
+        let there = self.flows.iter().filter(|(_, flow)| flow.at_nic);
+        let least = there.min_by(|one, other| one.1.rate.total_cmp(&other.1.rate));
+        if let Some((id, _)) = least.filter(|(_, flow)| flow.rate * idle as f64 / 1e9 <= UNUSED) {
+            self.take_back(*id);
+        }
     }
 
     fn bring(&mut self, id: FlowId) {
@@ -210,7 +229,8 @@ impl Plant {
 
     fn moved(&mut self, id: FlowId, to_nic: bool) {
         self.flows.get_mut(&id).expect("a flow of the plant's").moves += 1;
-        self.moved.push((id, to_nic));
+        // The controller's numbers are even.
+        self.moved.push((2 * id, to_nic));
         self.moves += 1;
         for side in &mut self.sides {
             if to_nic {

@@ -6,6 +6,7 @@ pub mod firewall;
 pub mod inside;
 pub mod marks;
 pub mod nat;
+pub mod visits;
 pub mod wrapped;
 
 use cora_core::app::App;

@@ -21,11 +21,13 @@ pub(super) struct Conditions {
     pub(super) tell_in: u64,
     /// Whether the plan's admission is in force, too.
     pub(super) by_plan: bool,
+    /// Whether flows that nobody uses give their places to others.
+    pub(super) displaces: bool,
 }
 
 impl Conditions {
     /// Those of a seed, for frames of so many bytes. Rings are as small as the messages allow, or a few times that.
-    pub(super) fn drawn(random: &mut Random, longest: usize) -> Self {
+    pub(super) fn drawn(random: &mut Random, seed: u64, longest: usize) -> Self {
         // The longest of all the other messages is an offer with eight keys.
         let longest = longest.max(512) + 64;
         // A record takes a quarter of a ring at most.
@@ -39,6 +41,8 @@ impl Conditions {
             delay: random.pick(&[500, 5_000, 100_000]),
             tell_in: random.pick(&[10, 100, u64::MAX]),
             by_plan: !random.once_in(3),
+            // Drawn apart, so that older seeds mean what they did.
+            displaces: Random::new(seed ^ 0x6469_7370_6c00).once_in(3),
         }
     }
 }

@@ -6,7 +6,10 @@ use std::collections::VecDeque;
 use cora_core::message::Message;
 use cora_core::migration::burst::{BURST_BYTES, Frames};
 use cora_core::migration::{Burst, HostHalf, Order, Outbox, ProtocolError, Reclaimed, Standby};
+use cora_core::monitor::{Load, TALKERS, Talker};
+use cora_core::plain::Plain as _;
 use cora_core::ring::{Consumer, Producer, PushError, RingError};
+use cora_host::conductor::{Ledger, Move, Observation, Seen};
 
 use super::nic::Rings;
 use super::story;
@@ -27,6 +30,8 @@ struct Back {
     broken: bool,
     standby: Copies,
     life: Life,
+    /// Which flows changed sides, when a controller wants to know.
+    ledger: Option<Ledger>,
 }
 
 impl Back {
@@ -47,6 +52,9 @@ impl Back {
 
 impl Outbox for Back {
     fn send(&mut self, message: &Message<'_>) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.sent(message);
+        }
         message.encode(|kind, parts| {
             if self.waiting.is_empty() {
                 match self.ring.push(kind, parts) {
@@ -72,6 +80,8 @@ pub(super) struct HostSide<A: SimApp> {
     back: Back,
     buffer: Box<[u8]>,
     pub(super) life: Life,
+    /// What the NIC told of its load last.
+    nic_seen: Seen<A::Group>,
     /// What went wrong.
     pub(super) error: Option<String>,
 }
@@ -81,9 +91,25 @@ impl<A: SimApp> HostSide<A> {
         let Rings { punt, back, .. } = rings;
         let ring = back.producer(&life);
         let waiting = VecDeque::new();
-        let back = Back { ring, waiting, waits: 0, broken: false, standby, life: life.clone() };
+        let back = Back {
+            ring,
+            waiting,
+            waits: 0,
+            broken: false,
+            standby,
+            life: life.clone(),
+            ledger: None,
+        };
         let buffer = vec![0; BURST_BYTES].into();
-        Self { half, punt: punt.consumer(&life), back, buffer, life, error: None }
+        Self {
+            half,
+            punt: punt.consumer(&life),
+            back,
+            buffer,
+            life,
+            nic_seen: Seen::default(),
+            error: None,
+        }
     }
 
     /// Whether it has anything to do.
@@ -143,9 +169,22 @@ impl<A: SimApp> HostSide<A> {
             let message = message.ok_or("no message on the punt ring")?;
             story::takes("host", &message);
             match message {
-                Message::Load(load) => self.half.count_at_nic(load.counts.flows as u32),
-                Message::Talker { .. } => {}
-                message => self.half.message(&message, &mut self.back).map_err(protocol)?,
+                Message::Load(load) => {
+                    self.half.count_at_nic(load.counts.flows as u32);
+                    self.nic_seen = Seen { load: Some(load), talkers: Vec::new() };
+                }
+                Message::Talker { count, error, group } => {
+                    let key = A::Group::get(group).ok_or("no key of a talker")?;
+                    if self.nic_seen.talkers.len() < TALKERS {
+                        self.nic_seen.talkers.push(Talker { key, count, error });
+                    }
+                }
+                message => {
+                    if let Some(ledger) = &mut self.back.ledger {
+                        ledger.received(&message);
+                    }
+                    self.half.message(&message, &mut self.back).map_err(protocol)?;
+                }
             }
         }
         self.half.burst(&mut burst, &mut self.back).map_err(protocol)?;
@@ -158,6 +197,27 @@ impl<A: SimApp> HostSide<A> {
     pub(super) fn follow(&mut self, order: &Order<A::Group>) {
         self.half.follow(order, &mut self.back);
         self.back.flush();
+    }
+
+    /// From now on it notes which flows change sides.
+    pub(super) fn watch(&mut self) {
+        self.back.ledger = Some(Ledger::new());
+    }
+
+    /// Flows that changed sides since this was asked last.
+    pub(super) fn moved(&mut self) -> Vec<Move<A::Group>> {
+        self.back.ledger.as_mut().map(Ledger::take).unwrap_or_default()
+    }
+
+    /// What a controller is shown, beside which flows moved.
+    pub(super) fn observe(&mut self, time: u64) -> Observation<A::Group> {
+        let mut talkers = Vec::new();
+        let load = self.half.load(|talker| talkers.push(*talker));
+        let (wire_ring, peer_ring) =
+            (self.punt.occupancy() as u64, self.back.ring.occupancy() as u64);
+        let load = Load { time, wire_ring, peer_ring, ..load };
+        let (host, nic) = (Seen { load: Some(load), talkers }, self.nic_seen.clone());
+        Observation { host, nic, moved: Vec::new() }
     }
 
     /// The NIC is no more: handles all that it published, goes on with the rings of another one, and reclaims what that

@@ -11,11 +11,15 @@
 //! | `nic`, `host`, `wire` | the processes |
 //! | `killed` | what must hold when sides die |
 //! | `orders` | a conductor by chance |
+//! | `conducted` | the controller, in virtual time |
+//! | `bounds` | what it promises about moves |
 //! | `conditions` | what a seed decides, beside packets and steps |
 //! | [`tell_runs`] | what happens, line by line, for replays |
 //! | [`Faults`] | what was done to a run |
 
+mod bounds;
 mod conditions;
+mod conducted;
 mod faults;
 mod host;
 mod killed;
@@ -30,7 +34,9 @@ use cora_core::message::Report;
 use cora_core::migration::{Admission, Order};
 use cora_core::packet::{Meta, Packet};
 use cora_core::ring::record_bytes;
+use cora_host::conductor::Move;
 
+pub use conducted::run_conducted;
 pub use faults::{FAULTS, Faults};
 pub use killed::run_killed;
 pub use story::tell_runs;
@@ -43,6 +49,7 @@ use crate::result::Results;
 use crate::standby::Copies;
 use crate::traffic::Case;
 use conditions::Conditions;
+use conducted::Conducted;
 use host::HostSide;
 use nic::{NicSide, Others, Rings};
 use wire::WireEnd;
@@ -107,6 +114,9 @@ struct Runtime<'a, A: SimApp> {
     kills: u64,
     /// Packets that may have been lost by kills.
     endangered: u64,
+    /// Who decides which flows move, if not chance, and the moves that it has not seen yet.
+    conducted: Option<Conducted<A>>,
+    moved: Vec<Move<A::Group>>,
 }
 
 /// Runs a case; what is done to it follows from `seed`. An error says what broke.
@@ -125,7 +135,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
     fn new(case: &'a Case, seed: u64, supply: &'a mut Supply) -> Self {
         let mut random = Random::new(seed ^ 0x0072_756e_7469_6d65);
         let longest = case.packets.iter().map(|(_, frame)| frame.len()).max().unwrap_or(0);
-        let conditions = Conditions::drawn(&mut random, longest);
+        let conditions = Conditions::drawn(&mut random, seed, longest);
         let rings = Rings::new(conditions.rings);
         let refuses = conditions.refuses.then_some(seed);
         let nic = halves::nic::<A>(supply, case.seed, conditions.hold, refuses);
@@ -153,26 +163,33 @@ impl<'a, A: SimApp> Runtime<'a, A> {
             faults: Faults::default(),
             kills: 0,
             endangered: 0,
+            conducted: None,
+            moved: Vec::new(),
         }
     }
 
     fn run(&mut self) -> Result<(), String> {
         let most = STEPS[0] * self.case.packets.len() as u64 + STEPS[1];
         for _ in 0..most {
-            self.clock += 1 + self.random.below(1000);
+            self.pass_time();
             self.bury_all()?;
             self.disturb();
             self.bury_all()?;
             let able = TURNS.map(|turn| self.is_able(turn));
             self.check()?;
             if !able.contains(&true) {
-                return self.end();
+                let Some(arrival) = self.waits_until() else { return self.end() };
+                if !self.nic.half.takes_packets() {
+                    return self.end();
+                }
+                self.clock = self.clock.max(arrival);
+                continue;
             }
             let awake = [0, 1, 2].map(|at| able[at] && self.wakes[at] <= self.clock);
             let count = awake.iter().filter(|awake| **awake).count() as u64;
             if count == 0 {
                 let next = (0..3).filter(|at| able[*at]).map(|at| self.wakes[at]).min();
-                self.clock = next.unwrap_or(self.clock);
+                self.clock = next.unwrap_or(self.clock).max(self.clock);
                 continue;
             }
             let nth = self.random.below(count) as usize;
@@ -199,6 +216,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
         match turn {
             Turn::Wire => {
                 self.fed < self.case.packets.len()
+                    && self.has_come()
                     && self.nic.half.takes_packets()
                     && (!A::DURABLE || self.wire_has_room())
             }
@@ -226,6 +244,9 @@ impl<'a, A: SimApp> Runtime<'a, A> {
             Turn::Wire => {
                 let packets = &self.case.packets[self.fed..];
                 let mut packets = packets[..some.min(packets.len())].to_vec();
+                if self.conducted.is_some() {
+                    packets.retain(|(stamp, _)| stamp.meta.now <= self.clock);
+                }
                 for (_, frame) in &mut packets {
                     if let Ok(group) = A::Group::of(&Packet::new(frame, Meta::default()))
                         && !self.groups.contains(&group)
@@ -242,13 +263,18 @@ impl<'a, A: SimApp> Runtime<'a, A> {
         if self.random.once_in(3) {
             self.wire.drain();
         }
+        self.charge();
     }
 
     /// What happens beside: orders, sides that stand still, a load that is told.
     fn disturb(&mut self) {
+        if self.conducted.is_some() {
+            return self.conduct();
+        }
         let Conditions { order_in, delay_in, delay, tell_in, .. } = self.conditions;
         if self.random.once_in(order_in)
-            && let Some(order) = orders::order(&mut self.random, &self.groups)
+            && let Some(order) =
+                orders::order(&mut self.random, &self.groups, self.conditions.displaces)
         {
             self.faults.orders += 1;
             story::tell(|| format!("order: {order:?}"));
@@ -276,7 +302,8 @@ impl<'a, A: SimApp> Runtime<'a, A> {
     /// What went wrong so far.
     fn check(&mut self) -> Result<(), String> {
         let errors = [&mut self.nic.error, &mut self.host.error, &mut self.wire.error];
-        errors.into_iter().find_map(Option::take).map_or(Ok(()), Err)
+        let error = errors.into_iter().find_map(Option::take);
+        error.or_else(|| self.broken_promise()).map_or(Ok(()), Err)
     }
 
     /// Likewise, when the NIC is dead.

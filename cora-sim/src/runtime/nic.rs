@@ -24,6 +24,8 @@ struct Outgoing {
     /// What the ring to a dead host had no room for: the NIC would wait with it until a new one has emptied the ring.
     spilled: Vec<(u16, Vec<u8>)>,
     broken: bool,
+    /// Flows that it has room for.
+    room: u32,
 }
 
 /// The process.
@@ -71,10 +73,16 @@ impl<A: SimApp> NicSide<A> {
             waits: 0,
             spilled: Vec::new(),
             broken: false,
+            room: u32::MAX,
         };
         let back = rings.back.consumer(&life);
         let buffer = vec![0; back.max_record()].into();
         Self { half, back, out, buffer, life, error: None }
+    }
+
+    /// From now on there is room for so many flows.
+    pub(super) const fn tighten(&mut self, room: u32) {
+        self.out.room = room;
     }
 
     /// Whether the host has sent anything, or a flow leaves bit by bit.
@@ -145,6 +153,13 @@ impl<A: SimApp> NicSide<A> {
             return Ok(true);
         }
         let mut ends = Ends { out: &mut self.out, others };
+        if let Message::Offer { ticket, .. } = message
+            && self.half.flows() >= ends.out.room
+        {
+            self.half.report.declined += 1;
+            ends.send(&Message::Decline(ticket));
+            return Ok(true);
+        }
         let taken = self.half.message(&message, &mut ends);
         taken.map(|_| true).map_err(|error| format!("NIC: {error}"))
     }
@@ -233,6 +248,13 @@ impl<A: SimApp> Outbox for Ends<'_, '_, A> {
         if self.others.host.life.is_over() {
             return self.out.spill(message);
         }
+        let left = |load: &Load| u64::from(self.out.room).saturating_sub(load.counts.flows);
+        let tight = match message {
+            Message::Load(load) => Some(Load { room: load.room.min(left(load)), ..*load }),
+            _ => None,
+        };
+        let tight = tight.map(Message::Load);
+        let message = tight.as_ref().unwrap_or(message);
         let Outgoing { punt, life, waits, .. } = &mut *self.out;
         let sent = push(punt, None, message, life, || {
             *waits += 1;

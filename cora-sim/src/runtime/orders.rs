@@ -4,14 +4,20 @@ use cora_core::migration::{Admission, Order};
 
 use crate::random::Random;
 
-/// An order about one of the flows.
-pub(super) fn order<K: Copy>(random: &mut Random, groups: &[K]) -> Option<Order<K>> {
+/// An order about one of the flows, or about those that are offered; `displaces`: also in the place of others.
+pub(super) fn order<K: Copy>(
+    random: &mut Random,
+    groups: &[K],
+    displaces: bool,
+) -> Option<Order<K>> {
     if random.once_in(12) {
         let share = random.below(1025) as u16;
         let after = 1 + random.below(4) as u32;
         let rest = random.pick(&[0, 0, 1_000, 64_000]);
         let most = random.pick(&[1, 4, u32::MAX]);
-        return Some(Order::Admit(Admission { share, after, rest, most }));
+        // Flows give their places to others.
+        let (pace, idle) = if displaces { (after.into(), 1) } else { (0, 0) };
+        return Some(Order::Admit(Admission { share, after, rest, most, pace, idle }));
     }
     if groups.is_empty() {
         return None;

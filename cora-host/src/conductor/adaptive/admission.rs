@@ -23,6 +23,26 @@ const ENOUGH: f64 = 32.0;
 const FULL: f64 = 0.90;
 const ROOMY: f64 = 0.70;
 
+/// In the place of others, flows are offered after so many packets …
+const SURE: u32 = 4;
+/// … when they have this part of the packets that each flow of the NIC's would have if it had all; the part is sought
+/// between these.
+const PART: f64 = 0.12;
+const PARTS: [f64; 2] = [PART / 8.0, PART * 2.0];
+/// The rate of packets is known over about this time (ns).
+const RATE: f64 = 10e6;
+/// A flow of the NIC's gives its place up when so many packets of one that just earns a place would have come.
+const UNUSED: f64 = 2.5;
+/// No flow gives its place up before it had no packet for so long (ns).
+const SHORTEST: f64 = 4e6;
+/// Packets that come by chance are forgotten one by one in this part of the distance between two.
+const FORGOTTEN: f64 = 0.69;
+/// Flows that change places: as many a second as fit, so many times, and for this part of the host's time at most.
+const TURNOVER: f64 = 8.0;
+const SPENT: f64 = 0.02;
+/// Who earns a place is said anew when that is so many times as much, or less.
+const OTHERWISE: f64 = 1.25;
+
 /// What is admitted, and what came of it.
 #[derive(Clone, Debug)]
 pub(super) struct Tuning {
@@ -34,6 +54,12 @@ pub(super) struct Tuning {
     changed: u64,
     after_changed: u64,
     tight: bool,
+    /// All packets that come to the NIC, per ns, of late.
+    rate: f64,
+    /// Packets a second of a flow that just earns a place of another, as it was said; and the part of a flow's that it is.
+    said: f64,
+    part: f64,
+    sought: u64,
     /// Flows that went to the NIC, and packets handled there, both fading.
     offloads: f64,
     packets: f64,
@@ -61,6 +87,10 @@ impl Tuning {
             changed: 0,
             after_changed: 0,
             tight: false,
+            rate: 0.0,
+            said: 0.0,
+            part: PART,
+            sought: 0,
             offloads: 0.0,
             packets: 0.0,
         }
@@ -77,6 +107,8 @@ impl Tuning {
         let kept = fading(nic.time, MEMORY);
         self.offloads = self.offloads * kept + nic.offloads;
         self.packets = self.packets * kept + nic.packets;
+        let rate = (nic.packets + nic.passed) / nic.time;
+        self.rate += (1.0 - fading(nic.time, RATE)) * (rate - self.rate);
     }
 
     /// What should be admitted from now on, if it is something else.
@@ -94,11 +126,16 @@ impl Tuning {
         }
         self.tune_share(scene);
         self.tune_after(scene.time, costs, settings);
-        let share = if self.tight { 0 } else { whole(self.share) as u16 };
-        let most = whole((FULL * scene.capacity).min(f64::from(u32::MAX))) as u32;
-        let longer = if scene.nic_was_over { REST_LONGER } else { 1 };
+        self.seek(scene, costs, settings);
+        let displaces = self.displaces(scene, settings);
+        let share = if self.tight && !displaces { 0 } else { whole(self.share) as u16 };
+        let part = if displaces { 1.0 } else { FULL };
+        let most = whole((part * scene.capacity).min(f64::from(u32::MAX))) as u32;
+        let (sure, pace, idle) = if displaces { self.places() } else { (1, 0, 0) };
+        // Places are for those that have most packets now, whatever was before.
+        let longer = if scene.nic_was_over && !displaces { REST_LONGER } else { 1 };
         let rest = settings.rest_ns.saturating_mul(longer);
-        let wanted = Admitted { share, after: self.after, rest, most };
+        let wanted = Admitted { share, after: self.after.max(sure), rest, most, pace, idle };
         let now = self.now.unwrap_or(Admitted { share: u16::MAX, ..wanted });
         // Room changes all the time a little.
         let about = u64::from(now.most).abs_diff(u64::from(most)) * 16 < u64::from(most).max(1);
@@ -109,6 +146,8 @@ impl Tuning {
             Reason::Begin
         } else if self.tight != was_tight {
             Reason::Room { full, tight: self.tight }
+        } else if wanted.pace != now.pace {
+            Reason::Earns { packets: self.said, idle }
         } else if after != self.after {
             Reason::Lives { packets: self.packets / self.offloads.max(1.0), after: self.after }
         } else if (before - self.share).abs() >= 1.0 {
@@ -121,6 +160,49 @@ impl Tuning {
         self.now = Some(wanted);
         self.changed = scene.time;
         Some((wanted, reason))
+    }
+
+    /// Whether flows of the host's take places of others: the NIC is full, and is not relieved by having fewer.
+    fn displaces(&self, scene: &Scene, settings: &Settings) -> bool {
+        settings.exchange && self.tight && !(scene.nic_over && scene.relieved_by_recalls)
+    }
+
+    /// After how many packets, how fast they are forgotten, and after which time a place is given up.
+    fn places(&self) -> (u32, u64, u64) {
+        let distance = 1e9 / self.said.max(1.0);
+        // However many earn a place, one is given up only by a flow that has few packets.
+        (SURE, whole(FORGOTTEN * distance).max(1), whole((UNUSED * distance).max(SHORTEST)))
+    }
+
+    /// Seeks the number of packets with which a flow earns a place: a part of what each flow of the NIC's would have if
+    /// it had all packets, smaller or larger by how many change theirs. Never is it too low for a move to pay.
+    fn seek(&mut self, scene: &Scene, costs: &Costs, settings: &Settings) {
+        if !self.tight {
+            self.part = PART;
+            return;
+        }
+        let paid = costs.host_move + costs.nic_move;
+        if scene.time.saturating_sub(self.sought) >= CHANGES {
+            self.sought = scene.time;
+            let most = (TURNOVER * scene.capacity).min(SPENT * 1e9 / (2.0 * paid));
+            let turn = self.offloads / MEMORY * 1e9;
+            if turn > most {
+                self.part *= 1.1;
+            } else if turn < most / 2.0 {
+                self.part /= 1.1;
+            }
+            self.part = self.part.clamp(PARTS[0], PARTS[1]);
+        }
+        let least = paid / costs.host_packet * 1e9 / real(settings.payback_ns);
+        let earns = (self.part * self.rate * 1e9 / scene.capacity.max(1.0)).max(least);
+        if !(1.0 / OTHERWISE..OTHERWISE).contains(&(earns / self.said.max(1.0))) {
+            self.said = earns;
+        }
+    }
+
+    /// Whether flows leave the NIC without being recalled or punted.
+    pub(super) fn gives_places(&self) -> bool {
+        self.now.is_some_and(|now| now.idle > 0)
     }
 
     fn tune_share(&mut self, scene: &Scene) {

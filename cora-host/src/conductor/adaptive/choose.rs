@@ -6,7 +6,7 @@
 
 use super::budget::Budget;
 use super::decision::{Decision, Wish};
-use super::digest::{FlowId, Told};
+use super::digest::{FlowId, Told, flow_of};
 use super::flows::Flows;
 use super::number::{fading, real};
 use super::pressure::Pressure;
@@ -33,6 +33,8 @@ pub(super) struct Scene<'a> {
     pub(super) capacity: f64,
     /// How much faster packets come now than flows' rates know.
     pub(super) growth: f64,
+    /// The sides exchange flows without being told of each.
+    pub(super) by_themselves: bool,
 }
 
 impl Scene<'_> {
@@ -86,7 +88,7 @@ impl Choice {
     pub(super) fn choose(&mut self, scene: &Scene<'_>, decision: &mut Decision) {
         if self.nic.is_over() && !scene.offers_relieve() {
             self.relieve(scene, decision);
-        } else {
+        } else if !scene.by_themselves {
             self.gain(scene, decision);
         }
     }
@@ -132,11 +134,12 @@ impl Choice {
     /// Flows of the NIC that have about so many packets a second together, as few as will do.
     fn lightening(&self, scene: &Scene<'_>, wanted: f64) -> Vec<(f64, FlowId)> {
         let mut there: Vec<(f64, FlowId)> = Vec::new();
-        for (id, ..) in &scene.nic_told.talkers {
-            let Some(flow) = self.flows.get(*id) else { continue };
+        for (direction, ..) in &scene.nic_told.talkers {
+            let id = flow_of(*direction);
+            let Some(flow) = self.flows.get(id) else { continue };
             if flow.may_come(scene.time, scene.settings) {
                 let (least, most) = flow.rate(scene.time);
-                there.push((f64::midpoint(least, most) * scene.growth, *id));
+                there.push((f64::midpoint(least, most) * scene.growth, id));
             }
         }
         busiest_first(&mut there);
@@ -203,12 +206,13 @@ impl Choice {
         let paid = scene.costs.host_move + scene.costs.nic_move;
         let needed = paid / scene.costs.host_packet * 1e9 / real(scene.settings.payback_ns);
         let mut earners = Vec::new();
-        for (id, ..) in &scene.host_told.talkers {
-            let Some(flow) = self.flows.get(*id) else { continue };
+        for (direction, ..) in &scene.host_told.talkers {
+            let id = flow_of(*direction);
+            let Some(flow) = self.flows.get(id) else { continue };
             if flow.may_go(scene.time, scene.settings) {
                 let (least, _) = flow.rate(scene.time);
                 if least > needed {
-                    earners.push((least, *id));
+                    earners.push((least, id));
                 }
             }
         }
@@ -244,7 +248,8 @@ impl Choice {
     }
 }
 
-/// In an order that depends on nothing else.
-fn busiest_first(flows: &mut [(f64, FlowId)]) {
+/// In an order that depends on nothing else; a flow both of whose directions were told stands there once.
+fn busiest_first(flows: &mut Vec<(f64, FlowId)>) {
     flows.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+    flows.dedup_by_key(|flow| flow.1);
 }

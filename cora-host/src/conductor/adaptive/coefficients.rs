@@ -177,7 +177,7 @@ mod tests {
     use super::*;
     use crate::conductor::adaptive::settings::Admitted;
 
-    const PLAN: Admitted = Admitted { share: 1024, after: 1, rest: 0, most: u32::MAX };
+    const PLAN: Admitted = Admitted::share(1024, 1);
 
     fn step(packets: f64, passed: f64, moves: f64, busy: f64) -> Step {
         Step { time: 1e6, packets, passed, moves, offloads: 0.0, bytes: 0.0, busy }

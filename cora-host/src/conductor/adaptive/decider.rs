@@ -19,6 +19,10 @@ const DRIFT: f64 = 1.5;
 /// How often costs are looked at for that (ns).
 const DRIFT_EVERY: u64 = 1_000_000_000;
 
+/// A NIC with this part of its time left need not be looked at each period, but each of so many.
+const CALM: f64 = 0.15;
+const CALM_PERIODS: u64 = 4;
+
 /// Decides, by what is seen.
 #[derive(Debug)]
 pub struct Decider {
@@ -91,6 +95,13 @@ impl Decider {
         Gauge { host, nic, nic_flows: self.nic_told.flows }
     }
 
+    /// When it should be asked next, after this time (ns). While the sides exchange flows by themselves and the NIC has
+    /// time left, there is little to decide.
+    pub fn period(&self) -> u64 {
+        let calm = self.tuning.gives_places() && self.choice.nic.headroom() > CALM;
+        self.settings.period_ns * if calm { CALM_PERIODS } else { 1 }
+    }
+
     /// Whether anything is remembered of this flow.
     pub fn knows(&self, flow: FlowId) -> bool {
         self.choice.flows.knows(flow)
@@ -106,7 +117,7 @@ impl Decider {
         let mut decision = Decision::default();
         let passed = real(seen.host.time.saturating_sub(self.time));
         self.time = seen.host.time;
-        self.choice.flows.see(seen);
+        self.choice.flows.see(seen, self.tuning.gives_places());
         self.choice.pass(passed);
         self.choice.budget.fill(self.time, &self.settings);
         self.learn(seen);
@@ -123,6 +134,8 @@ impl Decider {
                 // The plan does not know how many flows fit: offers that the NIC declines cost both sides.
                 let fits = self.nic_told.flows.saturating_add(self.nic_told.room);
                 plan.most = plan.most.min(u32::try_from(fits).unwrap_or(u32::MAX));
+                // Flows rest all the same: what is promised about moves does not depend on who decides.
+                plan.rest = plan.rest.max(self.settings.rest_ns);
                 decision.wishes.push(Wish::Admit(plan));
                 decision.why.push(reason.to_string());
                 return decision;
@@ -167,6 +180,7 @@ impl Decider {
             nic_told: &self.nic_told,
             capacity: real(fits.min(self.settings.most.into())),
             growth: self.growth.now(),
+            by_themselves: self.tuning.gives_places(),
         };
         let (host, nic) = (&self.choice.host, &self.choice.nic);
         let around = admission::Scene {
@@ -192,25 +206,14 @@ impl Decider {
         }
         self.drift_told = self.time;
         let (costs, told, expected) = (self.costs(), self.told_costs, self.settings.expected);
-        for (what, of) in KINDS {
-            let changed = of(&costs) / of(&told);
-            if !(1.0 / DRIFT..DRIFT).contains(&changed) {
-                let (cost, expected) = (of(&costs), of(&expected));
-                decision.why.push(Reason::Drift { what, cost, expected }.to_string());
+        let by_plan = self.settings.predicted;
+        for (((what, cost), (_, told)), (_, expected)) in
+            costs.each().into_iter().zip(told.each()).zip(expected.each())
+        {
+            if !(1.0 / DRIFT..DRIFT).contains(&(cost / told)) {
+                decision.why.push(Reason::Drift { what, cost, expected, by_plan }.to_string());
                 self.told_costs = costs;
             }
         }
     }
 }
-
-/// One of the costs.
-type Kind = fn(&Costs) -> f64;
-
-/// What is learned, with its name.
-const KINDS: [(&str, Kind); 5] = [
-    ("a packet at the host", |costs| costs.host_packet),
-    ("the host's part of a move", |costs| costs.host_move),
-    ("a packet at the NIC", |costs| costs.nic_packet),
-    ("a packet that the NIC passes on", |costs| costs.nic_pass),
-    ("the NIC's part of a move", |costs| costs.nic_move),
-];

@@ -3,8 +3,14 @@
 use cora_core::monitor::{Load, Talker};
 use serde::{Deserialize, Serialize};
 
-/// A flow: the hash of its key. Two flows with one hash would be moved as one, which moves one in vain.
+/// A flow: the hash of its key, an even number. Two flows with one hash would be moved as one, which moves one in vain.
+/// Where directions are told apart, the last bit says which.
 pub type FlowId = u64;
+
+/// The flow of a direction.
+pub(super) const fn flow_of(direction: FlowId) -> FlowId {
+    direction & !1
+}
 
 /// What one side told.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +39,7 @@ pub struct Told {
     pub room: u64,
     /// Bytes of packets that wait for flows.
     pub waiting: u64,
-    /// The flows with most packets of late: flow, count, error.
+    /// The flows with most packets of late, each direction by itself: number, count, error.
     pub talkers: Vec<(FlowId, u32, u32)>,
 }
 

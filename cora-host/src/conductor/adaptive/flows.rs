@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 use ahash::RandomState;
 use cora_core::monitor::SAMPLED;
 
-use super::digest::{Digest, FlowId, Told};
+use super::digest::{Digest, FlowId, Told, flow_of};
 use super::number::{fading, real};
 use super::settings::Settings;
 
@@ -33,6 +33,8 @@ const BACK_OFF: u8 = 6;
 
 /// Where samples of a flow stood when they were told last: count and error.
 type Stand = (u32, u32);
+/// Those of both directions.
+type Stands = [Stand; 2];
 
 /// A flow.
 #[derive(Clone, Copy, Debug)]
@@ -45,8 +47,8 @@ pub(super) struct Flow {
     slow: f64,
     updated: u64,
     since: u64,
-    wire: Stand,
-    host: Stand,
+    wire: Stands,
+    host: Stands,
     /// Samples of the NIC's since the host's last.
     alone: u8,
     /// When it was offered, came to the NIC, was recalled, came back; 0 if never.
@@ -67,8 +69,8 @@ impl Flow {
             slow: 0.0,
             updated: now,
             since: now,
-            wire: (0, 0),
-            host: (0, 0),
+            wire: [(0, 0); 2],
+            host: [(0, 0); 2],
             alone: 0,
             offered: 0,
             went: 0,
@@ -175,8 +177,9 @@ impl Flows {
         }
     }
 
-    /// Takes in what was seen of flows.
-    pub(super) fn see(&mut self, seen: &Digest) {
+    /// Takes in what was seen of flows. Those that come back unasked have punted, unless they may have given their place
+    /// to another.
+    pub(super) fn see(&mut self, seen: &Digest, gives_places: bool) {
         let now = seen.host.time;
         for &(flow, samples) in &self.news(&seen.host, now, |flow| &mut flow.host) {
             let Some(flow) = self.known.get_mut(&flow) else { continue };
@@ -198,7 +201,7 @@ impl Flows {
             }
         }
         for &(flow, to_nic) in &seen.moved {
-            self.moved(flow, to_nic, now);
+            self.moved(flow, to_nic, now, gives_places);
         }
     }
 
@@ -207,12 +210,14 @@ impl Flows {
         &mut self,
         told: &Told,
         now: u64,
-        stand: fn(&mut Flow) -> &mut Stand,
+        stands: fn(&mut Flow) -> &mut Stands,
     ) -> Vec<(FlowId, f64)> {
         let mut news = Vec::with_capacity(told.talkers.len());
-        for &(id, count, error) in &told.talkers {
+        for &(direction, count, error) in &told.talkers {
+            let id = flow_of(direction);
             let Some(flow) = self.entry(id, now) else { continue };
-            let before = std::mem::replace(stand(flow), (count, error));
+            let stand = &mut stands(flow)[(direction & 1) as usize];
+            let before = std::mem::replace(stand, (count, error));
             // The side halves both when it has told them. Where the error is another, the flow was out of sight
             // meanwhile, and what is beyond the error is new.
             let known = if before.1 / 2 == error { before.0 / 2 } else { error };
@@ -224,7 +229,7 @@ impl Flows {
         news
     }
 
-    fn moved(&mut self, id: FlowId, to_nic: bool, now: u64) {
+    fn moved(&mut self, id: FlowId, to_nic: bool, now: u64, gives_places: bool) {
         let Some(flow) = self.entry(id, now) else { return };
         flow.at_nic = to_nic;
         flow.alone = 0;
@@ -234,7 +239,7 @@ impl Flows {
                 self.there.push(id);
             }
         } else {
-            if flow.recalled <= flow.went {
+            if flow.recalled <= flow.went && !gives_places {
                 flow.punts = flow.punts.saturating_add(1);
             }
             flow.came = now;
@@ -352,15 +357,15 @@ mod tests {
     #[test]
     fn rates_are_about_right_and_sides_are_found() {
         let mut flows = Flows::default();
-        // Flow 1 is sampled three times a period at the NIC alone, flow 2 once a period at both.
+        // Flow 10 is sampled three times a period at the NIC alone, flow 12 once a period at both.
         let (mut one, mut two) = (0, 0);
         for period in 1..=400 {
             (one, two) = (one / 2 + 3, two / 2 + 1);
-            let host = Told { time: period * MS, ..told(&[(2, two, 0)]) };
-            let nic = Some(told(&[(1, one, 0), (2, two, 0)]));
-            flows.see(&Digest { host, nic, moved: Vec::new() });
+            let host = Told { time: period * MS, ..told(&[(12, two, 0)]) };
+            let nic = Some(told(&[(10, one, 0), (12, two, 0)]));
+            flows.see(&Digest { host, nic, moved: Vec::new() }, false);
         }
-        for (id, at_nic, samples) in [(1, true, 3.0), (2, false, 1.0)] {
+        for (id, at_nic, samples) in [(10, true, 3.0), (12, false, 1.0)] {
             let flow = flows.get(id).unwrap();
             assert_eq!(flow.at_nic, at_nic, "{flow:?}");
             let (least, most) = flow.rate(400 * MS);
@@ -371,17 +376,31 @@ mod tests {
 
     #[test]
     fn a_flow_that_punts_rests_ever_longer() {
-        let settings = Settings::new(Admitted { share: 0, after: 1, rest: 0, most: 0 });
+        let settings = Settings::new(Admitted::share(0, 1));
         let mut flows = Flows::default();
         let mut now = 1_000 * MS;
         for punts in 1..4 {
-            flows.moved(7, true, now);
-            flows.moved(7, false, now + MS);
-            let flow = *flows.get(7).unwrap();
+            flows.moved(14, true, now, false);
+            flows.moved(14, false, now + MS, false);
+            let flow = *flows.get(14).unwrap();
             let rest = settings.rest_ns << punts;
             assert!(!flow.may_go(now + rest, &settings), "{flow:?}");
             now += rest + MS;
             assert!(flow.may_go(now, &settings), "{flow:?}");
         }
+    }
+    #[test]
+    fn both_directions_are_one_flow() {
+        let mut flows = Flows::default();
+        for period in 1..=400 {
+            // Counts are halved when they are told.
+            let side = Told { time: period * MS, ..told(&[(20, 3, 0), (21, 5, 0)]) };
+            flows.see(&Digest { host: side.clone(), nic: Some(side), moved: Vec::new() }, false);
+        }
+        assert!(!flows.knows(21));
+        let (least, most) = flows.get(20).unwrap().rate(400 * MS);
+        // 2 and 3 new ones a period.
+        let is = 5.0 * 61e3;
+        assert!(least < 1.05 * is && is < 1.1 * most && most < 1.4 * is, "{least} {is} {most}");
     }
 }

@@ -31,8 +31,14 @@
 //! 2. A flow stays at the NIC for [`stay_ns`](Settings::stay_ns) at least before it is recalled.
 //! 3. Orders to move are no more than [`moves`](Settings::moves) per millisecond, beside a bucket of two
 //!    milliseconds.
-//! 4. A flow takes another's place only when it earns [`better`](Settings::better) times as much, by bounds on both
+//! 4. By the controller's orders, a flow takes another's place only when it earns [`better`](Settings::better) times as much, by bounds on both
 //!    rates that are in favour of the one that is there.
+//! 5. While the NIC is full and has time, the sides exchange flows by themselves: the host offers those with so many packets
+//!    in a time (exact counts, no samples), and the NIC gives up one that had none for long
+//!    ([`pace`](Admitted::pace), [`idle`](Admitted::idle)). The controller says how many and how long, by how much that
+//!    moves; the first bound holds for these flows, too, the second does not.
+//!
+//! `cora-sim` holds the first three in virtual time, with faults, on both halves.
 
 mod admission;
 mod budget;
@@ -62,18 +68,26 @@ use cora_core::migration::Order;
 
 pub use decider::{Decider, Gauge};
 pub use decision::{Decision, Wish};
+use digest::flow_of;
 pub use digest::{Digest, FlowId, Told};
-pub use settings::{Admitted, Costs, Settings};
+pub use settings::{Admitted, Costs, Settings, WITHIN};
 
 use super::log::Log;
-use super::{Conductor, Observation};
+use super::{Conductor, Drift, Observation};
 
 /// Makes numbers of keys.
 const SEED: u64 = 0x0066_6c6f_7773;
 
-/// The number of a flow with this key.
+/// The number of the flow with this key, whichever of its directions it is: an even one.
 pub fn flow_id(key: &impl Key) -> FlowId {
-    flow_hash(&key.words(), SEED)
+    flow_of(direction_id(key))
+}
+
+/// Likewise, with the direction in its last bit: each side counts the directions of a flow apart.
+fn direction_id(key: &impl Key) -> FlowId {
+    let own = flow_hash(&key.words(), SEED);
+    let reply = key.reply().map_or(own, |reply| flow_hash(&reply.words(), SEED));
+    flow_of(own.min(reply)) | u64::from(reply < own)
 }
 
 /// The controller, for flows with keys `K`.
@@ -111,8 +125,8 @@ impl<K: Key> Adaptive<K> {
 
     fn digest(&mut self, seen: &Observation<K>, keys: &mut Vec<(FlowId, K)>) -> Digest {
         let mut id = |key: &K| {
-            let id = flow_id(key);
-            keys.push((id, *key));
+            let id = direction_id(key);
+            keys.push((flow_of(id), *key));
             id
         };
         let mut side =
@@ -127,7 +141,8 @@ impl<K: Key> Adaptive<K> {
         } else {
             self.nic_time = fresh;
         }
-        let moved = seen.moved.iter().map(|moved| (id(&moved.flow), moved.to_nic)).collect();
+        let moved =
+            seen.moved.iter().map(|moved| (flow_of(id(&moved.flow)), moved.to_nic)).collect();
         Digest { host, nic, moved }
     }
 
@@ -142,7 +157,7 @@ impl<K: Key> Adaptive<K> {
 
 impl<K: Key> Conductor<K> for Adaptive<K> {
     fn period(&self) -> Duration {
-        Duration::from_nanos(self.decider.settings().period_ns)
+        Duration::from_nanos(self.decider.period())
     }
 
     fn conduct(&mut self, seen: &Observation<K>) -> Vec<Order<K>> {
@@ -167,6 +182,11 @@ impl<K: Key> Conductor<K> for Adaptive<K> {
 
     fn gauge(&self) -> Option<Gauge> {
         Some(self.decider.gauge())
+    }
+
+    fn drift(&self) -> Option<Drift> {
+        let Settings { expected, predicted, .. } = *self.decider.settings();
+        Some(Drift { learned: self.decider.costs(), expected, predicted })
     }
 
     fn finish(&mut self) -> io::Result<()> {

@@ -13,13 +13,14 @@ pub(super) enum Reason {
     Share { share: u16, over: bool },
     Rest { seconds: f64 },
     Capacity { flows: f64 },
+    Earns { packets: f64, idle: u64 },
     Relief { ahead: f64, high: f64, flows: usize, part: f64 },
     NoRelief { ahead: f64, high: f64, cause: &'static str },
     Gain { flows: usize, rate: f64, saved: f64, urgent: bool },
     MakeRoom { flows: usize, rate: f64, instead: f64 },
     Fallback { wrong: f64, seconds: f64, costs: Costs },
     Again,
-    Drift { what: &'static str, cost: f64, expected: f64 },
+    Drift { what: &'static str, cost: f64, expected: f64, by_plan: bool },
 }
 
 /// A part as hundredths.
@@ -58,6 +59,17 @@ impl fmt::Display for Reason {
                 f,
                 "flows that came back are not offered for {seconds} s, unless they are by name"
             ),
+            Self::Earns { packets, idle: 0 } => {
+                write!(
+                    f,
+                    "no flow takes the place of another ({packets:.0} packets a second earned one)"
+                )
+            }
+            Self::Earns { packets, idle } => write!(
+                f,
+                "flows with {packets:.0} packets a second go to the NIC, in the place of such without any for {:.1} ms",
+                super::number::real(idle) / 1e6
+            ),
             Self::Capacity { flows } => write!(f, "{flows:.0} flows fit at the NIC now"),
             Self::Relief { ahead, high, flows, part } => write!(
                 f,
@@ -93,8 +105,9 @@ impl fmt::Display for Reason {
             Self::Again => {
                 write!(f, "after the time that the plan alone decided, it is tried again")
             }
-            Self::Drift { what, cost, expected } => {
-                write!(f, "{what} costs {cost:.0} ns, {:.2} of what was expected", cost / expected)
+            Self::Drift { what, cost, expected, by_plan } => {
+                let by = if by_plan { "the plan predicts" } else { "was expected" };
+                write!(f, "{what} costs {cost:.0} ns, {:.2} of what {by}", cost / expected)
             }
         }
     }

@@ -28,6 +28,17 @@ impl Costs {
         nic_pass: 120.0,
         nic_move: 1_500.0,
     };
+
+    /// Each with its name.
+    pub const fn each(&self) -> [(&'static str, f64); 5] {
+        [
+            ("a packet at the host", self.host_packet),
+            ("the host's part of a move", self.host_move),
+            ("a packet at the NIC", self.nic_packet),
+            ("a packet that the NIC passes on", self.nic_pass),
+            ("the NIC's part of a move", self.nic_move),
+        ]
+    }
 }
 
 /// An [`Admission`] that can be written down.
@@ -41,20 +52,55 @@ pub struct Admitted {
     pub rest: u64,
     /// Flows that may be at the NIC.
     pub most: u32,
+    /// In so much time without a packet, one that was counted is forgotten (ns of packet time); 0: all count.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub pace: u64,
+    /// A flow of the NIC's that nobody used for so long gives its place to another (ns of packet time); 0: none does.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub idle: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+const fn is_nothing(time: &u64) -> bool {
+    *time == 0
+}
+
+impl Admitted {
+    /// So many flows of 1024, each after so many packets, as many as there is room for.
+    pub const fn share(share: u16, after: u32) -> Self {
+        Self { share, after, rest: 0, most: u32::MAX, pace: 0, idle: 0 }
+    }
 }
 
 impl From<Admission> for Admitted {
     fn from(admission: Admission) -> Self {
-        let Admission { share, after, rest, most } = admission;
-        Self { share, after, rest, most }
+        let Admission { share, after, rest, most, pace, idle } = admission;
+        Self { share, after, rest, most, pace, idle }
     }
 }
 
 impl From<Admitted> for Admission {
     fn from(admitted: Admitted) -> Self {
-        let Admitted { share, after, rest, most } = admitted;
-        Self { share, after, rest, most }
+        let Admitted { share, after, rest, most, pace, idle } = admitted;
+        Self { share, after, rest, most, pace, idle }
     }
+}
+
+/// Costs that a plan predicts are learned within so many times these, and that part of them.
+pub const WITHIN: f64 = 8.0;
+
+/// What the plan says that things cost, if it says so in numbers that can be costs.
+fn predicted(plan: &str) -> Option<Costs> {
+    #[derive(Deserialize)]
+    struct Plan {
+        searched: Option<Searched>,
+    }
+    #[derive(Deserialize)]
+    struct Searched {
+        costs: Option<Costs>,
+    }
+    let costs = serde_json::from_str::<Plan>(plan).ok()?.searched?.costs?;
+    costs.each().iter().all(|(_, cost)| cost.is_finite() && *cost > 0.0).then_some(costs)
 }
 
 /// What the controller is held to.
@@ -88,8 +134,14 @@ pub struct Settings {
     pub payback_ns: u64,
     /// How many times as much as a flow at the NIC one must earn to take its place.
     pub better: f64,
+    /// Whether the sides exchange flows by themselves while the NIC is full.
+    #[serde(default)]
+    pub exchange: bool,
     /// What things are expected to cost.
     pub expected: Costs,
+    /// Whether the plan predicts them: it was searched for, by a model of a NIC and its host.
+    #[serde(default)]
+    pub predicted: bool,
     /// Learned costs are no more than so many times what is expected, and no less than that part of it.
     pub within: f64,
     /// The model has failed when it is wrong by more than this part of what was measured …
@@ -103,8 +155,16 @@ pub struct Settings {
 impl Settings {
     /// For a plan.
     pub const fn of_plan(plan: &PlanFacts) -> Self {
-        let Admission { share, after, rest, most } = Admission::of_plan(plan);
-        Self::new(Admitted { share, after, rest, most })
+        let Admission { share, after, rest, most, pace, idle } = Admission::of_plan(plan);
+        Self::new(Admitted { share, after, rest, most, pace, idle })
+    }
+
+    /// The same, bound to what the plan predicts: a learned cost leaves it by a factor of [`WITHIN`] at most. `plan` is
+    /// its JSON; one that was stated predicts nothing, and what is usual is expected instead.
+    #[must_use]
+    pub fn predicted_by(self, plan: &str) -> Self {
+        let Some(expected) = predicted(plan) else { return self };
+        Self { expected, predicted: true, within: WITHIN, ..self }
     }
 
     /// For what a plan admits.
@@ -124,13 +184,38 @@ impl Settings {
             bytes: 262_144.0,
             payback_ns: 200_000_000,
             better: 1.5,
+            exchange: true,
             expected: Costs::USUAL,
+            predicted: false,
             // Emulated, a NIC is some hundred times slower than one that is a process of this machine.
             within: 256.0,
             // Traffic that changes by a step changes costs, too: by a factor of 3 where bursts get short and flows cold.
             wrong: 0.5,
             patience_ns: 300_000_000,
             retry_ns: 1_000_000_000,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATED: &str = r#"{"schema": 2, "name": "split"}"#;
+    const SEARCHED: &str = r#"{"schema": 2, "searched": {"mpps": 2.0, "costs": {"host_packet": 200, "host_move": 900,
+        "nic_packet": 400, "nic_pass": 90, "nic_move": 1100}}}"#;
+
+    #[test]
+    fn a_plan_that_was_searched_for_binds_what_is_learned() {
+        let settings = Settings::new(Admitted::share(1024, 1));
+        let bound = settings.clone().predicted_by(SEARCHED);
+        assert!(bound.predicted && bound.within == WITHIN);
+        assert_eq!(bound.expected.each().map(|(_, ns)| ns), [200.0, 900.0, 400.0, 90.0, 1100.0]);
+        assert_eq!(settings.clone().predicted_by(STATED), settings);
+        // Nothing that a division or a bound would trip over.
+        for cost in ["0", "-5", "1e999", "null"] {
+            let damaged = SEARCHED.replace("400", cost);
+            assert_eq!(settings.clone().predicted_by(&damaged), settings, "{cost}");
         }
     }
 }

@@ -1,0 +1,133 @@
+//! What a controller promises about moves, whatever else happens, checked from outside: by the messages that say so,
+//! and by its orders.
+//!
+//! 1. A flow goes to the NIC once per `rest_ns` at most. What the controller orders keeps to that by the clock, what
+//!    the host offers by itself by the time of packets, so one of both must have passed.
+//! 2. A flow that is recalled was at the NIC for `stay_ns`.
+//! 3. Orders to move are no more than `moves` per millisecond, beside a bucket of two milliseconds.
+
+use std::collections::HashMap;
+
+use cora_core::key::Key;
+use cora_core::migration::Order;
+use cora_host::conductor::Move;
+use cora_host::conductor::adaptive::{FlowId, Settings, flow_id};
+
+/// When a flow went to the NIC last: by the clock, and by the host's packets (ns).
+#[derive(Clone, Copy, Debug)]
+struct Went {
+    clock: u64,
+    packets: u64,
+    there: bool,
+}
+
+/// What flows and orders did so far.
+#[derive(Debug)]
+pub(super) struct Bounds {
+    settings: Settings,
+    /// Looked up only.
+    went: HashMap<FlowId, Went>,
+    begun: Option<u64>,
+    orders: u64,
+}
+
+impl Bounds {
+    pub(super) fn new(settings: Settings) -> Self {
+        Self { settings, went: HashMap::new(), begun: None, orders: 0 }
+    }
+
+    /// A flow changed sides, at this time by the clock and by the host's packets.
+    pub(super) fn moved<K: Key>(
+        &mut self,
+        Move { flow, to_nic }: &Move<K>,
+        clock: u64,
+        packets: u64,
+    ) -> Result<(), String> {
+        let rest = self.settings.rest_ns;
+        let (id, there) = (flow_id(flow), *to_nic);
+        let before = self.went.get(&id).copied();
+        let Some(before) = before.filter(|_| there) else {
+            if let Some(went) = self.went.get_mut(&id) {
+                went.there = false;
+            }
+            if there {
+                self.went.insert(id, Went { clock, packets, there });
+            }
+            return Ok(());
+        };
+        self.went.insert(id, Went { clock, packets, there });
+        let (by_clock, by_packets) = (clock - before.clock, packets - before.packets);
+        if by_clock < rest && by_packets < rest {
+            return Err(format!(
+                "thrashing: {flow:?} goes to the NIC {by_clock} ns after it went there last ({by_packets} ns of \
+                 packets), and should rest for {rest}"
+            ));
+        }
+        Ok(())
+    }
+
+    /// The controller orders this.
+    pub(super) fn ordered<K: Key>(&mut self, order: &Order<K>, clock: u64) -> Result<(), String> {
+        let begun = *self.begun.get_or_insert(clock);
+        if let Order::Recall(flow) = order
+            && let Some(went) = self.went.get(&flow_id(flow)).filter(|went| went.there)
+            && clock - went.clock < self.settings.stay_ns
+        {
+            let stayed = clock - went.clock;
+            return Err(format!("{flow:?} is recalled after {stayed} ns at the NIC"));
+        }
+        self.orders += u64::from(!matches!(order, Order::Admit(_)));
+        let ms = (clock - begun) as f64 / 1e6;
+        let most = self.settings.moves * (ms + 2.0) + 1.0;
+        if self.orders as f64 > most {
+            return Err(format!("{} orders to move within {ms:.3} ms", self.orders));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cora_core::key::FiveTuple;
+    use cora_host::conductor::adaptive::Admitted;
+
+    const MS: u64 = 1_000_000;
+
+    fn bounds() -> Bounds {
+        let settings = Settings::new(Admitted::share(1024, 1));
+        Bounds::new(Settings { rest_ns: 10 * MS, stay_ns: MS, moves: 2.0, ..settings })
+    }
+
+    fn flow() -> FiveTuple {
+        FiveTuple {
+            source: crate::frames::address([0, 1], true),
+            destination: crate::frames::address([0, 2], false),
+            source_port: 1,
+            destination_port: 2,
+            protocol: 17,
+        }
+    }
+
+    #[test]
+    fn a_flow_that_returns_too_soon_is_told_whichever_direction_names_it() {
+        let to = |flow, to_nic| Move { flow, to_nic };
+        let mut bounds = bounds();
+        bounds.moved(&to(flow(), true), MS, MS).unwrap();
+        bounds.moved(&to(flow().reversed(), false), 5 * MS, 5 * MS).unwrap();
+        let soon = bounds.moved(&to(flow().reversed(), true), 9 * MS, 9 * MS);
+        assert!(soon.is_err_and(|what| what.contains("thrashing")));
+        // It rests by either clock.
+        bounds.moved(&to(flow(), true), 12 * MS, 19 * MS).unwrap();
+        bounds.moved(&to(flow(), true), 29 * MS, 20 * MS).unwrap();
+    }
+
+    #[test]
+    fn a_recall_too_soon_and_orders_too_many_are_told() {
+        let mut bounds = bounds();
+        bounds.moved(&Move { flow: flow(), to_nic: true }, 20 * MS, 20 * MS).unwrap();
+        assert!(bounds.ordered(&Order::Recall(flow()), 20 * MS + 5).is_err());
+        let mut all = (0..40).map(|_| bounds.ordered(&Order::Offer(flow()), 21 * MS));
+        assert!(all.any(|kept| kept.is_err()));
+    }
+}
