@@ -165,7 +165,7 @@ fn syn_proxy(
     } else if direction == Direction::Original && connection.is_opening() {
         connection.ask_again(packet, &segment)?;
     } else if direction == Direction::Original {
-        connection.to_server(packet, &segment)?;
+        connection.towards_server(packet, &segment)?;
     } else if connection.is_answer(&segment) {
         connection.answered(packet, &segment)?;
         wake(packet, connection, &segment)?;
@@ -177,7 +177,7 @@ fn syn_proxy(
             return Redirect(packet.port());
         }
     } else {
-        connection.to_client(packet, &segment)?;
+        connection.towards_client(packet, &segment)?;
     }
     Transmit
 }

@@ -97,7 +97,7 @@ impl Connection {
         Ok(true)
     }
 
-    pub(crate) fn to_server(
+    pub(crate) fn towards_server(
         &mut self,
         packet: &mut Packet,
         segment: &TcpHeader,
@@ -116,7 +116,7 @@ impl Connection {
         Ok(())
     }
 
-    pub(crate) fn to_client(
+    pub(crate) fn towards_client(
         &mut self,
         packet: &mut Packet,
         segment: &TcpHeader,
