@@ -44,7 +44,7 @@ impl Source {
             destination: address([100, (flow % 3) as u8], false),
             source_port: 1000 + flow as u16,
             destination_port: 80,
-            protocol: if flow % 3 == 0 { protocol::TCP } else { protocol::UDP },
+            protocol: if flow.is_multiple_of(3) { protocol::TCP } else { protocol::UDP },
         };
         let asks_in = random.pick(&[100, 1_000, 10_000]);
         let (tuples, ranks) = ((0..flows).map(tuple).collect(), (0..flows as usize).collect());

@@ -70,11 +70,10 @@ impl<A: App> HostHalf<A> {
         let now = self.now;
         let Some(record) = self.flows.record(flow) else { return };
         let patience = after.max(1 << record.punts.min(MAX_BACK_OFF));
-        if pace > 0 {
-            let gone = now.saturating_sub(record.passed) / pace;
+        if let Some(gone) = now.saturating_sub(record.passed).checked_div(pace) {
+            let gone = u32::try_from(gone).unwrap_or(u32::MAX);
             // One that had very many counts no longer than one that had enough.
-            record.packets =
-                record.packets.min(patience).saturating_sub(gone.min(u32::MAX as u64) as u32);
+            record.packets = record.packets.min(patience).saturating_sub(gone);
             record.passed = now;
         }
         record.packets = record.packets.saturating_add(1);

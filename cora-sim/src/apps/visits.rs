@@ -47,17 +47,14 @@ stored!(Book, Singleton, Pinned);
 fn count<R: Reach>(packet: &Packet<'_>, visits: &mut Table<Visits>, book: &mut Book) -> Verdict {
     let flow = packet.five_tuple()?;
     let (length, now) = (packet.len() as u64, packet.now());
-    let packets = match visits.get_mut(&flow) {
-        Some(visits) => {
-            visits.packets += 1;
-            visits.order = visits.order.wrapping_mul(31) + length + now;
-            visits.packets
-        }
-        None => {
-            visits.insert(flow, Visits { packets: 1, order: now })?;
-            1
-        }
-    };
+    let mut packets = 1;
+    if let Some(visits) = visits.get_mut(&flow) {
+        visits.packets += 1;
+        visits.order = visits.order.wrapping_mul(31) + length + now;
+        packets = visits.packets;
+    } else {
+        visits.insert(flow, Visits { packets, order: now })?;
+    }
     if op_of(packet) == op::ASK {
         reach!(R, Book);
         book.asked += 1;

@@ -7,6 +7,7 @@
 //! 3. Orders to move are no more than `moves` per millisecond, beside a bucket of two milliseconds.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use cora_core::key::Key;
 use cora_core::migration::Order;
@@ -28,7 +29,7 @@ pub(super) struct Bounds {
     /// Looked up only.
     went: HashMap<FlowId, Went>,
     begun: Option<u64>,
-    orders: u64,
+    orders: u32,
 }
 
 impl Bounds {
@@ -76,10 +77,10 @@ impl Bounds {
             let stayed = clock - went.clock;
             return Err(format!("{flow:?} is recalled after {stayed} ns at the NIC"));
         }
-        self.orders += u64::from(!matches!(order, Order::Admit(_)));
-        let ms = (clock - begun) as f64 / 1e6;
+        self.orders += u32::from(!matches!(order, Order::Admit(_)));
+        let ms = 1e3 * Duration::from_nanos(clock - begun).as_secs_f64();
         let most = self.settings.moves * (ms + 2.0) + 1.0;
-        if self.orders as f64 > most {
+        if f64::from(self.orders) > most {
             return Err(format!("{} orders to move within {ms:.3} ms", self.orders));
         }
         Ok(())
