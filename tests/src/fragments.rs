@@ -19,9 +19,9 @@ pub fn in_parts(original: &Path, out: &Path) {
     each(original, |time, packet| {
         number = number.wrapping_add(1);
         let mut frames = vec![packet.frame().to_vec()];
-        if number % 3 == 0 && is_divisible(packet) {
+        if number.is_multiple_of(3) && is_divisible(packet) {
             frames = parts(packet.frame(), number);
-            if number % 8 == 0 {
+            if number.is_multiple_of(8) {
                 frames.reverse();
             }
         }

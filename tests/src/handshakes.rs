@@ -99,7 +99,7 @@ impl Connection {
     }
 
     fn options(&self) -> &'static [u8] {
-        if self.number % 7 == 0 { &[] } else { &OFFER }
+        if self.number.is_multiple_of(7) { &[] } else { &OFFER }
     }
 
     fn knock(&mut self) {
