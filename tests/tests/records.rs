@@ -55,7 +55,9 @@ fn other_ways() -> Vec<Way> {
 }
 
 fn program(plan: &str) -> PathBuf {
-    workshop::checked(&["flow-monitor"], Path::new(plan)).remove("flow-monitor").unwrap()
+    workshop::checked(&["flow-monitor"], Path::new(plan))
+        .remove("flow-monitor")
+        .expect("it was built")
 }
 
 /// The records of a run, sorted, and how many packets were transmitted.
@@ -73,7 +75,7 @@ fn records(way: Way, capture: &Path, room: &Path) -> (Vec<Row>, u64) {
     };
     let report = running.end(LIMIT).well(&what).json();
     let mut decoder = Decoder::default();
-    decoder.file(&std::fs::read(&file).unwrap());
+    decoder.file(&std::fs::read(&file).expect("records were written"));
     assert_eq!(
         report["records"]["exported"].as_u64(),
         Some(decoder.records.len() as u64),
@@ -83,7 +85,7 @@ fn records(way: Way, capture: &Path, room: &Path) -> (Vec<Row>, u64) {
     if way.plan == "split" && way.nic != "off" {
         assert!(report["migrations"].as_u64() > Some(0), "{what}: nothing moved");
     }
-    (rows(&decoder), report["outcomes"]["transmit"].as_u64().unwrap())
+    (rows(&decoder), report["outcomes"]["transmit"].as_u64().expect("a count"))
 }
 
 fn rows(decoder: &Decoder) -> Vec<Row> {
@@ -149,7 +151,7 @@ fn a_collector_gets_the_same_records() {
     command.arg("--ipfix").arg(format!("udp:{address}"));
     let _report = start(&mut command).end(LIMIT).well("a collector").json();
     let mut decoder = Decoder::default();
-    let mut message = [0; 65_536];
+    let mut message = vec![0; 65_536];
     while let Ok(length) = collector.recv(&mut message) {
         assert!(length <= 1400, "{length} bytes");
         decoder.message(&message[..length]);

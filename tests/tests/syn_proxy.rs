@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use cora::prelude::{Address, checksum, protocol};
 use cora_tests::conversations::Conversations;
-use cora_tests::namespaces::Namespace;
+use cora_tests::namespace::Namespace;
 use cora_tests::process::{Running, start};
 use cora_tests::{tell, workshop};
 use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket};

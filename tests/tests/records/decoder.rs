@@ -77,9 +77,9 @@ impl Decoder {
 }
 
 fn word(bytes: &[u8], at: usize) -> u16 {
-    u16::from_be_bytes(bytes[at..at + 2].try_into().unwrap())
+    u16::from_be_bytes(bytes[at..at + 2].try_into().expect("as many"))
 }
 
 fn double(bytes: &[u8], at: usize) -> u32 {
-    u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap())
+    u32::from_be_bytes(bytes[at..at + 4].try_into().expect("as many"))
 }

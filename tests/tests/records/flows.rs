@@ -46,8 +46,8 @@ impl Row {
             value.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
         };
         let address = |v4: u16, v6: u16| match (values.get(&(0, v4)), values.get(&(0, v6))) {
-            (Some(v4), None) => IpAddr::from(<[u8; 4]>::try_from(&v4[..]).unwrap()),
-            (None, Some(v6)) => IpAddr::from(<[u8; 16]>::try_from(&v6[..]).unwrap()),
+            (Some(v4), None) => IpAddr::from(<[u8; 4]>::try_from(&v4[..]).expect("4 bytes")),
+            (None, Some(v6)) => IpAddr::from(<[u8; 16]>::try_from(&v6[..]).expect("16 bytes")),
             _ => panic!("one address of one family"),
         };
         Self {
@@ -86,8 +86,8 @@ struct Expected {
 
 impl Expected {
     fn packet(&mut self, time: u64, frame: &[u8]) {
-        let view = View::of(frame).unwrap();
-        let tuple = view.tuple(frame).unwrap();
+        let view = View::of(frame).expect("frames of ours parse");
+        let tuple = view.tuple(frame).expect("and have ports");
         let flags = if view.protocol == TCP { frame[view.transport + 13] } else { 0 };
         let (protocol, from, from_port, to, to_port) = tuple;
         let reversed = (protocol, to, to_port, from, from_port);
@@ -138,7 +138,7 @@ impl Expected {
     }
 
     fn end(&mut self, key: &Tuple, reason: u8) {
-        let (row, _) = self.alive.remove(key).unwrap();
+        let (row, _) = self.alive.remove(key).expect("it is alive");
         self.rows.push(Row { reason, ..row });
     }
 
@@ -178,15 +178,16 @@ pub(crate) fn write(path: &Path, seed: u64, flows: u16) -> Vec<Row> {
     packets.retain(|(time, ..)| *time < BEGIN + 230 * SECOND);
     // In whole milliseconds, as records tell times; flows take turns within one.
     packets.sort();
-    let mut writer = Writer::new(BufWriter::new(File::create(path).unwrap())).unwrap();
+    let mut writer = Writer::new(BufWriter::new(File::create(path).expect("a file")))
+        .expect("its head is written");
     let mut expected = Expected::default();
     let mut now = 0;
     for (time, _, frame) in &packets {
-        writer.write(*time, frame).unwrap();
+        writer.write(*time, frame).expect("it is written");
         expected.packet(*time, frame);
         now = *time;
     }
-    writer.finish().unwrap();
+    writer.finish().expect("it is written");
     expected.finish(now)
 }
 

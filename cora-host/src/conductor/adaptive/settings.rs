@@ -210,7 +210,9 @@ mod tests {
         let settings = Settings::new(Admitted::share(1024, 1));
         let bound = settings.clone().predicted_by(SEARCHED);
         assert!(bound.predicted && bound.within == WITHIN);
-        assert_eq!(bound.expected.each().map(|(_, ns)| ns), [200.0, 900.0, 400.0, 90.0, 1100.0]);
+        let bits = |costs: [f64; 5]| costs.map(f64::to_bits);
+        let expected = bound.expected.each().map(|(_, ns)| ns);
+        assert_eq!(bits(expected), bits([200.0, 900.0, 400.0, 90.0, 1100.0]));
         assert_eq!(settings.clone().predicted_by(STATED), settings);
         // Nothing that a division or a bound would trip over.
         for cost in ["0", "-5", "1e999", "null"] {
