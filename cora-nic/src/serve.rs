@@ -258,6 +258,9 @@ impl<A: App> Server<'_, A> {
     }
 
     /// Whether packets may be taken from the wire.
+    ///
+    /// Asked for every burst in two places: a copy of it in each would be too much code for that.
+    #[inline(never)]
     fn wire_open(&self) -> bool {
         let settled = const { !A::READ_MOSTLY } || !self.settles || self.half.holds_none();
         self.begun && self.wire_ended.is_none() && self.half.takes_packets() && settled
@@ -362,10 +365,10 @@ impl<A: App> Server<'_, A> {
     fn change(&mut self, bytes: &[u8]) -> Result<(), LinkError> {
         let undecodable = ProtocolError::Undecodable(Message::PIECE);
         let message = Message::decode_from_host(Message::PIECE, bytes).ok_or(undecodable)?;
-        if let Message::Piece(Message::MARK, _) = message {
-            self.settles = true;
-        } else {
-            self.half.message(&message, &mut self.outgoing)?;
+        match message {
+            Message::Piece(Message::MARK, _) => self.settles = true,
+            Message::Piece(state, piece) => self.half.version(state, piece)?,
+            _ => return Err(undecodable.into()),
         }
         self.outgoing.send(&message);
         Ok(())

@@ -320,6 +320,7 @@ fn links_lead_somewhere() {
         "crates.io",
         "rustup.rs",
         "www.apache.org",
+        "www.iana.org",
         "www.ietf.org",
         "www.isthe.com",
         "www.rfc-editor.org",

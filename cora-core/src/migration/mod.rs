@@ -46,6 +46,7 @@
 //! | `room` | flows that nobody uses give their places up |
 //! | [`Admission`] | which flows the host offers |
 //! | [`host`] | the host's half |
+//! | `version` | parts of read-mostly states' versions |
 //! | `digest` | what tells two states of a half apart, for whoever explores them |
 //! | `copied` | copies of durable entries at the host |
 //! | [`standby`] | copies of durable entries, and how far they are behind |
@@ -69,6 +70,7 @@ pub mod nic;
 mod offered;
 mod room;
 pub mod standby;
+mod version;
 
 pub use admission::{Admission, Order};
 pub use burst::{Arrival, Burst};

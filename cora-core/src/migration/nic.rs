@@ -270,14 +270,7 @@ impl<A: App> NicHalf<A> {
                 self.forget(flow);
                 self.drain(io);
             }
-            Message::Piece(state, piece) => {
-                let bad = ProtocolError::BadPiece(state);
-                if usize::from(state) >= A::STATES {
-                    return Err(bad);
-                }
-                let home = self.engine.app().state(usize::from(state));
-                home.merge(piece).map_err(|_| bad)?;
-            }
+            Message::Piece(state, piece) => self.version(state, piece)?,
             Message::Begin => return Ok(Event::Begin),
             Message::Watch(every) => {
                 self.watch.begin();

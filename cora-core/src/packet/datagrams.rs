@@ -33,9 +33,10 @@ struct Datagram {
 /// use cora_core::verdict::reasons::NotIp;
 ///
 /// let mut datagrams = Datagrams::<8>::default();
-/// let packet = &Packet::new(&mut [0; 60], Meta::default());
+/// let mut frame = [0; 60];
+/// let packet = Packet::new(&mut frame, Meta::default());
 /// // As `packet.five_tuple()`, but of fragments too, once their first one was here.
-/// assert_eq!(datagrams.five_tuple(packet), Err(NotIp));
+/// assert_eq!(datagrams.five_tuple(&packet), Err(NotIp));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagrams<const N: usize> {

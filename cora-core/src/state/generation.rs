@@ -9,7 +9,7 @@ use crate::plain::{Describe, Plain};
 /// force; what `Configure` put there does not count. A handler copies it to the entry that it judges, and compares the
 /// two at the flow's next packet: where they differ, the rules may have changed meanwhile.
 ///
-/// ```
+/// ```ignore
 /// use cora::prelude::*;
 ///
 /// #[state(read_mostly)]
@@ -37,7 +37,7 @@ use crate::plain::{Describe, Plain};
 ///     if connections.get(&flow).is_some_and(|known| known.judged == rules.generation) {
 ///         return Transmit;
 ///     }
-///     if flow.destination_port() == rules.closed || flow.source_port() == rules.closed {
+///     if flow.destination_port == rules.closed || flow.source_port == rules.closed {
 ///         connections.remove(&flow);
 ///         return Drop(NotAllowed);
 ///     }

@@ -19,7 +19,7 @@ fn a_message_has_templates_before_their_records() {
     assert_eq!(records, 3);
     #[rustfmt::skip]
     let expected = [
-        0, 10, 0, 76, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 1,
+        0, 10, 0, 72, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 1,
         // Template 256, two fields, and its records.
         0, 2, 0, 16, 1, 0, 0, 2, 0, 7, 0, 2, 0, 11, 0, 2,
         1, 0, 0, 12, 0, 80, 1, 187, 0, 81, 1, 188,

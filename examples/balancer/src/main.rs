@@ -36,8 +36,6 @@ struct Backends {
     service: Address,
     count: u8,
     addresses: [Address; MOST_BACKENDS],
-    /// Each one's share of new connections; one with none is draining.
-    weights: [u8; MOST_BACKENDS],
     slots: [u8; SLOTS],
 }
 
@@ -45,9 +43,9 @@ impl Default for Backends {
     fn default() -> Self {
         let mut backends = Self::none(Address::v4([192, 0, 2, 80]));
         for host in 1..=4 {
-            backends.add(Address::v4([10, 1, 0, host]), 1);
+            backends.add(Address::v4([10, 1, 0, host]));
         }
-        backends.fill();
+        backends.fill(&[1; MOST_BACKENDS]);
         backends
     }
 }
@@ -55,6 +53,7 @@ impl Default for Backends {
 impl Configure for Backends {
     fn configure(text: &str) -> Result<Self, &'static str> {
         let mut backends = Self::none(Address::default());
+        let mut weights = [0; MOST_BACKENDS];
         for line in
             text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
         {
@@ -83,7 +82,10 @@ impl Configure for Backends {
                 Some("backend") if usize::from(backends.count) == MOST_BACKENDS => {
                     return Err("more than 64 backends");
                 }
-                Some("backend") => backends.add(address, weight),
+                Some("backend") => {
+                    weights[usize::from(backends.count)] = weight;
+                    backends.add(address);
+                }
                 _ => return Err(LINE),
             }
         }
@@ -94,7 +96,7 @@ impl Configure for Backends {
         if backends.all().iter().any(|backend| backend.is_v4() != family) {
             return Err("service and backends are all IPv4 or all IPv6");
         }
-        backends.fill();
+        backends.fill(&weights);
         Ok(backends)
     }
 }
@@ -105,15 +107,15 @@ impl Backends {
             service,
             count: 0,
             addresses: [Address::default(); MOST_BACKENDS],
-            weights: [0; MOST_BACKENDS],
             slots: [NOBODY; SLOTS],
         }
     }
 
-    fn add(&mut self, backend: Address, weight: u8) {
-        self.addresses[usize::from(self.count)] = backend;
-        self.weights[usize::from(self.count)] = weight;
-        self.count += 1;
+    fn add(&mut self, backend: Address) {
+        if let Some(place) = self.addresses.get_mut(usize::from(self.count)) {
+            *place = backend;
+            self.count += 1;
+        }
     }
 
     fn all(&self) -> &[Address] {
@@ -123,26 +125,33 @@ impl Backends {
     /// Maglev's population (section 3.4 of the paper): the backends take turns, each claiming the next
     /// free slot of a permutation of its own, as many in a turn as its weight says. One that is draining claims none:
     /// it gets no new connection, and keeps those that are pinned to it.
-    fn fill(&mut self) {
-        let mut turn = [0_usize; MOST_BACKENDS];
-        let mut free = if self.weights == [0; MOST_BACKENDS] { 0 } else { SLOTS };
-        while free > 0 {
-            for (number, address) in (0..self.count).zip(self.addresses) {
-                let hash = mix(&SourceAddress(address).words());
+    fn fill(&mut self, weights: &[u8; MOST_BACKENDS]) {
+        let Self { count, addresses, slots, .. } = self;
+        // How far each one is in its permutation.
+        let mut turns = [0_usize; MOST_BACKENDS];
+        let mut free = SLOTS;
+        loop {
+            let before = free;
+            let backends = addresses.iter().zip(weights).zip(&mut turns);
+            for (number, ((address, weight), turn)) in (0..*count).zip(backends) {
+                let hash = mix(&SourceAddress(*address).words());
                 let (offset, skip) =
                     (hash as usize % SLOTS, (hash >> 32) as usize % (SLOTS - 1) + 1);
-                let share = usize::from(self.weights[usize::from(number)]).min(free);
-                for _ in 0..share {
+                for _ in 0..free.min(usize::from(*weight)) {
                     let slot = loop {
-                        let slot = (offset + turn[usize::from(number)] * skip) % SLOTS;
-                        turn[usize::from(number)] += 1;
-                        if self.slots[slot] == NOBODY {
+                        let slot = slots.get_mut((offset + *turn) % SLOTS);
+                        *turn += skip;
+                        if let Some(slot) = slot.filter(|slot| **slot == NOBODY) {
                             break slot;
                         }
                     };
-                    self.slots[slot] = number;
+                    *slot = number;
+                    free -= 1;
                 }
-                free -= share;
+            }
+            // None is free, or nobody may take one.
+            if free == before {
+                break;
             }
         }
     }

@@ -16,19 +16,11 @@ fn flow(number: u16) -> FiveTuple {
 }
 
 /// An Ethernet frame with the beginning of a TCP segment, from there to there.
-fn frame(from: [u8; 4], to: [u8; 4], ports: [u16; 2]) -> [u8; 60] {
-    let mut frame = [0; 60];
-    frame[12..14].copy_from_slice(&[8, 0]);
-    frame[14..18].copy_from_slice(&[0x45, 0, 0, 40]);
-    frame[22..24].copy_from_slice(&[64, 6]);
-    frame[26..30].copy_from_slice(&from);
-    frame[30..34].copy_from_slice(&to);
-    frame[34..36].copy_from_slice(&ports[0].to_be_bytes());
-    frame[36..38].copy_from_slice(&ports[1].to_be_bytes());
-    frame[46..48].copy_from_slice(&[0x50, 0x10]);
-    let sum = checksum::internet(&frame[14..34]);
-    frame[24..26].copy_from_slice(&sum.to_be_bytes());
-    frame
+fn frame(from: [u8; 4], to: [u8; 4], ports: [u16; 2]) -> Vec<u8> {
+    let mut segment = [0; 20];
+    segment[..4].copy_from_slice(ports.map(u16::to_be_bytes).as_flattened());
+    segment[12..14].copy_from_slice(&[0x50, 0x10]);
+    cora::testing::ipv4(from, to, 64, protocol::TCP, &segment)
 }
 
 /// Where a packet of the client at this port goes.
