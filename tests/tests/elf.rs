@@ -17,11 +17,12 @@ const MOST: u64 = 64 * 1024;
 
 /// What several tables may take, the code of each being compiled for its key and its value; and a translator between IP
 /// versions, which is as much more as its algorithm; and telling of entries that ended.
-const MOST_OF: [(&str, u64); 4] = [
+const MOST_OF: [(&str, u64); 5] = [
     ("connection-limiter", 88 * 1024),
     ("chain", 104 * 1024),
     ("nat64", 74 * 1024),
     ("flow-monitor", 72 * 1024),
+    ("syn-proxy", 88 * 1024),
 ];
 
 const EM_AARCH64: u16 = 183;

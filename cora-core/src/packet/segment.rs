@@ -72,9 +72,9 @@ impl Packet<'_> {
     }
 
     #[inline(never)]
-    fn set_tcp_field(&mut self, place: usize, new: &[u8]) -> Result<(), Reason> {
+    fn set_tcp_field<const N: usize>(&mut self, place: usize, new: &[u8; N]) -> Result<(), Reason> {
         let at = self.tcp_start()?;
-        let change = self.replace_bytes(at + place, new);
+        let change = self.replace(at + place, new);
         self.apply_transport(self.layers.outer, change);
         Ok(())
     }

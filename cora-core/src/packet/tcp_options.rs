@@ -1,6 +1,7 @@
 //! Options of TCP: what ends agree on by them, and the numbers in those that acknowledge selectively.
 
 use super::Packet;
+use super::checksum::Change;
 use super::transport::TCP_HEADER;
 use crate::verdict::Reason;
 
@@ -74,18 +75,19 @@ impl Packet<'_> {
     pub fn shift_sack(&mut self, by: u32) -> Result<(), Reason> {
         let at = self.tcp_start()? + TCP_HEADER;
         let old = self.tcp_option_bytes();
-        let mut bytes = [0; MOST];
-        let Some(new) = bytes.get_mut(..old.len()) else { return Ok(()) };
-        new.copy_from_slice(old);
+        let mut new = [0; MOST];
+        new.iter_mut().zip(old).for_each(|(new, old)| *new = *old);
         walk(old, |kind, at, length| {
             let blocks = new.get_mut(at..at + length).filter(|_| kind == SACK);
             for edge in blocks.unwrap_or_default().as_chunks_mut::<4>().0 {
                 *edge = u32::from_be_bytes(*edge).wrapping_add(by).to_be_bytes();
             }
         });
-        let length = new.len();
-        // All of them, since a block may stand at an odd place.
-        let change = self.replace_bytes(at, bytes.get(..length).unwrap_or_default());
+        // All of them, since a block may stand at an odd place; options are of whole words.
+        let mut change = Change::NONE;
+        for (number, word) in new.as_chunks::<4>().0.iter().take(old.len() / 4).enumerate() {
+            change = change.and(self.replace(at + 4 * number, word));
+        }
         self.apply_transport(self.layers.outer, change);
         Ok(())
     }

@@ -192,7 +192,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         let flow = self.in_flows.get(number).map_or(super::super::NO_FLOW, |place| place.flow);
         let Some(entry) = self.entry(number) else { return };
         Self::encode(&self.whole(number, entry), &mut |piece| {
-            tell(Change::Is { flow, key: &piece[..K::SIZE], piece });
+            tell(Change::Is { flow, key: piece.get(..K::SIZE).unwrap_or_default(), piece });
         });
     }
 
