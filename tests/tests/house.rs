@@ -313,7 +313,7 @@ fn no_machine_of_ours_is_named() {
 
 #[test]
 fn links_lead_somewhere() {
-    const HOSTS: [&str; 11] = [
+    const HOSTS: [&str; 12] = [
         "github.com",
         "docs.rs",
         "doc.rust-lang.org",

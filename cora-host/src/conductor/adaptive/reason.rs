@@ -60,10 +60,7 @@ impl fmt::Display for Reason {
                 "flows that came back are not offered for {seconds} s, unless they are by name"
             ),
             Self::Earns { packets, idle: 0 } => {
-                write!(
-                    f,
-                    "no flow takes the place of another ({packets:.0} packets a second earned one)"
-                )
+                write!(f, "no flow takes another's place ({packets:.0} packets/s earned one)")
             }
             Self::Earns { packets, idle } => write!(
                 f,
