@@ -22,6 +22,7 @@ pub use report::Report;
 pub use stamp::Stamp;
 
 use crate::monitor::Load;
+use crate::state::table::Ending;
 
 /// Longest frame that the rings carry, in bytes. Longer ones are dropped by name at the wire.
 pub const MAX_FRAME: usize = 65_549;
@@ -139,6 +140,17 @@ pub enum Message<'a> {
     Expired(u16, &'a [u8]),
     /// A packet took an entry of a recorded state out at the NIC: this is what it was.
     Removed(u16, &'a [u8]),
+}
+
+impl<'a> Message<'a> {
+    /// The entry of a recorded state that ended at the NIC, and its state's number, if this tells of one.
+    pub const fn ending(&self) -> Option<(u16, Ending<'a>)> {
+        match *self {
+            Self::Expired(state, piece) => Some((state, Ending { removed: false, piece })),
+            Self::Removed(state, piece) => Some((state, Ending { removed: true, piece })),
+            _ => None,
+        }
+    }
 }
 
 impl Message<'_> {

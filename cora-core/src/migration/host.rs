@@ -15,7 +15,6 @@ use crate::message::{Message, Report, Stamp};
 use crate::monitor::{Load, Talker, Watch};
 use crate::packet::Packet;
 use crate::plain::Plain;
-use crate::state::table::Ending;
 use crate::state::{EveryState, Memory, NO_FLOW, OutOfMemory, Visit};
 use crate::verdict::Forward;
 
@@ -164,11 +163,10 @@ impl<A: App> HostHalf<A> {
             {
                 self.durable_message(message, out)?;
             }
-            Message::Expired(state, piece) if const { !A::RECORDED.is_empty() } => {
-                out.ended(state, Ending { removed: false, piece });
-            }
-            Message::Removed(state, piece) if const { !A::RECORDED.is_empty() } => {
-                out.ended(state, Ending { removed: true, piece });
+            Message::Expired(..) | Message::Removed(..) if const { !A::RECORDED.is_empty() } => {
+                if let Some((state, ending)) = message.ending() {
+                    out.ended(state, ending);
+                }
             }
             Message::Fence(ticket) => self.fence(ticket, out)?,
             Message::Decline(ticket) => {

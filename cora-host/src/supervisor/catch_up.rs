@@ -7,7 +7,6 @@ use cora_core::message::{MAX_MESSAGE, Message};
 use cora_core::migration::{HostHalf, ProtocolError, Standby};
 use cora_core::region::{NicStatus, Region, succession};
 use cora_core::ring::{Consumer, SharedMemory};
-use cora_core::state::table::Ending;
 
 use crate::RunError;
 use crate::ipfix::Exporter;
@@ -58,14 +57,8 @@ fn read<A: App>(
         let message = message.ok_or(ProtocolError::Undecodable(popped.kind))?;
         lost += u64::from(popped.kind == Message::PUNT);
         half.catch_up(&message, standby);
-        match (message, exporter) {
-            (Message::Expired(state, piece), Some(exporter)) => {
-                exporter.ended(state, Ending { removed: false, piece });
-            }
-            (Message::Removed(state, piece), Some(exporter)) => {
-                exporter.ended(state, Ending { removed: true, piece });
-            }
-            _ => {}
+        if let (Some((state, ending)), Some(exporter)) = (message.ending(), exporter) {
+            exporter.ended(state, ending);
         }
         // What it says is in the copies now: whoever comes after this host need not read it.
         punt.release();
