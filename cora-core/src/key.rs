@@ -1,6 +1,7 @@
 //! What a keyed state is found by, and what decides which packets belong together.
 
 use core::fmt;
+use core::net::IpAddr;
 
 use crate::packet::Packet;
 use crate::plain::{Describe, Plain};
@@ -44,6 +45,15 @@ pub struct Address {
 /// The first six octets that follow the zeros of an IPv4 address, as the upper half of `low`.
 const V4_MAPPED: u64 = 0x0000_ffff;
 
+impl From<IpAddr> for Address {
+    fn from(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => Self::v4(address.octets()),
+            IpAddr::V6(address) => Self::v6(address.octets()),
+        }
+    }
+}
+
 impl Address {
     /// An IPv4 address.
     #[inline]
@@ -62,6 +72,21 @@ impl Address {
     #[inline]
     pub const fn octets(&self) -> [u8; 16] {
         self.bits().to_be_bytes()
+    }
+
+    /// Reads a prefix, `ADDRESS/LENGTH`: the [`bits`](Self::bits) that it fixes, and the mask that has these. A prefix of IPv4
+    /// is one of the IPv6 addresses that stand for IPv4.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub fn prefix(text: &str) -> Result<(u128, u128), &'static str> {
+        let (address, length) = text.split_once('/').ok_or("a prefix is `ADDRESS/LENGTH`")?;
+        let address: IpAddr = address.parse().map_err(|_| "not an IP address")?;
+        let length: u32 = length.parse().map_err(|_| "the length of a prefix is a number")?;
+        let width: u32 = if address.is_ipv4() { 32 } else { 128 };
+        let free = width.checked_sub(length).ok_or("a prefix is longer than its address")?;
+        let mask = u128::MAX.checked_shl(free).unwrap_or(0);
+        Ok((Self::from(address).bits() & mask, mask))
     }
 
     /// The octets as one number, the first of them highest.

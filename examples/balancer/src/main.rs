@@ -59,11 +59,8 @@ impl Configure for Backends {
         {
             let mut words = line.split_whitespace();
             let (what, address) = (words.next(), words.next().ok_or(LINE)?);
-            let address = address.parse().map_err(|_| "not an IP address")?;
-            let address = match address {
-                core::net::IpAddr::V4(address) => Address::v4(address.octets()),
-                core::net::IpAddr::V6(address) => Address::v6(address.octets()),
-            };
+            let address: core::net::IpAddr = address.parse().map_err(|_| "not an IP address")?;
+            let address = Address::from(address);
             let third = words.next();
             let weight = match (third, words.next()) {
                 (None, _) => 1,

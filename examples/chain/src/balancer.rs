@@ -39,11 +39,9 @@ impl Configure for Backends {
         {
             let (what, address) =
                 line.split_once(' ').ok_or("a line is `service ADDRESS` or `backend ADDRESS`")?;
-            let address = address.trim().parse().map_err(|_| "not an IP address")?;
-            let address = match address {
-                core::net::IpAddr::V4(address) => Address::v4(address.octets()),
-                core::net::IpAddr::V6(address) => Address::v6(address.octets()),
-            };
+            let address: core::net::IpAddr =
+                address.trim().parse().map_err(|_| "not an IP address")?;
+            let address = Address::from(address);
             match what {
                 "service" => backends.service = address,
                 "backend" if usize::from(backends.count) == MOST_BACKENDS => {

@@ -95,18 +95,9 @@ fn rate(line: &str) -> Result<Rate, &'static str> {
     else {
         return Err(FORM);
     };
-    let (address, length) = prefix.split_once('/').ok_or("a prefix is `ADDRESS/LENGTH`")?;
-    let address = address.parse().map_err(|_| "not an IP address")?;
-    let length: u32 = length.parse().map_err(|_| "the length of a prefix is a number")?;
-    let (address, width) = match address {
-        core::net::IpAddr::V4(address) => (Address::v4(address.octets()), 32),
-        core::net::IpAddr::V6(address) => (Address::v6(address.octets()), 128),
-    };
-    let free = 128_u32.checked_sub(128 - width + length).filter(|_| length <= width);
-    let free = free.ok_or("a prefix is longer than its address")?;
-    let mask = u128::MAX.checked_shl(free).unwrap_or(0);
+    let (prefix, mask) = Address::prefix(prefix)?;
     let number = |word: &str| word.parse::<u64>().map_err(|_| "rate and burst are whole numbers");
-    Rate::new(address.bits(), mask, number(kbit)?, number(burst)?)
+    Rate::new(prefix, mask, number(kbit)?, number(burst)?)
         .ok_or("a rate is from 1 kbit/s to 8 Tbit/s, and a burst less than 100 days of it")
 }
 

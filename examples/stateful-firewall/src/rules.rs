@@ -56,17 +56,9 @@ fn denied(line: &str) -> Result<Denied, &'static str> {
     else {
         return Err(FORM);
     };
-    let (address, length) = prefix.split_once('/').ok_or("a prefix is `ADDRESS/LENGTH`")?;
-    let address = address.parse().map_err(|_| "not an IP address")?;
-    let length: u32 = length.parse().map_err(|_| "the length of a prefix is a number")?;
-    let (address, width) = match address {
-        core::net::IpAddr::V4(address) => (Address::v4(address.octets()), 32),
-        core::net::IpAddr::V6(address) => (Address::v6(address.octets()), 128),
-    };
-    let free = u32::checked_sub(width, length).ok_or("a prefix is longer than its address")?;
-    let mask = u128::MAX.checked_shl(free).unwrap_or(0);
+    let (prefix, mask) = Address::prefix(prefix)?;
     let port = port.map_or(Ok(0), str::parse).map_err(|_| "a port is a number up to 65535")?;
-    Ok(Denied { prefix: address.bits() & mask, mask, port })
+    Ok(Denied { prefix, mask, port })
 }
 
 impl Rules {
