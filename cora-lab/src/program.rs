@@ -170,6 +170,18 @@ impl Service {
         let stdout = self.stdout.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
         Ok(Output { code: self.code, stdout, stderr: self.told() })
     }
+
+    /// The same of one that has to end in good order; an error calls it `name`.
+    ///
+    /// # Errors
+    /// When it doesn't end in time, or with another code than 0.
+    pub fn interrupt_well(self, name: &str, limit: Duration) -> Result<Output> {
+        let output = self.interrupt(limit)?;
+        match output.code {
+            Some(0) => Ok(output),
+            code => Err(format!("{name} ended with {code:?}: {}", output.stderr.trim())),
+        }
+    }
 }
 
 impl Drop for Service {

@@ -115,10 +115,6 @@ impl Passage {
     /// Ends the box, which has to be in good order.
     pub(super) fn end(self) -> Result<()> {
         let Some(service) = self.service else { return Ok(()) };
-        let output = service.interrupt(PATIENCE)?;
-        match output.code {
-            Some(0) => Ok(()),
-            code => Err(format!("the run ended with {code:?}: {}", output.stderr.trim())),
-        }
+        service.interrupt_well("the run", PATIENCE).map(drop)
     }
 }

@@ -134,11 +134,8 @@ impl Middle for Cora {
     }
 
     fn end(self: Box<Self>) -> Result<Ended> {
-        let output = self.service.interrupt(PATIENCE)?;
+        let output = self.service.interrupt_well("the run", PATIENCE)?;
         let said = output.stderr.trim();
-        if output.code != Some(0) {
-            return Err(format!("the run ended with {:?}: {said}", output.code));
-        }
         let report: Value = serde_json::from_slice(&output.stdout)
             .map_err(|error| format!("the run's report: {error}"))?;
         // A half that died was started again, and nobody killed one here.

@@ -95,11 +95,7 @@ impl Running {
     /// Ends it, which has to be in good order.
     pub(super) fn end(self) -> Result<()> {
         let Some(service) = self.service else { return Ok(()) };
-        let output = service.interrupt(PATIENCE)?;
-        match output.code {
-            Some(0) => Ok(()),
-            code => Err(format!("it ended with {code:?}: {}", output.stderr.trim())),
-        }
+        service.interrupt_well("it", PATIENCE).map(drop)
     }
 }
 
