@@ -64,6 +64,19 @@ fn root() -> &'static Path {
     here.parent().unwrap_or(here)
 }
 
+/// Names of the packages in `examples/`, in order.
+fn examples() -> std::io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in root().join("examples").read_dir()? {
+        let entry = entry?;
+        if entry.path().join("Cargo.toml").is_file() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
 /// Where Cargo puts what it builds, or a place of our own in there.
 fn target(own: &str) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{cargo, command, need, root, run, shown, target};
+use crate::{cargo, command, examples, need, run, shown, target};
 
 /// How a step went.
 enum Verdict {
@@ -89,19 +89,6 @@ fn clippy_nic() -> Verdict {
         run(clippy.args(["--", "--deny", "warnings"]))
     };
     verdict(lint())
-}
-
-/// Names of the packages in `examples/`, in order.
-fn examples() -> std::io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in root().join("examples").read_dir()? {
-        let entry = entry?;
-        if entry.path().join("Cargo.toml").is_file() {
-            names.push(entry.file_name().to_string_lossy().into_owned());
-        }
-    }
-    names.sort_unstable();
-    Ok(names)
 }
 
 fn documentation() -> Verdict {

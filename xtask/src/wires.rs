@@ -1,31 +1,19 @@
 //! `cargo xtask wires`: frames a second from veth to veth, through the examples, DPDK's testpmd and the kernel.
 
-use crate::{cargo, command, need, run as run_command, target};
+use crate::{cargo, command, examples, need, run as run_command, target};
 
-/// Measured in a hurry.
+/// Measured first, and in a hurry alone.
 const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
-/// Measured otherwise, behind those.
-const OTHERS: [&str; 10] = [
-    "policer",
-    "stateful-firewall",
-    "chain",
-    "port-scan",
-    "connection-limiter",
-    "flow-monitor",
-    "heavy-prefixes",
-    "nat64",
-    "bridge",
-    "vxlan",
-];
 
 /// Builds the lab and the examples, and has it measure them; `--only NAME` measures one.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let (only, words) = only(words)?;
     let quick = words.iter().any(|word| word == "--quick");
-    let others = OTHERS.into_iter().filter(|_| !quick || only.is_some());
-    let names: Vec<&str> = FIRST.into_iter().chain(others).collect();
-    let names: Vec<&str> =
-        names.into_iter().filter(|name| only.as_deref().is_none_or(|only| only == *name)).collect();
+    let mut names = examples().map_err(|cause| format!("examples/: {cause}"))?;
+    names.retain(|name| {
+        only.as_ref().map_or(!quick || FIRST.contains(&name.as_str()), |only| only == name)
+    });
+    names.sort_by_key(|name| FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len()));
     if names.is_empty() {
         return Err(format!("there is no example `{}`", only.unwrap_or_default()));
     }

@@ -25,6 +25,8 @@ const UDP: usize = 8;
 pub(crate) enum Direction {
     /// From 10.0.0.0/8, inside, to one server.
     Outward,
+    /// The same, four flows of each address: whoever has a block of ports to itself has few of these.
+    OutwardOfFew,
     /// From 198.18.0.0/15, outside, to the balancer's service.
     ToService,
     /// From fd00::/8, inside, to a server of IPv4 by NAT64's prefix.
@@ -38,6 +40,10 @@ impl Direction {
     fn ends(self, flow: u32) -> (IpAddr, IpAddr) {
         let [_, a, b, c] = flow.to_be_bytes();
         match self {
+            Self::OutwardOfFew => {
+                let [_, a, b, c] = (1 + flow / 4).to_be_bytes();
+                (Ipv4Addr::new(10, a, b, c).into(), Self::SERVER.into())
+            }
             Self::Outward => (Ipv4Addr::new(10, a, b, c).into(), Self::SERVER.into()),
             Self::ToService => (Ipv4Addr::new(198, 18 + (a & 1), b, c).into(), SERVICE.into()),
             Self::OutwardV6 => {
@@ -174,9 +180,12 @@ mod tests {
 
     #[test]
     fn each_flow_is_its_own_in_a_short_frame_with_right_checksums() {
-        for (direction, length) in
-            [(Direction::Outward, 60), (Direction::ToService, 60), (Direction::OutwardV6, 62)]
-        {
+        for (direction, length) in [
+            (Direction::Outward, 60),
+            (Direction::OutwardOfFew, 60),
+            (Direction::ToService, 60),
+            (Direction::OutwardV6, 62),
+        ] {
             let frames = frames(direction, 70_000);
             let tuples: BTreeSet<_> = frames
                 .iter()

@@ -155,6 +155,7 @@ impl Run<'_> {
 fn direction(name: &str) -> Direction {
     match name {
         "balancer" => Direction::ToService,
+        "carrier-nat" => Direction::OutwardOfFew,
         "nat64" => Direction::OutwardV6,
         _ => Direction::Outward,
     }
@@ -169,7 +170,7 @@ fn baselines(name: &str, direction: Direction) -> Vec<Middle> {
         // The kernel has no such translation.
         (None, Direction::OutwardV6) => vec![testpmd],
         (None, _) => vec![testpmd, kernel(None)],
-        (Some(function), Direction::Outward) => {
+        (Some(function), Direction::Outward | Direction::OutwardOfFew) => {
             vec![testpmd, kernel(None), kernel(Some(function))]
         }
         (Some(function), _) => vec![testpmd, kernel(Some(function))],

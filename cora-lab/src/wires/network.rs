@@ -50,7 +50,9 @@ impl Network {
     /// The middle's interfaces, the sender's side first.
     pub(crate) const fn interfaces(&self) -> [&'static str; 2] {
         match self.direction {
-            Direction::Outward | Direction::OutwardV6 => ["inside", "outside"],
+            Direction::Outward | Direction::OutwardOfFew | Direction::OutwardV6 => {
+                ["inside", "outside"]
+            }
             Direction::ToService => ["outside", "inside"],
         }
     }
