@@ -2,6 +2,7 @@
 
 mod packet_support;
 
+use cora_core::packet::{Meta, Packet, Port};
 use cora_core::verdict::reasons::{Fragment, Malformed, NoFlow, Truncated};
 use packet_support::*;
 
@@ -47,6 +48,25 @@ fn icmp_errors_belong_to_the_quoted_flow() {
             let packet = packet(&mut frame);
             assert_eq!(packet.flow(), Err(Truncated), "{name}");
             assert!(packet.is_icmp_error());
+        }
+    }
+}
+
+/// Whoever sent the error: a router on either side is no end of the flow.
+#[test]
+fn icmp_errors_have_the_inside_host_of_their_flow() {
+    for (ends, router) in [(FOUR, R4), (SIX, R6)] {
+        for (name, frame) in plain_frames(ends, b"data") {
+            let mut whole = error(router, &frame[14..], 999);
+            for (port, end) in [(Port::INSIDE, ends.1), (Port::OUTSIDE, ends.0)] {
+                let packet = Packet::new(&mut whole, Meta { port, ..Meta::default() });
+                assert_eq!(packet.inside_address(), Ok(end), "{name}");
+            }
+            // What it quotes is cut short: it has no flow, but addresses of its own.
+            let header = if ends == FOUR { 20 } else { 40 };
+            let mut cut = error(router, &frame[14..], header + 7);
+            let packet = Packet::new(&mut cut, Meta { port: Port::INSIDE, ..Meta::default() });
+            assert_eq!(packet.inside_address(), Ok(router), "{name}");
         }
     }
 }

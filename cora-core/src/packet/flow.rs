@@ -60,9 +60,15 @@ impl Packet<'_> {
     }
 
     /// The address of the inside host: where a packet from inside comes from, and where one from
-    /// outside goes to.
+    /// outside goes to. Of an ICMP error it is the one of the flow that it belongs to, as in [`Self::flow`], whichever router
+    /// inside sent it: so all packets of a flow have the same one.
     #[inline]
     pub fn inside_address(&self) -> Result<Address, Reason> {
+        if self.layers.icmp_error
+            && let Ok(flow) = self.flow()
+        {
+            return Ok(if self.from_inside() { flow.source } else { flow.destination });
+        }
         if self.from_inside() { self.source() } else { self.destination() }
     }
 
