@@ -28,21 +28,25 @@ impl<A: App> NicHalf<A> {
 impl<A: App> Flows<A> {
     /// Of the flows that come next from `hand` on, the one that nobody used for longest, if that is `idle` at least.
     /// Looks at so many at most that packets need not wait for it; those that are about to be forgotten are left to
-    /// that.
+    /// that. The hand goes on only where nothing is found, so that neighbours that all went cold leave one after the other.
     fn unused(&mut self, hand: &mut u32, now: u64, idle: u64) -> Option<u32> {
         let made = self.records.made();
         let (mut longest, mut found, mut seen) = (idle, None, 0);
+        let mut at = *hand;
         for _ in 0..made.min(PLACES_LOOKED_AT) {
-            *hand = if *hand + 1 < made { *hand + 1 } else { 0 };
-            let Some(entry) = self.records.entry(*hand) else { continue };
+            at = if at + 1 < made { at + 1 } else { 0 };
+            let Some(entry) = self.records.entry(at) else { continue };
             let unused = now.saturating_sub(entry.used.get());
             if entry.value.stage == Stage::Owned && unused >= longest && unused < self.idle {
-                (longest, found) = (unused, Some(*hand));
+                (longest, found) = (unused, Some(at));
             }
             seen += 1;
             if seen == FLOWS_LOOKED_AT {
                 break;
             }
+        }
+        if found.is_none() {
+            *hand = at;
         }
         found
     }

@@ -28,7 +28,7 @@ const SURE: u32 = 4;
 /// … when they have this part of the packets that each flow of the NIC's would have if it had all; the part is sought
 /// between these.
 const PART: f64 = 0.12;
-const PARTS: [f64; 2] = [PART / 8.0, PART * 2.0];
+const PARTS: [f64; 2] = [PART / 2.0, PART * 2.0];
 /// The rate of packets is known over about this time (ns).
 const RATE: f64 = 10e6;
 /// A flow of the NIC's gives its place up when so many packets of one that just earns a place would have come.

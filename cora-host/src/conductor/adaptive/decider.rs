@@ -98,7 +98,8 @@ impl Decider {
     /// When it should be asked next, after this time (ns). While the sides exchange flows by themselves and the NIC has
     /// time left, there is little to decide.
     pub fn period(&self) -> u64 {
-        let calm = self.tuning.gives_places() && self.choice.nic.headroom() > CALM;
+        let nic = &self.choice.nic;
+        let calm = self.tuning.gives_places() && nic.ahead() + CALM < nic.high();
         self.settings.period_ns * if calm { CALM_PERIODS } else { 1 }
     }
 
