@@ -231,6 +231,48 @@ fn what_finds_no_room_in_a_ring_is_counted() {
     }
 }
 
+/// Queues of the interface in [`by_queues`], and datagrams of each flow.
+const QUEUES: usize = 4;
+const EACH: u8 = 20;
+
+/// Sends datagrams of several flows from the kernel of the first namespace, which spreads them over its queues; the numbers
+/// that came of each flow.
+fn by_queues(kind: &str, label: &str) -> Option<(Vec<Vec<u8>>, String)> {
+    const FLOWS: u16 = 48;
+    let pair = Pair::with_queues(label, QUEUES)?;
+    let mut b = pair.open(1, &named(kind, "b")).unwrap();
+    pair.ip(0, "address add 10.0.0.1/24 dev a").unwrap();
+    pair.ip(0, "neighbour add 10.0.0.2 lladdr 02:00:00:00:00:02 dev a").unwrap();
+    pair.within(0, || {
+        let sockets = (0..FLOWS).map(|flow| UdpSocket::bind(("10.0.0.1", 1000 + flow)).unwrap());
+        let sockets: Vec<_> = sockets.collect();
+        for number in 0..EACH {
+            for socket in &sockets {
+                socket.send_to(&[number], "10.0.0.2:8").unwrap();
+            }
+        }
+    });
+    let mut flows = vec![Vec::new(); usize::from(FLOWS)];
+    for frame in collect(b.as_mut(), usize::from(FLOWS) * usize::from(EACH)) {
+        let port = u16::from_be_bytes([frame[34], frame[35]]);
+        flows[usize::from(port - 1000)].push(frame[42]);
+    }
+    Some((flows, b.notes().join("; ")))
+}
+
+#[test]
+fn several_queues_bring_each_flow_whole_and_in_order() {
+    for (number, kind) in KINDS.into_iter().enumerate() {
+        let Some((flows, notes)) = by_queues(kind, &format!("queues{number}")) else { return };
+        let whole: Vec<u8> = (0..EACH).collect();
+        assert!(flows.iter().all(|flow| *flow == whole), "{kind}: {notes}: {flows:?}");
+    }
+    // With one socket only some come: it is by several queues that all of them did.
+    let Some((flows, notes)) = by_queues("xdp:{}?queues=1", "queues-one") else { return };
+    let came = flows.iter().filter(|flow| !flow.is_empty()).count();
+    assert!(came > 0 && came < flows.len() * 3 / 4, "{notes}: {flows:?}");
+}
+
 #[test]
 fn what_can_not_be_had_is_told_with_what_to_type() {
     let Some(pair) = Pair::new("errors") else { return };

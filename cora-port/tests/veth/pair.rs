@@ -13,6 +13,11 @@ pub(crate) struct Pair([Namespace; 2]);
 impl Pair {
     /// Nothing, and a line that says why, where the machine gives none.
     pub(crate) fn new(label: &str) -> Option<Self> {
+        Self::with_queues(label, 1)
+    }
+
+    /// The same, with so many queues in each direction.
+    pub(crate) fn with_queues(label: &str, queues: usize) -> Option<Self> {
         let a = match Namespace::create(&format!("port-{label}-a")) {
             Ok(a) => a,
             Err(why) => {
@@ -21,17 +26,18 @@ impl Pair {
                 return None;
             }
         };
-        Some(Self::build(label, a).expect("whoever makes a namespace may do the rest"))
+        Some(Self::build(label, a, queues).expect("whoever makes a namespace may do the rest"))
     }
 
-    fn build(label: &str, a: Namespace) -> Result<Self, TrafficError> {
+    fn build(label: &str, a: Namespace, queues: usize) -> Result<Self, TrafficError> {
         let pair = Self([a, Namespace::create(&format!("port-{label}-b"))?]);
         let [a, b] = &pair.0;
         for space in [a, b] {
             // Nobody else is to talk here.
             space.set("ipv6/conf/default/disable_ipv6", "1")?;
         }
-        a.join("a", b, "b")?;
+        let each = format!("numrxqueues {queues} numtxqueues {queues}");
+        a.ip(&format!("link add name a {each} type veth peer name b {each} netns {}", b.name()))?;
         a.ip("link set dev a up")?;
         b.ip("link set dev b up")?;
         Ok(pair)
