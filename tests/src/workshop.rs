@@ -32,8 +32,32 @@ pub const EXAMPLES: [&str; 16] = [
 ];
 
 /// Those whose instructions are counted, beside loops by hand that do the same; a run of all tests has no time to
-/// build every example for each of its questions.
+/// build every example for each of its questions, unless [everything](is_full) is asked for.
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
+
+/// Whether the oracle is to try all that it can (`CORA_ORACLE=full`).
+///
+/// # Panics
+/// When the variable says something else.
+pub fn is_full() -> bool {
+    match std::env::var("CORA_ORACLE").as_deref() {
+        Ok("full") => true,
+        Ok(other) => panic!("CORA_ORACLE={other}: say full, or leave it out"),
+        Err(_) => false,
+    }
+}
+
+/// The plan that a program is built under to run on the host alone: the later examples have one build that splits, whose
+/// NIC is off then.
+pub fn plan_of_host_alone(name: &str) -> &'static str {
+    let split_alone = EXAMPLES.contains(&name) && !FIRST.contains(&name) && !is_full();
+    if split_alone { "split" } else { "host-only" }
+}
+
+/// The examples that are built under a plan for the host alone.
+pub fn built_for_host_alone() -> Vec<&'static str> {
+    EXAMPLES.into_iter().filter(|name| plan_of_host_alone(name) == "host-only").collect()
+}
 
 /// A build from nothing, on a slow machine.
 const BUILD: Duration = Duration::from_mins(30);

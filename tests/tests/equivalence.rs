@@ -1,9 +1,9 @@
 //! The oracle: what comes out of a program depends neither on the plan nor on which flows move when.
 //!
-//! For each program and each capture, the host-only plan without a NIC gives the result; every other
-//! plan, with the NIC off, as a process of this machine and as the emulated aarch64 program, has to give the same:
-//! the same outcomes, the same packets of each flow in the same order, and byte for byte the same
-//! final state. So has every plan that splits with flows moved by chance while traffic runs.
+//! For each program and each capture, the host alone gives the result: the host-only plan without a NIC, and of the later
+//! examples the split one without it. Every plan, with the NIC off, as a process of this machine and as the emulated
+//! aarch64 program, has to give the same: the same outcomes, the same packets of each flow in the same order, and
+//! byte for byte the same final state. So has every plan that splits with flows moved by chance while traffic runs.
 //!
 //! | module | concept |
 //! | --- | --- |
@@ -17,7 +17,7 @@
 //! | `table` | what ran |
 //!
 //! `CORA_ORACLE=full` (`cargo xtask oracle --full`) has at least a million packets and ten thousand moves for each
-//! program and each kind of NIC.
+//! program and each kind of NIC, and builds all examples for the host alone, too.
 
 #[path = "equivalence/chance.rs"]
 mod chance;

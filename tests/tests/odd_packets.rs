@@ -164,7 +164,7 @@ impl Asked {
 
     /// On the host alone, and in all other ways the same; the seed chooses which flows move by chance.
     fn in_all_ways(&mut self, capture: &Path, seed: u64) {
-        let expected = self.run(Way::BASELINE, capture, "expected.pcap");
+        let expected = self.run(Way::baseline(self.name), capture, "expected.pcap");
         let comparable = self.input.comparable(&expected);
         let all = FIRST.contains(&self.name);
         for way in WAYS.into_iter().filter(|way| all || way.plan == "split") {

@@ -1,5 +1,7 @@
 //! How much is run with flows moved by chance.
 
+use cora_tests::workshop::is_full;
+
 use crate::table::Row;
 
 /// What every program has to reach with every kind of NIC.
@@ -17,10 +19,10 @@ pub(crate) const ROUNDS: u64 = 64;
 impl Goal {
     /// What a run of all tests has time for, unless everything is asked for.
     pub(crate) fn stated() -> Self {
-        match std::env::var("CORA_ORACLE").as_deref() {
-            Ok("full") => Self { packets: 1_000_000, moves: 10_000, whole: true },
-            Ok(other) => panic!("CORA_ORACLE={other}: say full, or leave it out"),
-            Err(_) => Self { packets: 100_000, moves: 200, whole: false },
+        if is_full() {
+            Self { packets: 1_000_000, moves: 10_000, whole: true }
+        } else {
+            Self { packets: 100_000, moves: 200, whole: false }
         }
     }
 

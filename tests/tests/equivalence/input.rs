@@ -41,7 +41,8 @@ impl Input {
     pub(crate) fn prepare(program: &'static str, capture: &Capture, room: &Path) -> Self {
         let (name, path) = (capture.name.as_str(), &capture.path);
         let baseline = |name: &str, capture: &Path, config: Option<&str>| {
-            Way::BASELINE.run(program, capture, config, room.join(format!("{name}-expected.pcap")))
+            let output = room.join(format!("{name}-expected.pcap"));
+            Way::baseline(program).run(program, capture, config, output)
         };
         let learn = |capture: &Path, config: Option<&str>| {
             baseline(&format!("{name}-learnt"), capture, config).output

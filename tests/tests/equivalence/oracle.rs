@@ -25,7 +25,9 @@ pub(crate) struct Oracle {
 
 impl Oracle {
     pub(crate) fn of(program: &'static str, others: &[&'static str]) -> Self {
-        let plans = ["host-only"].into_iter().chain(others.iter().copied()).collect();
+        let alone = workshop::plan_of_host_alone(program);
+        let others = others.iter().copied().filter(|plan| *plan != alone);
+        let plans = [alone].into_iter().chain(others).collect();
         let room = workshop::room(&format!("oracle/{program}"));
         let inputs: Vec<Input> =
             all_captures().iter().map(|capture| Input::prepare(program, capture, &room)).collect();

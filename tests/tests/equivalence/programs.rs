@@ -14,9 +14,11 @@ pub(crate) const HALF: &str = "half";
 /// What the search finds for a NIC and a traffic.
 pub(crate) const SEARCHED: &str = "searched";
 
-/// Programs that a search may split in another way than `split` does.
-const ALSO_SEARCHED: &[&str] = &["nat", "policer"];
-const EXAMPLES: &[&str] = &workshop::EXAMPLES;
+/// No examples, and the plans that they are run under.
+const WRITTEN_FOR_TESTS: [(&str, &[&str]); 2] = [
+    ("ledger", &["host-only", "nic-only", "split", HALF]),
+    ("fragments", &["host-only", "nic-only", "split"]),
+];
 
 /// Name of the plan, name of the program, program.
 type Programs = BTreeMap<&'static str, BTreeMap<String, PathBuf>>;
@@ -38,17 +40,19 @@ fn programs() -> &'static Programs {
     BUILT.get_or_init(|| {
         let mut programs = Programs::new();
         let checked_ones = [
-            ("host-only", EXAMPLES),
-            ("nic-only", &workshop::FIRST),
-            ("split", EXAMPLES),
-            (HALF, &["firewall", "nat"]),
-            (SEARCHED, ALSO_SEARCHED),
+            ("host-only", workshop::built_for_host_alone()),
+            ("nic-only", workshop::FIRST.to_vec()),
+            ("split", workshop::EXAMPLES.to_vec()),
+            (HALF, vec!["firewall", "nat"]),
+            (SEARCHED, vec!["nat", "policer"]),
         ];
         for (plan, names) in checked_ones {
-            programs.entry(plan).or_default().extend(workshop::checked(names, &statement(plan)));
+            programs.entry(plan).or_default().extend(workshop::checked(&names, &statement(plan)));
         }
-        for name in ["ledger", "fragments"] {
-            for (plan, program) in written_for_tests(name) {
+        for (name, plans) in WRITTEN_FOR_TESTS {
+            let package = written_for_tests(name);
+            for plan in plans {
+                let program = workshop::halves(&package, &statement(plan), plan);
                 programs.entry(plan).or_default().insert(name.to_owned(), program);
             }
         }
@@ -64,12 +68,10 @@ fn statement(plan: &str) -> PathBuf {
     }
 }
 
-/// No examples.
-fn written_for_tests(name: &str) -> [(&'static str, PathBuf); 4] {
+/// The package of such a program.
+fn written_for_tests(name: &str) -> PathBuf {
     let source = workshop::root().join(format!("tests/programs/{name}.rs"));
     let source = std::fs::read_to_string(&source)
         .unwrap_or_else(|error| panic!("{}: {error}", source.display()));
-    let package = workshop::package(name, &source);
-    ["host-only", "nic-only", "split", HALF]
-        .map(|plan| (plan, workshop::halves(&package, &statement(plan), plan)))
+    workshop::package(name, &source)
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use cora_tests::captures;
 use cora_tests::process::{start, start_fed};
+use cora_tests::{captures, workshop};
 use serde_json::Value;
 
 use crate::programs::program;
@@ -38,9 +38,11 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// What all others are compared with.
-    pub(crate) const BASELINE: Self =
-        Self { plan: "host-only", nic: "off", feed: Feed::Whole, moves: None };
+    /// What all others of this program are compared with.
+    pub(crate) fn baseline(program: &str) -> Self {
+        let plan = workshop::plan_of_host_alone(program);
+        Self { plan, nic: "off", feed: Feed::Whole, moves: None }
+    }
 
     /// Runs the program of this name on a capture, with a configuration (`State=FILE`) if there is one.
     pub(crate) fn run(
