@@ -54,7 +54,7 @@ proptest! {
         words in prop::collection::vec(3..9_usize, 1..6),
     ) {
         let ends = if six { SIX } else { FOUR };
-        let data = vec![7; 300];
+        let data = vec![7; 400];
         let (protocol, transport) = match kind {
             0 => (UDP, udp(ends, (1234, 80), &data)),
             1 => (TCP, tcp(ends, (1234, 80), ACK, &data)),
