@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -214,11 +215,19 @@ pub fn halves(package: &Path, plan: &Path, shelf: &str) -> PathBuf {
     built.into_values().collect()
 }
 
+/// The program of `cargo cora`.
+pub fn cargo_cora() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let words = ["--profile", "checked", "--package", "cargo-cora"];
+        let built = programs(&words, None, "checked-tools").remove("cargo-cora");
+        built.unwrap_or_else(|| panic!("no program cargo-cora"))
+    })
+}
+
 /// The command `cargo cora`.
 pub fn cora() -> Command {
-    let built = programs(&["--release", "--package", "cargo-cora"], None, "tools");
-    let Some(program) = built.get("cargo-cora") else { panic!("no program cargo-cora") };
-    let mut command = Command::new(program);
+    let mut command = Command::new(cargo_cora());
     command.arg("cora").current_dir(root()).env("CARGO_TARGET_DIR", target());
     command
 }

@@ -13,7 +13,7 @@ use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
 
 use cora_tests::process::{Ended, Running, marked, run, start_fed, wait_until};
-use cora_tests::workshop::{self, emulator, programs, room, target};
+use cora_tests::workshop::{self, cargo_cora, checked, emulator, programs, room, target};
 use cora_tests::{captures, tell};
 use cora_traffic::Profile;
 
@@ -32,9 +32,8 @@ static GOOD: LazyLock<PathBuf> = LazyLock::new(|| {
 /// A program under the split plan, with its NIC half.
 fn program(name: &str) -> PathBuf {
     static BUILT: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
-    let words = ["nat", "balancer", "heavy-hitter"].map(|name| ["--package", name]).concat();
-    let words = [&["--release", "--features", "nic"][..], &words].concat();
-    BUILT.get_or_init(|| programs(&words, Some(Path::new("split")), "errors"))[name].clone()
+    let build = || checked(&["nat", "balancer", "heavy-hitter"], Path::new("split"));
+    BUILT.get_or_init(build)[name].clone()
 }
 
 /// A command whose descendants can be told from everybody else's.
@@ -164,7 +163,7 @@ fn a_capture_of_no_packets_is_fine() {
 fn plans_and_packages_that_do_not_exist() {
     let capture = GOOD.display().to_string();
     let cora = |words: &[&str]| {
-        let mut marked = Marked::new(cora_command());
+        let mut marked = Marked::new(cargo_cora());
         marked.command.current_dir(workshop::root()).env("CARGO_TARGET_DIR", target());
         marked.with(&["cora", "run"]).with(words).with(&["--nic", "off", "--in", &capture])
     };
@@ -172,7 +171,7 @@ fn plans_and_packages_that_do_not_exist() {
     cora(&["nat", "--plan", "splti"])
         .fails(2, &["there is no plan `splti`", "did you mean `split`?"]);
     cora(&["nta"]).fails(2, &["`nta`", "did you mean `nat`?"]);
-    let build = ["--release", "--package", "nat"];
+    let build = ["--profile", "checked", "--package", "nat"];
     let ended = workshop::build(&build, Some(Path::new("nonsense")));
     assert_eq!(ended.code, Some(101), "{}", ended.stderr);
     assert!(
@@ -180,11 +179,6 @@ fn plans_and_packages_that_do_not_exist() {
         "{}",
         ended.stderr
     );
-}
-
-fn cora_command() -> PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| workshop::cora().get_program().into()).clone()
 }
 
 #[test]
@@ -236,7 +230,7 @@ fn the_other_half_of_another_program() {
 
 #[test]
 fn a_program_without_its_nic_half() {
-    let built = programs(&["--release", "--package", "firewall"], None, "without-nic");
+    let built = programs(&["--profile", "checked", "--package", "firewall"], None, "without-nic");
     let mut marked = Marked::new(&built["firewall"]);
     marked.command.args(["run", "--nic", "emulated", "--in"]).arg(&*GOOD);
     marked.fails(1, &["without its NIC half", "--features nic"]);
@@ -378,7 +372,7 @@ fn command_lines_that_make_no_sense() {
     Marked::run("nat", "bogus", &*GOOD).fails(2, &["bogus", "emulated"]);
     Marked::new(program("nat")).with(&["run"]).fails(2, &["--in <FILE>"]);
     Marked::new(program("nat")).with(&["fly"]).fails(2, &["fly"]);
-    for bare in [program("nat"), cora_command()] {
+    for bare in [program("nat").as_path(), cargo_cora()] {
         let ended = run(&mut Command::new(&bare), LIMIT);
         assert_eq!((ended.code, ended.stderr.contains("Usage:")), (Some(2), true), "{ended:?}");
     }
