@@ -349,6 +349,7 @@ fn a_change_of_rules_cuts_what_it_denies_and_outlives_both_halves() {
     wait_for(&cut, 5);
     say("deny 203.0.113.1/32 8\n");
     site.signal(Signal::USR1);
+    let denied = Instant::now();
     // Whatever the NIC knew of it when it died.
     site.kill("__nic");
     wait_until_cut(&cut, &left);
@@ -363,10 +364,12 @@ fn a_change_of_rules_cuts_what_it_denies_and_outlives_both_halves() {
     assert_eq!(cut.rounds(), stood, "what is denied goes on again");
     say("# nothing\n");
     site.signal(Signal::USR1);
+    // Who got no answer asks again after twice the time that it waited before.
+    let patience = Duration::from_secs(15) + 2 * denied.elapsed();
     // Of each two, one asks and one only listens: its server is outside.
     let echoes_go_on =
         || cut.rounds().iter().zip(&stood).step_by(2).all(|(now, before)| now > before);
-    let goes_on = cora_tests::process::wait_until(Duration::from_secs(15), echoes_go_on);
+    let goes_on = cora_tests::process::wait_until(patience, echoes_go_on);
     wait_for(&left, 20);
     let faults = left.end();
     drop(cut.end());
