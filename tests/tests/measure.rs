@@ -245,7 +245,9 @@ fn the_command_keeps_what_it_measured() {
     let (capture, out) = (room.join("mix.pcap"), room.join("cora.measured.json"));
     captures::generate(Profile::Mix, 5, 3_000, 300, &capture);
     let mut command = cora();
-    command.args(["measure", "firewall", "--in"]).arg(&capture).arg("--out").arg(&out);
+    // What is counted is not what a release does, but of the same kind, and there in half of the time.
+    command.args(["measure", "firewall", "--profile", "checked", "--in"]).arg(&capture);
+    command.arg("--out").arg(&out);
     let ended = process::run(&mut command, std::time::Duration::from_mins(30)).well("measure");
     tell(&ended.stdout);
     let graph = cora_build::script::graph_of(&root().join("examples/firewall"), None).unwrap().0;
@@ -261,5 +263,5 @@ fn the_command_keeps_what_it_measured() {
     let steady = cost("write connection, transmit");
     let first = cost("write connection, insert connection, transmit");
     assert!(first.0 > steady.0 && first.1 > steady.1, "{first:?} and {steady:?}");
-    assert!(steady.0 > 100.0 && steady.0 < 5_000.0, "{steady:?}");
+    assert!(steady.0 > 100.0 && steady.0 < 20_000.0, "{steady:?}");
 }

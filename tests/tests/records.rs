@@ -82,7 +82,8 @@ fn records(way: Way, capture: &Path, room: &Path) -> (Vec<Row>, u64) {
         "{what}"
     );
     assert_eq!(report["records"]["lost"].as_u64(), Some(0), "{what}");
-    if way.plan == "split" && way.nic != "off" {
+    // A short capture may have been read before the first flow could move.
+    if way.plan == "split" && way.nic != "off" && way.paced {
         assert!(report["migrations"].as_u64() > Some(0), "{what}: nothing moved");
     }
     (rows(&decoder), report["outcomes"]["transmit"].as_u64().expect("a count"))
