@@ -102,12 +102,17 @@ fn limit(
     }
     let flow = packet.five_tuple()?;
     let bytes = packet.len() as u64;
-    if let Some((_, connection)) = connections.find_mut(&flow) {
+    if let Some((direction, connection)) = connections.find_mut(&flow) {
+        // At the wrong side: made up, or misled.
+        if packet.from_inside() != (direction == Direction::Original) {
+            return Drop(NotAllowed);
+        }
         connection.packets += 1;
         connection.bytes += bytes;
         return Transmit;
     }
-    if !packet.from_inside() {
+    // An error answers something.
+    if !packet.from_inside() || packet.is_icmp_error() {
         return Drop(NotAllowed);
     }
     let (inside, now) = (packet.inside_address()?, packet.now());
