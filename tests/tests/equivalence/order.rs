@@ -45,7 +45,13 @@ impl Group {
             ends.sort_unstable();
             return Some(ends);
         }
-        let (source, destination) = (packet.source().ok()?, packet.destination().ok()?);
+        let (source, destination) = match packet.five_tuple() {
+            // Whichever router sent it.
+            Ok(flow) if packet.is_icmp_error() && matches!(self, Self::Inside) => {
+                (flow.source, flow.destination)
+            }
+            _ => (packet.source().ok()?, packet.destination().ok()?),
+        };
         match (self, is_inside(ip(source)), is_inside(ip(destination))) {
             (Self::Source, ..) | (Self::Inside, true, false) => Some([source; 2]),
             (Self::Inside, false, true) => Some([destination; 2]),
