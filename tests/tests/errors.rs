@@ -373,7 +373,7 @@ fn command_lines_that_make_no_sense() {
     Marked::new(program("nat")).with(&["run"]).fails(2, &["--in <FILE>"]);
     Marked::new(program("nat")).with(&["fly"]).fails(2, &["fly"]);
     for bare in [program("nat").as_path(), cargo_cora()] {
-        let ended = run(&mut Command::new(&bare), LIMIT);
+        let ended = run(&mut Command::new(bare), LIMIT);
         assert_eq!((ended.code, ended.stderr.contains("Usage:")), (Some(2), true), "{ended:?}");
     }
     // Not meant for people, but nobody's harm either.
