@@ -413,6 +413,21 @@ mod tests {
     }
 
     #[test]
+    fn prefixes_fix_their_bits_and_no_others() {
+        let v4 = Address::v4([10, 1, 0, 0]).bits();
+        assert_eq!(Address::prefix("10.1.2.3/16"), Ok((v4, u128::MAX << 16)));
+        let all_of_v4 = Address::v4([0; 4]).bits();
+        assert_eq!(Address::prefix("10.1.2.3/0"), Ok((all_of_v4, u128::MAX << 32)));
+        assert_eq!(Address::prefix("::/0"), Ok((0, 0)));
+        assert_eq!(Address::prefix("2001:db8::1/128").map(|(_, mask)| mask), Ok(u128::MAX));
+        for wrong in
+            ["10.0.0.0", "10.0.0/8", "10.0.0.0/x", "10.0.0.0/33", "::/129", "::/4294967295"]
+        {
+            assert!(Address::prefix(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn reads_as_people_write_it() {
         extern crate std;
         assert_eq!(std::format!("{FLOW}"), "tcp 10.0.0.1:1234 > [2001:db8::1]:80");

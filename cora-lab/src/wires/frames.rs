@@ -40,10 +40,7 @@ impl Direction {
     fn ends(self, flow: u32) -> (IpAddr, IpAddr) {
         let [_, a, b, c] = flow.to_be_bytes();
         match self {
-            Self::OutwardOfFew => {
-                let [_, a, b, c] = (1 + flow / 4).to_be_bytes();
-                (Ipv4Addr::new(10, a, b, c).into(), Self::SERVER.into())
-            }
+            Self::OutwardOfFew => Self::Outward.ends(1 + flow / 4),
             Self::Outward => (Ipv4Addr::new(10, a, b, c).into(), Self::SERVER.into()),
             Self::ToService => (Ipv4Addr::new(198, 18 + (a & 1), b, c).into(), SERVICE.into()),
             Self::OutwardV6 => {

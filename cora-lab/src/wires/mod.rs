@@ -170,7 +170,7 @@ fn baselines(name: &str, direction: Direction) -> Vec<Middle> {
         // The kernel has no such translation.
         (None, Direction::OutwardV6) => vec![testpmd],
         (None, _) => vec![testpmd, kernel(None)],
-        (Some(function), Direction::Outward | Direction::OutwardOfFew) => {
+        (Some(function), Direction::Outward) => {
             vec![testpmd, kernel(None), kernel(Some(function))]
         }
         (Some(function), _) => vec![testpmd, kernel(Some(function))],

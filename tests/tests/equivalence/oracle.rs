@@ -51,8 +51,9 @@ impl Oracle {
         for plan in &self.plans {
             for nic in ["off"].iter().chain(&nics) {
                 // With pauses, the later examples run where flows move by chance, below.
-                let moves = splitting.contains(plan) && *nic != "off" && self.is_thorough();
-                let feeds: &[Feed] = if moves { &Feed::BOTH } else { &[Feed::Whole] };
+                let moves = splitting.contains(plan) && *nic != "off";
+                let paced = moves && !workshop::is_later(self.program);
+                let feeds: &[Feed] = if paced { &Feed::BOTH } else { &[Feed::Whole] };
                 for feed in feeds {
                     let way = Way { plan, nic, feed: *feed, moves: None };
                     table.add(self.program, way, &self.ask_about(way));
@@ -63,11 +64,6 @@ impl Oracle {
             self.ask_by_chance(&splitting, nic, &mut table);
         }
         tell(&table.text);
-    }
-
-    /// Whether there is time for every way that a capture may come in.
-    fn is_thorough(&self) -> bool {
-        workshop::plan_of_host_alone(self.program) == "host-only"
     }
 
     fn splits(&self, plan: &str) -> bool {
