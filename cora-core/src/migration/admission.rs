@@ -8,6 +8,10 @@ use crate::message::Message;
 /// A flow that punts again and again is offered only after so many packets at most, as a power of 2.
 const MAX_BACK_OFF: u32 = 16;
 
+/// A flow's packets count up to so many times what it takes to be offered: with more of them, it takes the place of a
+/// flow that was used more recently.
+const EAGER: u32 = 4;
+
 /// How long a NIC that has no room for a flow, and gave none back, is not asked for any (ns of packet time): at first,
 /// and at most; it doubles each time.
 pub(super) const ASKED_AGAIN: [u64; 2] = [8_000, 512_000];
@@ -29,7 +33,7 @@ pub struct Admission {
     /// flows with more packets than one in some two thirds of that are offered. 0: all count.
     pub pace: u64,
     /// Where as many as may be are at the NIC, one that nobody used for so long (ns of packet time) gives its place to
-    /// one that would be offered. 0: none does.
+    /// one that would be offered; a quarter of that will do for one with four times the packets. 0: none does.
     pub idle: u64,
 }
 
@@ -72,13 +76,15 @@ impl<A: App> HostHalf<A> {
         let patience = after.max(1 << record.punts.min(MAX_BACK_OFF));
         if let Some(gone) = now.saturating_sub(record.passed).checked_div(pace) {
             let gone = u32::try_from(gone).unwrap_or(u32::MAX);
-            // One that had very many counts no longer than one that had enough.
-            record.packets = record.packets.min(patience).saturating_sub(gone);
+            // However many it had, they are forgotten soon.
+            record.packets =
+                record.packets.min(EAGER.saturating_mul(patience)).saturating_sub(gone);
             record.passed = now;
         }
         record.packets = record.packets.saturating_add(1);
+        let packets = record.packets;
         let rests = record.came != 0 && now.saturating_sub(record.came) < rest;
-        if record.packets < patience || rests {
+        if packets < patience || rests {
             return;
         }
         if share_of(&group) >= share || !self.may_move(flow) {
@@ -87,12 +93,13 @@ impl<A: App> HostHalf<A> {
         if self.at_nic.saturating_add(self.free.count_zeros()) < most {
             self.offer(flow, out);
         } else if idle > 0 {
-            self.ask_for_room(idle, out);
+            self.ask_for_room(idle, packets / patience, out);
         }
     }
 
-    /// The NIC should give back a flow that nobody used for so long; what waits for its place is offered by a later packet.
-    fn ask_for_room(&mut self, idle: u64, out: &mut impl Outbox) {
+    /// The NIC should give back a flow that nobody used for so long, or for that part of it; what waits for its place is
+    /// offered by a later packet.
+    fn ask_for_room(&mut self, idle: u64, part: u32, out: &mut impl Outbox) {
         // Nothing that the NIC may answer by a release stands between the entries of a flow.
         let waits = self.now.saturating_sub(self.asked) < self.asked_for;
         if waits || self.leaving.is_some() {
@@ -100,6 +107,6 @@ impl<A: App> HostHalf<A> {
         }
         self.asked = self.now;
         self.asked_for = (2 * self.asked_for).min(ASKED_AGAIN[1]);
-        out.send(&Message::MakeRoom(idle));
+        out.send(&Message::MakeRoom(idle / u64::from(part.clamp(1, EAGER))));
     }
 }

@@ -7,6 +7,7 @@
 use core::any::TypeId;
 
 use super::ProtocolError;
+use super::taken::Taken;
 use crate::app::App;
 use crate::key::Key;
 use crate::message::MAX_KEYS;
@@ -86,6 +87,8 @@ pub struct Flows<A: App> {
     pub(super) records: RawTable<A::Group, Record>,
     /// How long a flow without packets is known (ns).
     pub(super) idle: u64,
+    /// Where records are.
+    pub(super) taken: Taken,
 }
 
 /// Called with a state's number, the group key of the flow that an entry belongs to, and what changed of it.
@@ -137,7 +140,7 @@ impl<A: App> Flows<A> {
         let shape = Self::shape(app);
         let mut attached = 0;
         each_travelling(app, &mut |_, table| attached += table.attached_bytes(shape.capacity));
-        RawTable::<A::Group, Record>::bytes(shape) + attached
+        RawTable::<A::Group, Record>::bytes(shape) + Taken::bytes(shape.capacity) + attached
     }
 
     /// Makes room to know flows, and lets the tables know their entries by them.
@@ -150,7 +153,8 @@ impl<A: App> Flows<A> {
             }
         });
         attached?;
-        Ok(Self { records: RawTable::create(memory, shape)?, idle: shape.idle })
+        let taken = Taken::create(memory, shape.capacity)?;
+        Ok(Self { records: RawTable::create(memory, shape)?, idle: shape.idle, taken })
     }
 
     /// Flows known.
@@ -248,6 +252,7 @@ impl<A: App> Flows<A> {
         let number = self.records.next_number()?;
         let record = Record { scattered: Self::strays(app) > 0, ..record };
         self.records.add(group, record).ok()?;
+        self.taken.mark(number);
         Some(number)
     }
 

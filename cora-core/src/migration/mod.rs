@@ -44,6 +44,7 @@
 //! | `offered` | flows on their way to the NIC |
 //! | `leaving` | flows with many entries that go bit by bit |
 //! | `room` | flows that nobody uses give their places up |
+//! | `taken` | which places have flows |
 //! | [`Admission`] | which flows the host offers |
 //! | [`host`] | the host's half |
 //! | `version` | parts of read-mostly states' versions |
@@ -70,6 +71,7 @@ pub mod nic;
 mod offered;
 mod room;
 pub mod standby;
+mod taken;
 mod version;
 
 pub use admission::{Admission, Order};

@@ -4,13 +4,16 @@
 //! was used last. So neither has to tell the other about single flows.
 
 use super::Outbox;
-use super::flows::{Flows, Stage};
+use super::flows::Flows;
 use super::nic::{NicHalf, Wire};
 use crate::app::App;
+use crate::state::NO_FLOW;
 
-/// Places for flows, and flows in them, that are looked at for one that nobody uses.
-const PLACES_LOOKED_AT: u32 = 1_024;
-const FLOWS_LOOKED_AT: u32 = 16;
+/// What is looked at for a flow that nobody uses, at most: so many places that had one and are empty, or half as many times
+/// 32 places that never had, or so many flows.
+const EMPTY: u32 = 1_024;
+const NEVER: u32 = EMPTY / 2;
+const FLOWS: u32 = 16;
 
 impl<A: App> NicHalf<A> {
     /// The host has flows that earn more: of those looked at, the one that nobody used for longest goes there, if that is
@@ -19,9 +22,9 @@ impl<A: App> NicHalf<A> {
     pub(super) fn make_room(&mut self, idle: u64, io: &mut (impl Outbox + Wire)) {
         // One flow leaves after the other.
         self.hand_over(u32::MAX, io);
-        if let Some(flow) = self.flows.unused(&mut self.hand, self.now, idle) {
-            self.send_back(flow, io);
-        }
+        let flow = self.flows.unused(&mut self.hand, self.now, idle);
+        // None has the number of no flow.
+        self.send_back(flow, io);
     }
 }
 
@@ -29,24 +32,27 @@ impl<A: App> Flows<A> {
     /// Of the flows that come next from `hand` on, the one that nobody used for longest, if that is `idle` at least.
     /// Looks at so many at most that packets need not wait for it; those that are about to be forgotten are left to
     /// that. The hand goes on only where nothing is found, so that neighbours that all went cold leave one after the other.
-    fn unused(&mut self, hand: &mut u32, now: u64, idle: u64) -> Option<u32> {
-        let made = self.records.made();
-        let (mut longest, mut found, mut seen) = (idle, None, 0);
-        let mut at = *hand;
-        for _ in 0..made.min(PLACES_LOOKED_AT) {
-            at = if at + 1 < made { at + 1 } else { 0 };
-            let Some(entry) = self.records.entry(at) else { continue };
-            let unused = now.saturating_sub(entry.used.get());
-            if entry.value.stage == Stage::Owned && unused >= longest && unused < self.idle {
-                (longest, found) = (unused, Some(at));
-            }
-            seen += 1;
-            if seen == FLOWS_LOOKED_AT {
+    fn unused(&mut self, hand: &mut u32, now: u64, idle: u64) -> u32 {
+        let (records, known_for) = (&self.records, self.idle);
+        let last = records.made() / u32::BITS;
+        let (mut longest, mut found, mut seen) = (idle, NO_FLOW, 0);
+        while seen < EMPTY {
+            seen += EMPTY / NEVER;
+            self.taken.look(*hand, |place| {
+                seen += 1;
+                let Some(entry) = records.entry(place) else { return false };
+                seen += EMPTY / FLOWS;
+                let unused = now.saturating_sub(entry.used.get());
+                // One on its way is pinned: it was used just now, so to speak.
+                if unused >= longest && unused < known_for {
+                    (longest, found) = (unused, place);
+                }
+                true
+            });
+            if found != NO_FLOW {
                 break;
             }
-        }
-        if found.is_none() {
-            *hand = at;
+            *hand = if *hand < last { *hand + 1 } else { 0 };
         }
         found
     }

@@ -6,7 +6,7 @@
 
 pub mod commutative;
 mod generation;
-mod memory;
+pub(crate) mod memory;
 mod pinned;
 pub mod table;
 
