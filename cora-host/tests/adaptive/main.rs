@@ -5,6 +5,7 @@
     reason = "a plant counts in fractions, and nothing in it is negative or large"
 )]
 
+mod overload;
 mod plant;
 mod predicted;
 

@@ -13,10 +13,14 @@ pub(crate) const MS: u64 = 1_000_000;
 /// What the plan admits in most tests.
 pub(crate) const PLAN: Admitted = Admitted::share(1024, 4);
 
-/// Packets of a flow in the time in which one is forgotten, so that it is offered; and in a time in which chance may
-/// have it without any.
+/// Packets of a flow in the time in which one is forgotten, so that it is offered.
 const EARNS: f64 = 0.69;
-const UNUSED: f64 = 1.0;
+/// A flow with more packets takes the place of one that was used so many times more recently, at most.
+const EAGER: f64 = 4.0;
+/// How often the NIC is asked for a place in a millisecond, in vain.
+const ASKED: u32 = 2;
+/// Flows of the NIC's that are looked at for one that nobody uses.
+const LOOKED_AT: usize = 16;
 
 /// What things really cost.
 pub(crate) const REAL: Costs = Costs {
@@ -46,7 +50,7 @@ pub(crate) struct Plant {
     pub(crate) costs: Costs,
     pub(crate) room: u64,
     pub(crate) time: u64,
-    admitted: Admitted,
+    pub(crate) admitted: Admitted,
     sides: [Told; 2],
     talkers: [Talkers<FlowId, TALKERS>; 2],
     /// Orders on their way, for one period.
@@ -61,6 +65,8 @@ pub(crate) struct Plant {
     pub(crate) moves: u64,
     /// Flows at the NIC.
     there: u64,
+    /// The flow that was looked at last for one that nobody uses.
+    hand: FlowId,
 }
 
 const HOST: usize = 0;
@@ -85,6 +91,7 @@ impl Plant {
             decisions: Vec::new(),
             moves: 0,
             there: 0,
+            hand: 0,
         }
     }
 
@@ -104,6 +111,11 @@ impl Plant {
         self.random =
             self.random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         f64::from((self.random >> 33) as u32) / f64::from(1_u32 << 31)
+    }
+
+    /// The time (ns) between two packets of a flow with so many a second.
+    fn wait(&mut self, rate: f64) -> f64 {
+        -self.chance().max(1e-12).ln() * 1e9 / rate.max(1e-9)
     }
 
     /// Chance number of samples of so many packets.
@@ -134,7 +146,7 @@ impl Plant {
         self.handle(moves);
         for (side, talkers) in self.sides.iter_mut().zip(&mut self.talkers) {
             side.time = self.time;
-            let all = talkers.all().iter();
+            let all = talkers.all().iter().filter(|_| self.decider.weighs_flows());
             side.talkers = all.map(|talker| (2 * talker.key, talker.count, talker.error)).collect();
             talkers.age();
         }
@@ -177,31 +189,51 @@ impl Plant {
                 && id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54 < share.into()
                 && (flow.came == 0 || self.time - flow.came >= rest)
         };
-        let admitted: Vec<FlowId> = self
+        let admitted: Vec<(FlowId, f64)> = self
             .flows
             .iter()
             .filter(|(id, flow)| fits(flow, **id))
-            .map(|(id, _)| *id)
-            .take(64)
+            .map(|(id, flow)| (*id, flow.rate))
             .collect();
-        for flow in admitted {
+        // Whose packet comes first, asks first.
+        let mut admitted: Vec<(f64, FlowId)> =
+            admitted.into_iter().map(|(id, rate)| (self.wait(rate), id)).collect();
+        admitted.sort_by(|one, other| one.0.total_cmp(&other.0));
+        admitted.truncate(64);
+        let mut asked = 0;
+        for (_, flow) in admitted {
             if idle > 0 && self.there >= u64::from(most) {
-                self.give_place(idle);
+                let earns = self.flows[&flow].rate * pace as f64 / (EARNS * 1e9);
+                self.give_place(idle as f64 / earns.clamp(1.0, EAGER));
+                asked += 1;
             }
             if self.there >= u64::from(most) {
-                break;
+                if asked == ASKED {
+                    break;
+                }
+                continue;
             }
             self.bring(flow);
         }
         (self.moved.len() - before) as f64
     }
 
-    /// A flow that has no packet for so long gives its place up.
-    fn give_place(&mut self, idle: u64) {
-        let there = self.flows.iter().filter(|(_, flow)| flow.at_nic);
-        let least = there.min_by(|one, other| one.1.rate.total_cmp(&other.1.rate));
-        if let Some((id, _)) = least.filter(|(_, flow)| flow.rate * idle as f64 / 1e9 <= UNUSED) {
-            self.take_back(*id);
+    /// Of the NIC's flows that come next, the one that chance has without a packet for longest gives its place up, if that
+    /// is so long.
+    fn give_place(&mut self, idle: f64) {
+        let there = |(id, flow): (&FlowId, &Flow)| flow.at_nic.then_some((*id, flow.rate));
+        let next = self.flows.range(self.hand + 1..).chain(self.flows.range(..=self.hand));
+        let looked_at: Vec<_> = next.filter_map(there).take(LOOKED_AT).collect();
+        let mut longest = (idle, None);
+        for &(id, rate) in &looked_at {
+            let unused = self.wait(rate);
+            if unused >= longest.0 {
+                longest = (unused, Some(id));
+            }
+        }
+        match longest.1 {
+            Some(id) => self.take_back(id),
+            None => self.hand = looked_at.last().map_or(0, |(id, _)| *id),
         }
     }
 

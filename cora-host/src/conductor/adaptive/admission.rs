@@ -12,6 +12,10 @@ const CHANGES: u64 = 10_000_000;
 /// rest so many times as long: those that it has time for are offered by name.
 const CAREFUL: u64 = 100_000_000;
 const REST_LONGER: u64 = 16;
+/// What was offered when the NIC got overloaded is offered again without such care up to this part.
+const SAFE: f64 = 0.9;
+/// So many times as much is admitted while there is time for it.
+const FASTER: f64 = 1.25;
 /// Beyond so many packets, samples find a flow sooner than counting does.
 const MOST_AFTER: u32 = 64;
 /// Offloads and what they brought are counted over about this time (ns).
@@ -50,6 +54,9 @@ pub(super) struct Tuning {
     now: Option<Admitted>,
     /// What would be if there were room.
     share: f64,
+    /// Below this share, a NIC that was overloaded of late gets more as fast as any other.
+    safe: f64,
+    over: bool,
     after: u32,
     changed: u64,
     after_changed: u64,
@@ -75,6 +82,7 @@ pub(super) struct Scene {
     pub(super) nic_was_over: bool,
     pub(super) relieved_by_recalls: bool,
     pub(super) headroom: f64,
+    pub(super) nic_load: f64,
     pub(super) host_load: f64,
 }
 
@@ -83,6 +91,8 @@ impl Tuning {
         Self {
             now: None,
             share: f64::from(settings.plan.share),
+            safe: 0.0,
+            over: false,
             after: settings.plan.after,
             changed: 0,
             after_changed: 0,
@@ -108,7 +118,8 @@ impl Tuning {
         self.offloads = self.offloads * kept + nic.offloads;
         self.packets = self.packets * kept + nic.packets;
         let rate = (nic.packets + nic.passed) / nic.time;
-        self.rate += (1.0 - fading(nic.time, RATE)) * (rate - self.rate);
+        let before = if self.rate > 0.0 { self.rate } else { rate };
+        self.rate = before + (1.0 - fading(nic.time, RATE)) * (rate - before);
     }
 
     /// What should be admitted from now on, if it is something else.
@@ -121,7 +132,9 @@ impl Tuning {
         let (before, was_tight, after) = (self.share, self.tight, self.after);
         let full = scene.flows / scene.capacity.max(1.0);
         self.tight = if self.tight { full > ROOMY } else { full > FULL };
-        if self.now.is_some() && scene.time.saturating_sub(self.changed) < CHANGES {
+        // A NIC that just got full waits for nothing: what is there came first, and earns little.
+        let is_due = self.tight != was_tight || self.now.is_none();
+        if !is_due && scene.time.saturating_sub(self.changed) < CHANGES {
             return None;
         }
         self.tune_share(scene);
@@ -205,18 +218,30 @@ impl Tuning {
         self.now.is_some_and(|now| now.idle > 0)
     }
 
+    /// Less at once while the NIC is overloaded; then soon nearly what it was, since most that overloads a NIC is over in a
+    /// moment; and beyond that little by little.
     fn tune_share(&mut self, scene: &Scene) {
+        let was_over = std::mem::replace(&mut self.over, scene.nic_over);
         if scene.nic_over {
             if scene.relieved_by_recalls {
+                if !was_over {
+                    self.safe = SAFE * self.share;
+                }
                 self.share *= 0.8;
             }
         } else if scene.headroom > 0.02 && scene.host_load > 0.02 {
-            let careful = scene.nic_was_over;
-            if careful && scene.time.saturating_sub(self.changed) < CAREFUL {
-                return;
-            }
-            let more = if careful { self.share * 1.05 + 4.0 } else { self.share * 1.25 + 16.0 };
-            self.share = more.min(1024.0);
+            let fast = (self.share * FASTER + 16.0).min(1024.0);
+            // If packets grow as the share does, it is still not overloaded then.
+            let ample = scene.headroom > (FASTER - 1.0) * scene.nic_load;
+            self.share = if !scene.nic_was_over || ample {
+                fast
+            } else if self.share < self.safe {
+                fast.min(self.safe)
+            } else if scene.time.saturating_sub(self.changed) >= CAREFUL {
+                (self.share * 1.05 + 4.0).min(1024.0)
+            } else {
+                self.share
+            };
         }
     }
 

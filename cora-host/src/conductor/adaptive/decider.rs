@@ -95,12 +95,20 @@ impl Decider {
         Gauge { host, nic, nic_flows: self.nic_told.flows }
     }
 
-    /// When it should be asked next, after this time (ns). While the sides exchange flows by themselves and the NIC has
-    /// time left, there is little to decide.
-    pub fn period(&self) -> u64 {
+    /// Whether the sides exchange flows by themselves and the NIC has time left: then there is little to decide.
+    fn is_calm(&self) -> bool {
         let nic = &self.choice.nic;
-        let calm = self.tuning.gives_places() && nic.ahead() + CALM < nic.high();
-        self.settings.period_ns * if calm { CALM_PERIODS } else { 1 }
+        self.tuning.gives_places() && nic.ahead() + CALM < nic.high()
+    }
+
+    /// When it should be asked next, after this time (ns).
+    pub fn period(&self) -> u64 {
+        self.settings.period_ns * if self.is_calm() { CALM_PERIODS } else { 1 }
+    }
+
+    /// Whether it goes by how many packets single flows have, and is to be told.
+    pub fn weighs_flows(&self) -> bool {
+        !self.is_calm()
     }
 
     /// Whether anything is remembered of this flow.
@@ -148,7 +156,10 @@ impl Decider {
             }
             State::Trusted => {}
         }
-        self.choice.flows.look(self.time, &self.settings);
+        self.choice.flows.forget(self.time, &self.settings);
+        if self.weighs_flows() {
+            self.choice.flows.look_there(self.time, &self.settings);
+        }
         self.act(seen, &mut decision);
         self.report_drift(&mut decision);
         decision
@@ -192,6 +203,7 @@ impl Decider {
             nic_was_over: nic.was_over(),
             relieved_by_recalls: scene.recalls_relieve(),
             headroom: nic.headroom(),
+            nic_load: nic.level(),
             host_load: host.level(),
         };
         if let Some((admitted, reason)) = self.tuning.tune(&around, &scene.costs, &self.settings) {

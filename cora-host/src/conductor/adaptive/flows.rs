@@ -262,8 +262,8 @@ impl Flows {
         }
     }
 
-    /// Looks at the next flows in turn: forgets the host's that are silent, and notes the NIC's that are cold.
-    pub(super) fn look(&mut self, now: u64, settings: &Settings) {
+    /// Looks at the next flows in turn: forgets the host's that are silent.
+    pub(super) fn forget(&mut self, now: u64, settings: &Settings) {
         for _ in 0..LOOKS.min(self.turn.len()) {
             if self.hand >= self.turn.len() {
                 self.hand = 0;
@@ -283,10 +283,10 @@ impl Flows {
             }
             self.hand += 1;
         }
-        self.look_there(now, settings);
     }
 
-    fn look_there(&mut self, now: u64, settings: &Settings) {
+    /// Looks at the next of the NIC's flows in turn: notes those that are cold.
+    pub(super) fn look_there(&mut self, now: u64, settings: &Settings) {
         for _ in 0..LOOKS.min(self.there.len()) {
             if self.there_hand >= self.there.len() {
                 self.there_hand = 0;

@@ -129,8 +129,11 @@ impl<K: Key> Adaptive<K> {
             keys.push((flow_of(id), *key));
             id
         };
-        let mut side =
-            |seen: &super::Seen<K>| seen.load.map(|load| Told::new(&load, &seen.talkers, &mut id));
+        let weighs_flows = self.decider.weighs_flows();
+        let mut side = |seen: &super::Seen<K>| {
+            let talkers = if weighs_flows { &seen.talkers[..] } else { &[] };
+            seen.load.map(|load| Told::new(&load, talkers, &mut id))
+        };
         let host = side(&seen.host).unwrap_or_default();
         let mut nic = side(&seen.nic);
         // Its talkers come behind its load, one by one.
