@@ -59,6 +59,9 @@ struct Load {
     packets: u64,
     packets_held: u64,
     packets_lost: u64,
+    /// Undisturbed turns that lost any; and of those beside them, in which nothing moved.
+    turns_with_loss: usize,
+    turns_with_loss_unmoved: usize,
     bytes_moved: u64,
     turns: usize,
     turns_disturbed: usize,
@@ -123,9 +126,11 @@ fn tell(all: &All) {
         println!("{}", figure.line(false));
     }
     let Load { packets_per_second, packets_held, packets_lost, moves_per_second, .. } = all.flows;
+    let Load { turns_with_loss, turns_with_loss_unmoved, .. } = all.flows;
     println!(
-        "at {:.2} M packets/s and {moves_per_second:.0} moves/s: {packets_held} packets held, {packets_lost} lost, {} bytes \
-         moved; host busy {:.0} %; {} of {} turns disturbed",
+        "at {:.2} M packets/s and {moves_per_second:.0} moves/s: {packets_held} packets held, {packets_lost} lost in \
+         {turns_with_loss} turns (without moves in {turns_with_loss_unmoved}), {} bytes moved; host busy {:.0} %; {} of {} turns \
+         disturbed",
         packets_per_second / 1e6,
         all.flows.bytes_moved,
         all.flows.host_busy * 100.0,
@@ -205,10 +210,10 @@ fn of_flows(runs: &[Flows]) -> (Load, Vec<Figure>) {
     let name = "moves/watching, told each ms".to_owned();
     let (plain, watched) = (Turns::new(plain), Turns::new(watched));
     figures.push(Figure::of_times(name, &watched, &plain, "not told", 0.99));
-    (sums(&moving, &calm), figures)
+    (sums(&moving, &calm, &calm_still), figures)
 }
 
-fn sums(moving: &[&Paced], calm: &[&Paced]) -> Load {
+fn sums(moving: &[&Paced], calm: &[&Paced], still: &[&Paced]) -> Load {
     let sum = |of: &dyn Fn(&Paced) -> u64| calm.iter().map(|turn| of(turn)).sum::<u64>();
     let ns = sum(&|turn| turn.ns) as f64;
     let moves = sum(&|turn| turn.offloads + turn.released) as f64;
@@ -219,10 +224,16 @@ fn sums(moving: &[&Paced], calm: &[&Paced]) -> Load {
         packets: sum(&|turn| turn.packets),
         packets_held: sum(&|turn| turn.held),
         packets_lost: sum(&|turn| turn.lost),
+        turns_with_loss: with_loss(calm),
+        turns_with_loss_unmoved: with_loss(still),
         bytes_moved: sum(&|turn| turn.bytes),
         turns: moving.len(),
         turns_disturbed: moving.len() - calm.len(),
     }
+}
+
+fn with_loss(turns: &[&Paced]) -> usize {
+    turns.iter().filter(|turn| turn.lost > 0).count()
 }
 
 /// Those during which both halves had their cores; all, if too few had.
