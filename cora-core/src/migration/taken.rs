@@ -59,7 +59,7 @@ mod tests {
         for place in [0, 31, 32, 99, 1_000_000] {
             taken.mark(place);
         }
-        let mut seen = std::vec::Vec::new();
+        let mut seen = Vec::new();
         for word in 0..4 {
             taken.look(word, |place| {
                 seen.push(place);
@@ -67,7 +67,7 @@ mod tests {
             });
         }
         assert_eq!(seen, [0, 31, 32, 99]);
-        let mut again = std::vec::Vec::new();
+        let mut again = Vec::new();
         taken.look(0, |place| {
             again.push(place);
             true
