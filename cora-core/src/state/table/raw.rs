@@ -4,6 +4,7 @@ use core::cell::Cell;
 
 use super::super::memory::{Arena, bytes_for};
 use super::super::{Line, Memory, NO_FLOW, OutOfMemory, Visit};
+use super::InsertError;
 use super::ahead::{ALONE, Ahead};
 use super::changes::Changes;
 use super::endings::Endings;
@@ -11,7 +12,6 @@ use super::entry::{Entry, Facts, InFlow, Links, NONE, Whole};
 use super::index::Index;
 use super::journal::{Journal, Write};
 use super::wheel::{SLOTS, Wheel};
-use super::InsertError;
 use crate::hash::FlowHasher;
 use crate::key::Key;
 use crate::plain::Plain;
