@@ -42,11 +42,11 @@ const ABSENT: u32 = NONE - 2;
 
 /// What is known ahead of each packet of the burst.
 #[derive(Debug)]
-pub(super) struct Ahead<K> {
+pub(super) struct Ahead<K: Key> {
     hints: [Hint; BURST],
     /// The keys of those that [`MISSED`] or are [`ABSENT`], so that what finds its entry need not be hashed
     /// again; and how many keys the index had ever taken in by then.
-    missed: [Option<(K, u64)>; BURST],
+    missed: [Option<(K::Packed, u64)>; BURST],
 }
 
 impl<K: Key> Ahead<K> {
@@ -77,7 +77,7 @@ impl<K: Key> Ahead<K> {
         let packet = usize::from(packet);
         let hint = self.hints.get(packet).filter(|hint| matches!(hint.entry, MISSED | ABSENT))?;
         let (missed, known) = self.missed.get(packet)?.as_ref()?;
-        (missed == key).then_some((hint, *known))
+        (K::unpack(missed) == *key).then_some((hint, *known))
     }
 }
 
@@ -105,21 +105,17 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline(always)]
     pub fn guess(&mut self, packet: u8, key: impl FnOnce() -> Option<K>) {
         let hint = &mut self.ahead.hints[place(packet)];
-        match self.index.guess(hint.home, hint.hash) {
+        let missed = match self.index.guess(hint.home, hint.hash) {
             Guess::Entry(number) => {
                 self.entries.prefetch(number);
                 hint.entry = number;
+                return;
             }
-            Guess::Elsewhere => self.miss(packet, MISSED, key()),
-            Guess::Nowhere => self.miss(packet, ABSENT, key()),
-        }
-    }
-
-    /// Notes that the key, if there is one, is not where it was looked for. By itself for the sake of registers.
-    #[inline(never)]
-    fn miss(&mut self, packet: u8, entry: u32, key: Option<K>) {
-        let Some(key) = key else { return };
-        self.ahead.hints[place(packet)].entry = entry;
-        self.ahead.missed[place(packet)] = Some((key, self.index.taken()));
+            Guess::Elsewhere => MISSED,
+            Guess::Nowhere => ABSENT,
+        };
+        let Some(key) = key() else { return };
+        hint.entry = missed;
+        self.ahead.missed[place(packet)] = Some((key.pack(), self.index.taken()));
     }
 }

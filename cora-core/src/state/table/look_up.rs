@@ -2,7 +2,8 @@
 //!
 //! Most packets were announced, and carry the key that their entry was inserted under: all that these take is in place in
 //! the handler. What others take (an answer's key, a second line of the index, an entry that has expired) is apart
-//! from it, and gets a copy of the key: so that a packet's key lives in registers unless it is needed there.
+//! from it, and gets a packed copy of the key: so that a packet's key lives in registers unless it is needed there, and is then
+//! written as it will be read.
 
 use super::Direction;
 use super::entry::{Entry, Facts};
@@ -17,13 +18,13 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         if let Some(number) = self.guessed_by_key(key) {
             return self.used_now(number);
         }
-        let key = *key;
-        self.get_unguessed(&key)
+        self.get_unguessed(&key.pack())
     }
 
     /// Likewise, where the look-up ahead found none.
     #[inline(never)]
-    fn get_unguessed(&self, key: &K) -> Option<&V> {
+    fn get_unguessed(&self, key: &K::Packed) -> Option<&V> {
+        let key = &K::unpack(key);
         let number = self.number_of(key)?;
         if self.expired(self.entries.get(number)?) {
             return None;
@@ -45,8 +46,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         if let Some(number) = self.guessed_by_key(key) {
             return self.handed_out(number, Direction::Original);
         }
-        let key = *key;
-        self.find_unguessed(&key)
+        self.find_unguessed(&key.pack())
     }
 
     /// The value of the entry with this number, to change, beside which of its keys was found.
@@ -85,7 +85,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// As [`Self::find_mut`], where the look-up ahead found none whose first key it is. By itself, so that the common way
     /// keeps its registers.
     #[inline(never)]
-    fn find_unguessed(&mut self, key: &K) -> Option<(Direction, &mut V)> {
+    fn find_unguessed(&mut self, key: &K::Packed) -> Option<(Direction, &mut V)> {
+        let key = &K::unpack(key);
         if let Some((number, direction)) = self.guessed(key) {
             return self.handed_out(number, direction);
         }
