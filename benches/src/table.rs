@@ -198,7 +198,7 @@ pub(crate) fn find(table: &mut Table, batch: &[Tuple4]) -> u64 {
         table.hint(packet, Some(key));
     }
     for (packet, key) in (0..).zip(batch) {
-        table.guess(packet, Some(key));
+        table.guess(packet, || Some(*key));
     }
     for (ahead, key) in (0..).zip(batch) {
         table.begin(Visit { ahead, ..VISIT });

@@ -61,6 +61,12 @@ impl Address {
         Self { high: 0, low: V4_MAPPED << 32 | u32::from_be_bytes(octets) as u64 }
     }
 
+    /// The first eight octets and the others, the first of them highest.
+    #[inline(always)]
+    pub(crate) const fn halves(&self) -> [u64; 2] {
+        [self.high, self.low]
+    }
+
     /// An IPv6 address.
     #[inline]
     pub const fn v6(octets: [u8; 16]) -> Self {
@@ -178,6 +184,26 @@ pub struct FiveTuple {
 }
 
 impl FiveTuple {
+    /// The tuple with these [`words`](Key::words).
+    #[inline(always)]
+    pub(crate) const fn of_words(words: &[u64; 5]) -> Self {
+        let [source_high, source_low, destination_high, destination_low, last] = *words;
+        Self {
+            source: Address { high: source_high, low: source_low },
+            destination: Address { high: destination_high, low: destination_low },
+            source_port: (last >> 16) as u16,
+            destination_port: last as u16,
+            protocol: (last >> 32) as u8,
+        }
+    }
+
+    /// The last of the [`words`](Key::words): the protocol in the upper half, the ports in the lower, the source's first.
+    #[inline(always)]
+    const fn last(&self) -> u64 {
+        let ports = (self.source_port as u64) << 16 | self.destination_port as u64;
+        (self.protocol as u64) << 32 | ports
+    }
+
     /// The same flow, seen in the other direction.
     #[inline]
     #[must_use]
@@ -193,16 +219,17 @@ impl FiveTuple {
 }
 
 impl PartialEq for FiveTuple {
-    /// Word by word. Field by field, the compiler compares both ports as one vector, which the processor has
-    /// to wait for when they were just written.
+    /// Number by number, those first that tell most flows apart. Field by field, the compiler compares both ports as one
+    /// vector, which the processor has to wait for when they were just written.
     #[inline(always)]
     fn eq(&self, other: &Self) -> bool {
-        let (these, those) = (self.words(), other.words());
-        these[4] == those[4]
-            && these[0] == those[0]
-            && these[1] == those[1]
-            && these[2] == those[2]
-            && these[3] == those[3]
+        let (this, that) = (self.last(), other.last());
+        self.source.low == other.source.low
+            && this as u32 == that as u32
+            && self.destination.low == other.destination.low
+            && this >> 32 == that >> 32
+            && self.source.high == other.source.high
+            && self.destination.high == other.destination.high
     }
 }
 
@@ -273,7 +300,8 @@ impl Plain for FiveTuple {
 pub struct PackedFiveTuple {
     source: (u64, u64),
     destination: (u64, u64),
-    ports: (u16, u16),
+    /// That of the source in the upper half.
+    ports: u32,
     protocol: u8,
 }
 
@@ -285,7 +313,7 @@ impl Key for FiveTuple {
         PackedFiveTuple {
             source: (self.source.high, self.source.low),
             destination: (self.destination.high, self.destination.low),
-            ports: (self.source_port, self.destination_port),
+            ports: self.last() as u32,
             protocol: self.protocol,
         }
     }
@@ -293,12 +321,12 @@ impl Key for FiveTuple {
     #[inline(always)]
     fn unpack(packed: &PackedFiveTuple) -> Self {
         let address = |(high, low)| Address { high, low };
-        let (source_port, destination_port) = packed.ports;
+        let ports = packed.ports;
         Self {
             source: address(packed.source),
             destination: address(packed.destination),
-            source_port,
-            destination_port,
+            source_port: (ports >> 16) as u16,
+            destination_port: ports as u16,
             protocol: packed.protocol,
         }
     }
@@ -316,9 +344,7 @@ impl Key for FiveTuple {
     #[inline]
     fn words(&self) -> [u64; 5] {
         let Self { source, destination, .. } = self;
-        let ports = (u64::from(self.source_port) << 16) | u64::from(self.destination_port);
-        let last = (u64::from(self.protocol) << 32) | ports;
-        [source.high, source.low, destination.high, destination.low, last]
+        [source.high, source.low, destination.high, destination.low, self.last()]
     }
 }
 

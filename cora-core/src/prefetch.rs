@@ -7,6 +7,12 @@ pub(crate) fn prefetch<T>(place: &T) {
     at(core::ptr::from_ref(place).cast());
 }
 
+/// Likewise of the place at this address, or of none.
+#[inline(always)]
+pub(crate) fn prefetch_at<T>(place: *const T) {
+    at(place.cast());
+}
+
 /// Asks for the line at the beginning of `place`, to write it: nobody else has it then. Changes nothing
 /// else.
 #[inline(always)]
@@ -33,10 +39,10 @@ fn own(address: *const u8) {
 #[inline(always)]
 fn own(_: *const u8) {}
 
-/// Asks for the first two lines that `place` covers: all of it, when it is no longer than 65 bytes.
+/// Asks for the first two lines that `place`, or none, covers: all of it, when it is no longer than 65 bytes.
 #[inline(always)]
-pub(crate) fn prefetch_both<T>(place: &T) {
-    let begin: *const u8 = core::ptr::from_ref(place).cast();
+pub(crate) fn prefetch_both<T>(place: *const T) {
+    let begin: *const u8 = place.cast();
     at(begin);
     if size_of::<T>() > 8 {
         // Another line only when the value crosses into it; asking for the same one again costs little.

@@ -136,28 +136,29 @@ const REPLY: Moves = [
 /// The flags that [`Segment::of`] looks at: FIN, SYN, RST, PSH (which it does not), ACK.
 const KNOWN_FLAGS: u8 = 0x1f;
 
-/// The state after a segment, by state and flags: one look per packet.
-type ByFlags = [[Option<TcpState>; 32]; 10];
-
-static ORIGINAL_BY_FLAGS: ByFlags = by_flags(&ORIGINAL);
-static REPLY_BY_FLAGS: ByFlags = by_flags(&REPLY);
-
-const fn by_flags(moves: &Moves) -> ByFlags {
-    let mut by_flags = [[None; 32]; 10];
+/// The state after a segment, by state, direction and flags: one look per packet.
+static AFTER: [[[Option<TcpState>; 32]; 2]; 10] = {
+    let mut after = [[[None; 32]; 2]; 10];
     let mut state = 0;
     while state < 10 {
-        let mut flags = 0;
-        while flags < 32 {
-            if let Some(segment) = Segment::of(TcpFlags(flags as u8)) {
-                by_flags[state][flags] = match moves[state][segment as usize] {
-                    Move::To(to) => Some(to),
-                    Move::Stay => Some(TcpState::ALL[state]),
-                    Move::Refuse => None,
-                };
-            }
-            flags += 1;
-        }
+        after[state] = [by_flags(&ORIGINAL, state), by_flags(&REPLY, state)];
         state += 1;
+    }
+    after
+};
+
+const fn by_flags(moves: &Moves, state: usize) -> [Option<TcpState>; 32] {
+    let mut by_flags = [None; 32];
+    let mut flags = 0;
+    while flags < 32 {
+        if let Some(segment) = Segment::of(TcpFlags(flags as u8)) {
+            by_flags[flags] = match moves[state][segment as usize] {
+                Move::To(to) => Some(to),
+                Move::Stay => Some(TcpState::ALL[state]),
+                Move::Refuse => None,
+            };
+        }
+        flags += 1;
     }
     by_flags
 }
@@ -204,11 +205,8 @@ impl TcpState {
     /// The state after a segment with these flags; `None` if there can't be one.
     #[inline]
     const fn after(self, flags: TcpFlags, direction: Direction) -> Option<Self> {
-        let moves = match direction {
-            Direction::Original => &ORIGINAL_BY_FLAGS,
-            Direction::Reply => &REPLY_BY_FLAGS,
-        };
-        moves[self as usize][(flags.0 & KNOWN_FLAGS) as usize]
+        let reply = matches!(direction, Direction::Reply) as usize;
+        AFTER[self as usize][reply][(flags.0 & KNOWN_FLAGS) as usize]
     }
 
     /// Whether the connection is over: both ends have closed it, or one has reset it. What still

@@ -154,7 +154,7 @@ impl<const VARIES: bool> Pair<VARIES> {
     fn announce(&mut self, key: Small) {
         self.packet ^= 1;
         self.table.hint(self.packet, Some(&key));
-        self.table.guess(self.packet, Some(&key));
+        self.table.guess(self.packet, || Some(key));
     }
 
     /// Whether the table may say that it is full.

@@ -6,7 +6,7 @@ use super::flows::Flows;
 use crate::app::App;
 use crate::key::Key;
 use crate::message::{MAX_FRAME, MAX_MESSAGE, Stamp};
-use crate::packet::{Packet, Port, ROOM, Roomy};
+use crate::packet::{Meta, Packet, Port, ROOM, Roomy};
 pub use crate::state::table::ahead::{ALONE, BURST};
 
 /// Bytes that the frames of a burst take at most: bursts of large frames are shorter.
@@ -54,13 +54,28 @@ impl<'a> Burst<'a> {
     pub fn push_roomy(&mut self, stamp: Stamp, frame: Roomy<'a>) -> bool {
         match Packet::plain(frame, stamp.meta) {
             Ok(packet) => self.put(stamp, packet),
-            Err(frame) => self.push_parsed(stamp, frame),
+            Err(frame) => {
+                // Piece by piece, so that nothing of a plain packet's need be in memory for this.
+                let Stamp { meta: Meta { time, now, port }, number, horizon, egress } = stamp;
+                let (bytes, length) = frame.into_parts();
+                self.push_parsed((time, now), (port, egress), number, horizon, bytes, length)
+            }
         }
     }
 
     #[inline(never)]
-    fn push_parsed(&mut self, stamp: Stamp, frame: Roomy<'a>) -> bool {
-        self.put(stamp, Packet::parsed(frame, stamp.meta))
+    fn push_parsed(
+        &mut self,
+        (time, now): (u64, u64),
+        (port, egress): (Port, Port),
+        number: u64,
+        horizon: u64,
+        bytes: &'a mut [u8],
+        length: usize,
+    ) -> bool {
+        let meta = Meta { time, now, port };
+        let packet = Packet::parsed(Roomy::new(bytes, length), meta);
+        self.put(Stamp { meta, number, horizon, egress }, packet)
     }
 
     #[inline(always)]
@@ -148,15 +163,17 @@ pub(super) fn announce<A: App>(
     engine: &mut Engine<A>,
     mut flows: Option<&mut Flows<A>>,
 ) {
-    for (number, Arrival { packet, .. }) in (0..).zip(burst.arrivals()) {
+    for (number, Arrival { packet, .. }) in burst.arrivals().iter().enumerate() {
+        let number = number as u8;
         if let Some(flows) = &mut flows {
             flows.hint(number, A::Group::of(packet).ok().as_ref());
         }
         engine.app().hint(number, packet);
     }
-    for (number, Arrival { packet, .. }) in (0..).zip(burst.arrivals()) {
+    for (number, Arrival { packet, .. }) in burst.arrivals().iter().enumerate() {
+        let number = number as u8;
         if let Some(flows) = &mut flows {
-            flows.guess(number, A::Group::of(packet).ok().as_ref());
+            flows.guess(number, || A::Group::of(packet).ok());
         }
         engine.app().guess(number, packet);
     }

@@ -186,7 +186,7 @@ impl<A: App> Flows<A> {
 
     /// All packets of the burst are announced.
     #[inline]
-    pub fn guess(&mut self, number: u8, group: Option<&A::Group>) {
+    pub fn guess(&mut self, number: u8, group: impl FnOnce() -> Option<A::Group>) {
         self.records.guess(number, group);
     }
 

@@ -226,8 +226,12 @@ impl<A: App> HostHalf<A> {
         ahead: u8,
         out: &mut impl Outbox,
     ) {
-        self.now = self.now.max(stamp.meta.now);
-        self.horizon = self.horizon.max(stamp.horizon);
+        if stamp.meta.now > self.now {
+            self.now = stamp.meta.now;
+        }
+        if stamp.horizon > self.horizon {
+            self.horizon = stamp.horizon;
+        }
         let group = if FLOWS { A::Group::of(packet).ok() } else { None };
         let flow = group.and_then(|group| {
             self.flows.begin(stamp.meta.now, stamp.horizon, ahead);

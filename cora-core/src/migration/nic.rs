@@ -107,8 +107,7 @@ impl<A: App> NicHalf<A> {
         Self::create_to_hold(app, memory, HoldQueue::BYTES)
     }
 
-    /// The half, owning no flow, with a queue of so many bytes in which packets wait; one burst has room in
-    /// any.
+    /// The half, owning no flow, with a queue of so many bytes in which packets wait; any has room for one burst.
     #[inline]
     pub fn create_to_hold(
         mut app: A,
@@ -191,7 +190,10 @@ impl<A: App> NicHalf<A> {
     pub fn burst(&mut self, burst: &mut Burst<'_>, io: &mut (impl Outbox + Wire)) {
         match A::PLAN.sides {
             Sides::HostOnly => {}
-            Sides::NicOnly => announce(burst, &mut self.engine, None),
+            Sides::NicOnly => {
+                announce(burst, &mut self.engine, None);
+                self.report.packets += burst.len() as u64;
+            }
             Sides::Split => announce(burst, &mut self.engine, Some(&mut self.flows)),
         }
         self.watch.burst(burst.len(), |at| A::Group::of(&burst.arrivals().get(at)?.packet).ok());
@@ -242,7 +244,7 @@ impl<A: App> NicHalf<A> {
                 let now = stamp.meta.now;
                 let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead };
                 let ran = self.engine.run::<NicReach<A>>(packet, visit);
-                self.finish(ran, stamp, packet.frame(), io);
+                Self::finish(ran, stamp, packet.frame(), io);
             }
             Sides::Split => self.split_packet(stamp, packet, ahead, io),
         }
@@ -427,7 +429,8 @@ impl<A: App> NicHalf<A> {
             self.report.punts += 1;
             return false;
         }
-        self.finish(ran, stamp, packet.frame(), io);
+        self.report.packets += 1;
+        Self::finish(ran, stamp, packet.frame(), io);
         let waits = self.must_queue(flow);
         if let Some(group) = self.flows.group(flow)
             && self.flows.settle(self.engine.app(), flow, &group).is_none()
@@ -438,8 +441,7 @@ impl<A: App> NicHalf<A> {
         true
     }
 
-    fn finish(&mut self, ran: Ran, stamp: &Stamp, frame: &[u8], io: &mut impl Wire) {
-        self.report.packets += 1;
+    fn finish(ran: Ran, stamp: &Stamp, frame: &[u8], io: &mut impl Wire) {
         let egress = match ran {
             Ran::Forward(Forward::Transmit) => stamp.meta.port.opposite(),
             Ran::Forward(Forward::Redirect(port)) => port,

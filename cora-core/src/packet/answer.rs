@@ -47,7 +47,7 @@ impl Packet<'_> {
         self.swap(at(End::Source), at(End::Destination), length);
         let ports = usize::from(outer.ports);
         self.swap(ports, ports + 2, 2);
-        self.flow = flow.reversed();
+        self.flow = flow.reversed().into();
         self.set_ttl(FRESH_TTL);
         Ok(())
     }

@@ -116,14 +116,12 @@ fn pseudo(source: Address, destination: Address, protocol: u8, length: usize) ->
     address(source) + address(destination) + u64::from(protocol) + length as u64
 }
 
-/// Adds the carries back in, until there are none.
+/// Adds the carries back in, until there are none: a number and the same with its halves swapped add up to the sum of
+/// both halves, in the upper half, with the carry of the lower one.
 #[inline]
-const fn fold(mut sum: u64) -> u16 {
-    sum = (sum & 0xffff_ffff) + (sum >> 32);
-    sum = (sum & 0xffff) + (sum >> 16);
-    sum = (sum & 0xffff) + (sum >> 16);
-    sum = (sum & 0xffff) + (sum >> 16);
-    sum as u16
+const fn fold(sum: u64) -> u16 {
+    let sum = (sum.wrapping_add(sum.rotate_left(32)) >> 32) as u32;
+    (sum.wrapping_add(sum.rotate_left(16)) >> 16) as u16
 }
 
 /// What a checksum must take in, since bytes that it covers have changed: RFC 1624, equation 3.
@@ -193,6 +191,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn folding_adds_all_carries(sum in prop_oneof![any::<u64>(), 0..0x3_0000_u64, (0..4_u64).prop_map(|few| few.wrapping_sub(2))]) {
+            let mut slowly = sum;
+            while slowly > 0xffff {
+                slowly = (slowly & 0xffff) + (slowly >> 16);
+            }
+            prop_assert_eq!(u64::from(fold(sum)), slowly);
+        }
+
         #[test]
         fn the_short_sum_of_a_header_says_what_the_whole_one_does(
             mut header in prop::array::uniform20(prop_oneof![any::<u8>(), Just(0), Just(0xff)]),

@@ -36,7 +36,7 @@ impl Packet<'_> {
     #[inline(always)]
     pub fn flow(&self) -> Result<FiveTuple, Reason> {
         self.layers.flow_fault.check()?;
-        Ok(self.flow)
+        Ok(self.flow.flow())
     }
 
     /// The packet's flow: another name for [`Self::flow`].
@@ -114,6 +114,10 @@ impl Packet<'_> {
     /// (RFC 4861), 1 for listeners (RFC 3810).
     #[inline]
     pub fn is_link_local_control(&self) -> bool {
+        // TCP or UDP, over IPv4.
+        if self.layers.is_plain {
+            return false;
+        }
         let outer = &self.layers.outer;
         if self.layers.ethertype == ETHERTYPE_ARP {
             return true;

@@ -11,6 +11,7 @@
 use core::hint;
 use core::ops::Range;
 
+use super::carried::Carried;
 use super::{checksum, ip, transport};
 use crate::key::protocol::{TCP, UDP};
 use crate::key::{Address, FiveTuple};
@@ -123,6 +124,8 @@ pub(super) enum Part {
 /// quotes. Offsets count from the start of the frame. They fit 16 bits, since the walks are
 /// bounded: at most 30 + 40 + 8 · 2048 bytes of headers, twice.
 #[derive(Clone, Copy, Debug)]
+// In this order, what is the same of most packets is written at once.
+#[repr(C)]
 pub(super) struct Header {
     /// The IP header; 0 when there is none.
     pub(super) ip: u16,
@@ -130,14 +133,14 @@ pub(super) struct Header {
     pub(super) transport: u16,
     /// Two ports in a row, or one identifier; 0 when there is none.
     pub(super) ports: u16,
-    /// The transport's internet checksum; 0 when there is none to keep right.
-    pub(super) sum: u16,
-    /// The transport's protocol number.
-    pub(super) protocol: u8,
     /// Whole or a fragment.
     pub(super) part: Part,
     /// `ports` is one identifier, which stands for both ports.
     pub(super) identifier: bool,
+    /// The transport's internet checksum; 0 when there is none to keep right.
+    pub(super) sum: u16,
+    /// The transport's protocol number.
+    pub(super) protocol: u8,
     /// A routing header of IPv6 or a source route of IPv4 has stops left, so the checksum covers the last stop's
     /// address in place of the destination (RFC 8200, 8.1; RFC 1122, 4.1.3.4 and 4.2.3.8).
     pub(super) routed: bool,
@@ -159,26 +162,28 @@ impl Header {
 
 /// What the parse found.
 #[derive(Clone, Copy, Debug)]
+// In this order for the same reason.
+#[repr(C)]
 pub(super) struct Layers {
-    /// The packet's own headers.
-    pub(super) outer: Header,
-    /// The headers of the packet that an ICMP error quotes; [`Header::NONE`] otherwise.
-    pub(super) inner: Header,
     /// Where the transport's payload begins. Offsets fit 32 bits: lengths on the wire have 16.
     pub(super) payload: u32,
     /// Where it ends.
     pub(super) payload_end: u32,
     /// Where the IP packet ends.
     pub(super) end: u32,
-    /// The Ethernet type behind the tags; 0 when the frame ends before it.
-    pub(super) ethertype: u16,
-    pub(super) version: Version,
+    /// The packet's own headers.
+    pub(super) outer: Header,
+    /// The headers of the packet that an ICMP error quotes; [`Header::NONE`] otherwise.
+    pub(super) inner: Header,
     /// Why addresses and protocol can't be told.
     pub(super) network_fault: Fault,
     /// Why the flow can't be told; at least `network_fault`.
     pub(super) flow_fault: Fault,
     /// An ICMP error, by its type.
     pub(super) icmp_error: bool,
+    /// The Ethernet type behind the tags; 0 when the frame ends before it.
+    pub(super) ethertype: u16,
+    pub(super) version: Version,
     /// Everything stands where it does in most frames: see [`Self::plain`].
     pub(super) is_plain: bool,
 }
@@ -204,7 +209,7 @@ impl Layers {
     /// What most frames are: IPv4 without options, its header undamaged, not a fragment, carrying TCP or UDP, with no
     /// VLAN tag. `None` for all others; for these, what [`Self::parse`] gives.
     #[inline(always)]
-    pub(super) fn plain(frame: &[u8]) -> Option<(Self, FiveTuple)> {
+    pub(super) fn plain(frame: &[u8]) -> Option<(Self, Carried)> {
         let head: &[u8; PLAIN_UDP] = frame.first_chunk()?;
         let number = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
         // Each word of the header is loaded once, for its fields and for the checksum.
@@ -222,16 +227,19 @@ impl Layers {
         let protocol = (transport >> 8) as u8;
         let (sum, payload, payload_end) = if protocol == TCP {
             let payload = 34 + usize::from(*frame.get(46)? >> 4) * 4;
+            if payload < PLAIN_TCP || payload > end {
+                return None;
+            }
             (50, payload, end)
         } else if protocol == UDP {
-            (40, PLAIN_UDP, 34 + usize::from(number(38)))
+            let payload_end = 34 + usize::from(number(38));
+            if payload_end < PLAIN_UDP || payload_end > end {
+                return None;
+            }
+            (40, PLAIN_UDP, payload_end)
         } else {
             return None;
         };
-        let least = if protocol == TCP { PLAIN_TCP } else { PLAIN_UDP };
-        if payload < least || payload > payload_end || payload_end > end {
-            return None;
-        }
         let outer = Header { ip: 14, transport: 34, ports: 34, sum, protocol, ..Header::NONE };
         let layers = Self {
             outer,
@@ -241,14 +249,8 @@ impl Layers {
             is_plain: true,
             ..Self::none(ETHERTYPE_IPV4, Version::V4, Fault::None)
         };
-        let flow = FiveTuple {
-            source: Address::v4(source.to_le_bytes()),
-            destination: Address::v4(destination.to_le_bytes()),
-            source_port: number(34),
-            destination_port: number(36),
-            protocol,
-        };
-        Some((layers, flow))
+        let ends = (Address::v4(source.to_le_bytes()), Address::v4(destination.to_le_bytes()));
+        Some((layers, Carried::new(ends.0, ends.1, word(34).swap_bytes(), protocol)))
     }
 
     /// Likewise of IPv6: without extension headers, carrying TCP or UDP, with no VLAN tag.
@@ -288,11 +290,12 @@ impl Layers {
 
     /// What is found in a frame of any bytes, the short way if there is one, and its flow.
     #[inline]
-    pub(super) fn of_any(frame: &[u8]) -> (Self, FiveTuple) {
-        Self::plain_v6(frame).unwrap_or_else(|| {
+    pub(super) fn of_any(frame: &[u8]) -> (Self, Carried) {
+        let (layers, flow) = Self::plain_v6(frame).unwrap_or_else(|| {
             let layers = Self::parse(frame);
             (layers, layers.flow(frame))
-        })
+        });
+        (layers, flow.into())
     }
 
     /// Parses a frame of any bytes.
@@ -462,7 +465,7 @@ mod tests {
             for frame in [&frame[..], &frame[..length]] {
                 if let Some((plain, flow)) = Layers::plain(frame) {
                     let parsed = Layers { is_plain: true, ..Layers::parse(frame) };
-                    prop_assert_eq!(flow, parsed.flow(frame));
+                    prop_assert_eq!(flow.flow(), parsed.flow(frame));
                     prop_assert_eq!(std::format!("{plain:?}"), std::format!("{parsed:?}"));
                 }
             }

@@ -19,6 +19,7 @@
 //! wrong, as they came, see [`checksum::verify`].
 
 mod answer;
+mod carried;
 pub mod checksum;
 mod crc32c;
 mod datagrams;
@@ -40,9 +41,9 @@ mod vlan;
 
 use core::fmt;
 
-use crate::key::FiveTuple;
 use crate::verdict::Reason;
 use crate::verdict::reasons::Truncated;
+use carried::Carried;
 use layers::{Layers, Version};
 
 pub use answer::NotAnswered;
@@ -97,7 +98,7 @@ pub struct Packet<'a> {
     layers: Layers,
     /// Read once, since all ask for it; the setters keep it right. Means nothing beside a fault of
     /// the layers.
-    flow: FiveTuple,
+    flow: Carried,
     time: u64,
     now: u64,
     port: Port,

@@ -22,11 +22,11 @@ impl Packet<'_> {
     pub(super) fn readdress_plain(&mut self, end: End, address: Address) {
         // That long is every plain frame.
         let Some(head) = self.frame.first_chunk_mut::<PLAIN_UDP>() else { return };
-        let (at, kept) = match end {
-            End::Source => (SOURCE, &mut self.flow.source),
-            End::Destination => (DESTINATION, &mut self.flow.destination),
+        let at = match end {
+            End::Source => SOURCE,
+            End::Destination => DESTINATION,
         };
-        *kept = address;
+        self.flow.set_address(end, address);
         let new = (address.bits() as u32).to_be_bytes();
         let old = [head[at], head[at + 1], head[at + 2], head[at + 3]];
         head[at..at + 4].copy_from_slice(&new);
@@ -41,11 +41,11 @@ impl Packet<'_> {
     #[inline(always)]
     pub(super) fn set_plain_port(&mut self, end: End, port: u16) {
         let Some(head) = self.frame.first_chunk_mut::<PLAIN_UDP>() else { return };
-        let (at, kept) = match end {
-            End::Source => (SOURCE_PORT, &mut self.flow.source_port),
-            End::Destination => (DESTINATION_PORT, &mut self.flow.destination_port),
+        let at = match end {
+            End::Source => SOURCE_PORT,
+            End::Destination => DESTINATION_PORT,
         };
-        *kept = port;
+        self.flow.set_port(end, port);
         let (old, new) = ([head[at], head[at + 1]], port.to_be_bytes());
         head[at..at + 2].copy_from_slice(&new);
         self.follow(Change::of_number(u16::from_ne_bytes(old), u16::from_ne_bytes(new)));

@@ -120,10 +120,7 @@ impl Packet<'_> {
             (Version::V6, None) => self.readdress(end, &address.octets()),
             _ => return Err(Malformed),
         }
-        match end {
-            End::Source => self.flow.source = address,
-            End::Destination => self.flow.destination = address,
-        }
+        self.flow.set_address(end, address);
         Ok(())
     }
 
@@ -181,10 +178,10 @@ impl Packet<'_> {
             self.apply_transport(self.layers.outer, within);
         }
         if end == End::Source || self.layers.shares_ports() {
-            self.flow.source_port = port;
+            self.flow.set_port(End::Source, port);
         }
         if end == End::Destination || self.layers.shares_ports() {
-            self.flow.destination_port = port;
+            self.flow.set_port(End::Destination, port);
         }
         Ok(())
     }

@@ -58,7 +58,7 @@ impl<'a> Roomy<'a> {
 
     /// The whole memory, and how much of it is the frame.
     #[inline(always)]
-    pub(super) const fn into_parts(self) -> (&'a mut [u8], usize) {
+    pub(crate) const fn into_parts(self) -> (&'a mut [u8], usize) {
         (self.bytes, self.length)
     }
 

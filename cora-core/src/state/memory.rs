@@ -8,7 +8,7 @@ use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
-use crate::prefetch::{prefetch, prefetch_both};
+use crate::prefetch::{prefetch_at, prefetch_both};
 use crate::sentence::Sentence;
 
 /// A cache line: the unit in which memory is supplied, so that every piece starts on its own line.
@@ -214,21 +214,22 @@ impl<T: 'static> Arena<T> {
         if number as usize >= self.made {
             return None;
         }
-        let place = self.room.as_ptr().cast::<u8>().wrapping_add(number as usize * Self::STRIDE);
+        // SAFETY: `number` is below `made`, so the place lies within `room`, see `push`.
+        let place = unsafe { self.room.as_ptr().cast::<u8>().add(number as usize * Self::STRIDE) };
         // SAFETY: the first `made` places were written by `push` (see there for where they are) and hold
         // values that are never dropped; while `self` is borrowed nobody writes one, but through cells of
         // its own, which the cells of `room` allow.
         Some(unsafe { &*place.cast::<T>() })
     }
 
-    /// Asks for the value with this number: its line, or the first two.
+    /// Asks for the value with this number, if there is one: its line, or the first two.
     #[inline(always)]
     pub(crate) fn prefetch(&self, number: u32) {
-        let Some(value) = self.get(number) else { return };
+        let place = self.room.as_ptr().cast::<u8>().wrapping_add(number as usize * Self::STRIDE);
         if Self::STRIDE == Line::BYTES {
-            prefetch(value);
+            prefetch_at(place);
         } else {
-            prefetch_both(value);
+            prefetch_both(place.cast::<T>());
         }
     }
 
@@ -239,7 +240,8 @@ impl<T: 'static> Arena<T> {
             return None;
         }
         let room = self.room.as_mut_ptr().cast::<u8>();
-        let place = room.wrapping_add(number as usize * Self::STRIDE);
+        // SAFETY: as in `get`.
+        let place = unsafe { room.add(number as usize * Self::STRIDE) };
         // SAFETY: as in `get`; `self` is borrowed for us alone.
         Some(unsafe { &mut *place.cast::<T>() })
     }

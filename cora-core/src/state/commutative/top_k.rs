@@ -48,19 +48,20 @@ struct Change<K> {
 
 impl<K: Key, const N: usize> TopK<K, N> {
     /// Raises `key` to `value`, if that is higher than before.
-    #[inline]
+    #[inline(always)]
     pub fn raise(&mut self, key: K, value: u64) {
         // Counted even when nothing changes: what is kept differs between replicas, and the limit
         // must not.
         let Some(record) = self.pending.get_mut(usize::from(self.pending_count)) else { return };
         *record = Pending::Nothing;
         self.pending_count += 1;
-        if let Some(Some(least)) = self.kept.last()
-            && !greater(&(value, key), least)
+        if let Some(Some((least, _))) = self.kept.last()
+            && value < *least
         {
             return;
         }
-        self.place(key, value);
+        // A copy, so that a key that is not among the greatest need not be in memory.
+        self.place(&{ key }, value);
     }
 
     /// The keys kept, from the greatest value down.
@@ -68,7 +69,15 @@ impl<K: Key, const N: usize> TopK<K, N> {
         self.kept.iter().flatten().map(|(value, key)| (*key, *value))
     }
 
-    fn place(&mut self, key: K, value: u64) {
+    /// Keeps what is as great as the least that is kept, if it is greater.
+    #[inline(never)]
+    fn place(&mut self, key: &K, value: u64) {
+        let key = *key;
+        if let Some(Some(least)) = self.kept.last()
+            && !greater(&(value, key), least)
+        {
+            return;
+        }
         let old = self.kept.iter().position(|kept| kept.is_some_and(|(_, kept)| kept == key));
         let before = old.and_then(|at| self.kept.get(at)?.map(|(value, _)| value));
         if before.is_some_and(|before| before >= value) {

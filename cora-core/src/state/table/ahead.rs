@@ -30,7 +30,7 @@ struct Hint {
 
 impl Hint {
     /// No key is announced for the packet.
-    const NONE: Self = Self { hash: 0, home: 0, entry: NONE };
+    const NONE: Self = Self { hash: 0, home: u32::MAX, entry: NONE };
 }
 
 /// In place of an entry: the key's home line names none, but another place may. Then the key itself is
@@ -42,56 +42,57 @@ const ABSENT: u32 = NONE - 2;
 
 /// What is known ahead of each packet of the burst.
 #[derive(Debug)]
-pub(super) struct Ahead<K> {
+pub(super) struct Ahead<K: Key> {
     hints: [Hint; BURST],
     /// The keys of those that [`MISSED`] or are [`ABSENT`], so that what finds its entry need not be hashed
     /// again; and how many keys the index had ever taken in by then.
-    missed: [Option<(K, u64)>; BURST],
-    /// The packet whose turn it is.
-    packet: u8,
-    /// The entry that it may find; no entry at all, if there is none.
-    pub(super) entry: u32,
+    missed: [Option<(K::Packed, u64)>; BURST],
 }
 
 impl<K: Key> Ahead<K> {
-    pub(super) const NOTHING: Self =
-        Self { hints: [Hint::NONE; BURST], missed: [None; BURST], packet: ALONE, entry: NONE };
+    pub(super) const NOTHING: Self = Self { hints: [Hint::NONE; BURST], missed: [None; BURST] };
 
-    /// This packet's turn has come.
+    /// The entry that this packet may find; no entry at all, if there is none.
     #[inline(always)]
-    pub(super) fn turn(&mut self, packet: u8) {
-        self.packet = packet;
-        self.entry = self.hints.get(usize::from(packet)).map_or(NONE, |hint| hint.entry);
+    pub(super) fn entry(&self, packet: u8) -> u32 {
+        self.hints.get(usize::from(packet)).map_or(NONE, |hint| hint.entry)
     }
 
     /// The hash of the key, if it was announced for this packet and missed. Asked between turns, too: then
     /// for whichever packet has that number.
     #[inline]
-    pub(super) fn hash_of(&self, key: &K) -> Option<u64> {
-        self.missed(key).map(|(hint, _)| hint.hash)
+    pub(super) fn hash_of(&self, packet: u8, key: &K) -> Option<u64> {
+        self.missed(packet, key).map(|(hint, _)| hint.hash)
     }
 
     /// Whether it is known that nothing has the key, in an index that ever took in `taken` keys.
     #[inline]
-    pub(super) fn is_absent(&self, key: &K, taken: u64) -> bool {
-        self.missed(key).is_some_and(|(hint, known)| hint.entry == ABSENT && known == taken)
+    pub(super) fn is_absent(&self, packet: u8, key: &K, taken: u64) -> bool {
+        self.missed(packet, key).is_some_and(|(hint, known)| hint.entry == ABSENT && known == taken)
     }
 
     /// What is known of this packet's key, if it is this one and was not found.
     #[inline]
-    fn missed(&self, key: &K) -> Option<(&Hint, u64)> {
-        let packet = usize::from(self.packet);
+    fn missed(&self, packet: u8, key: &K) -> Option<(&Hint, u64)> {
+        let packet = usize::from(packet);
         let hint = self.hints.get(packet).filter(|hint| matches!(hint.entry, MISSED | ABSENT))?;
         let (missed, known) = self.missed.get(packet)?.as_ref()?;
-        (missed == key).then_some((hint, *known))
+        (K::unpack(missed) == *key).then_some((hint, *known))
     }
+}
+
+/// Where what is known of this packet of a burst stands. A burst has no more than there are places; the compiler is
+/// not told, and would check.
+#[inline(always)]
+const fn place(packet: u8) -> usize {
+    packet as usize % BURST
 }
 
 impl<K: Key, V: Plain> RawTable<K, V> {
     /// Announces the key that packet `packet` of the burst will look up, if it has one.
     #[inline(always)]
     pub fn hint(&mut self, packet: u8, key: Option<&K>) {
-        let Some(hint) = self.ahead.hints.get_mut(usize::from(packet)) else { return };
+        let hint = &mut self.ahead.hints[place(packet)];
         let Some(key) = key else {
             *hint = Hint::NONE;
             return;
@@ -100,22 +101,21 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         *hint = Hint { hash, home: self.index.prefetch(hash), entry: NONE };
     }
 
-    /// Looks the announced key up, as far as one line of the index tells.
+    /// Looks the announced key up, as far as one line of the index tells; `key` gives it, if there is one.
     #[inline(always)]
-    pub fn guess(&mut self, packet: u8, key: Option<&K>) {
-        let Some(hint) = self.ahead.hints.get_mut(usize::from(packet)) else { return };
-        let Some(key) = key else { return };
-        match self.index.guess(hint.home, hint.hash) {
+    pub fn guess(&mut self, packet: u8, key: impl FnOnce() -> Option<K>) {
+        let hint = &mut self.ahead.hints[place(packet)];
+        let missed = match self.index.guess(hint.home, hint.hash) {
             Guess::Entry(number) => {
                 self.entries.prefetch(number);
                 hint.entry = number;
                 return;
             }
-            Guess::Elsewhere => hint.entry = MISSED,
-            Guess::Nowhere => hint.entry = ABSENT,
-        }
-        if let Some(missed) = self.ahead.missed.get_mut(usize::from(packet)) {
-            *missed = Some((*key, self.index.taken()));
-        }
+            Guess::Elsewhere => MISSED,
+            Guess::Nowhere => ABSENT,
+        };
+        let Some(key) = key() else { return };
+        hint.entry = missed;
+        self.ahead.missed[place(packet)] = Some((key.pack(), self.index.taken()));
     }
 }

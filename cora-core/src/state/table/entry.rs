@@ -67,6 +67,14 @@ impl<K: Key, V> Entry<K, V> {
         K::unpack(&self.key)
     }
 
+    /// A packet of that time found it.
+    #[inline(always)]
+    pub(super) fn used_at(&self, now: u64) {
+        if now > self.used.get() {
+            self.used.set(now);
+        }
+    }
+
     /// Whether keys find it.
     #[inline]
     pub(super) const fn is_alive(&self) -> bool {

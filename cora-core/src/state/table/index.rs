@@ -6,7 +6,7 @@
 //! word 0, 1   marks of slots 0 to 7, 16 bits each: 15 of the hash, and whether the key is away from home;
 //!             0 is an empty slot
 //! word 2      marks of slots 8 and 9; above them, per class of marks, how many keys are away (4 bits)
-//! word 3 … 7  the entry numbers of the slots, two to a word
+//! word 3 … 7  the entry numbers of the slots, two to a word, in the order of memory
 //! ```
 //!
 //! 1. Every key has a home line and a second line, which follows from home and mark, and home again from
@@ -23,10 +23,12 @@
 
 use super::super::{Line, Memory, OutOfMemory};
 use super::lanes::{matches, slot};
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_at};
 
 /// Slots of a line.
 const SLOTS: usize = 10;
+/// Where the entry numbers begin, in halves of words.
+const FIRST_NUMBER: usize = 6;
 /// Tables of few keys have more lines than the load asks for: no law of large numbers helps them.
 const FEW: usize = 512;
 /// Keys that found no room in their lines.
@@ -95,9 +97,7 @@ impl Index {
     #[inline(always)]
     pub(super) fn prefetch(&self, hash: u64) -> u32 {
         let home = self.home(hash);
-        if let Some(line) = self.lines.get(home) {
-            prefetch(line);
-        }
+        prefetch_at(self.lines.as_ptr().wrapping_add(home));
         home as u32
     }
 
@@ -271,8 +271,10 @@ const fn mark_in(words: &[u64; 8], slot: usize) -> u16 {
 
 /// The entry number in a slot.
 #[inline]
-const fn number(words: &[u64; 8], slot: usize) -> u32 {
-    (words[(3 + slot / 2) & 7] >> (32 * (slot & 1))) as u32
+fn number(words: &[u64; 8], slot: usize) -> u32 {
+    let halves: &[u32; 16] = zerocopy::transmute_ref!(words);
+    // Within bounds for every slot, as above.
+    halves[(FIRST_NUMBER + slot) & 15]
 }
 
 /// Where in word 2 the counter of this mark's class stands.
@@ -290,8 +292,8 @@ const fn away(words: &[u64; 8], mark: u16) -> u64 {
 fn put(words: &mut [u64; 8], slot: usize, mark: u16, entry: u32) {
     let (word, shift) = ((slot / 4) & 7, 16 * (slot & 3));
     words[word] = (words[word] & !(0xffff << shift)) | u64::from(mark) << shift;
-    let (word, shift) = ((3 + slot / 2) & 7, 32 * (slot & 1));
-    words[word] = (words[word] & !(0xffff_ffff << shift)) | u64::from(entry) << shift;
+    let halves: &mut [u32; 16] = zerocopy::transmute_mut!(words);
+    halves[(FIRST_NUMBER + slot) & 15] = entry;
 }
 
 #[cfg(test)]

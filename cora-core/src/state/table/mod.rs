@@ -12,7 +12,8 @@
 //!
 //! | module | concept |
 //! | --- | --- |
-//! | [`raw`] | the table itself, generic over key and value: look-up, insert, remove |
+//! | [`raw`] | the table itself, generic over key and value: insert, remove |
+//! | `look_up` | how a key finds its entry |
 //! | `index` | keys to entry numbers |
 //! | `lanes` | ten comparisons at once |
 //! | `entry` | one entry, and how it hangs together with others |
@@ -33,6 +34,7 @@ mod entry;
 mod index;
 mod journal;
 mod lanes;
+mod look_up;
 mod numbered;
 pub mod raw;
 mod run;
@@ -216,7 +218,7 @@ impl<S: Keyed> Home for Table<S> {
 
     #[inline(always)]
     fn guess(&mut self, number: u8, packet: &Packet<'_>) {
-        self.raw.guess(number, <S::Key as Key>::of(packet).ok().as_ref());
+        self.raw.guess(number, || <S::Key as Key>::of(packet).ok());
     }
 
     #[inline(always)]

@@ -4,6 +4,7 @@ use core::cell::Cell;
 
 use super::super::memory::{Arena, bytes_for};
 use super::super::{Line, Memory, NO_FLOW, OutOfMemory, Visit};
+use super::InsertError;
 use super::ahead::{ALONE, Ahead};
 use super::changes::Changes;
 use super::endings::Endings;
@@ -11,7 +12,6 @@ use super::entry::{Entry, Facts, InFlow, Links, NONE, Whole};
 use super::index::Index;
 use super::journal::{Journal, Write};
 use super::wheel::{SLOTS, Wheel};
-use super::{Direction, InsertError};
 use crate::hash::FlowHasher;
 use crate::key::Key;
 use crate::plain::Plain;
@@ -40,7 +40,7 @@ pub struct RawTable<K: Key, V: 'static> {
     /// How entries hang in the wheel, or together as free ones.
     pub(super) links: Arena<Links>,
     /// Reply keys that don't follow from the first key; as far as any entry ever had one.
-    replies: Arena<K>,
+    pub(super) replies: Arena<K>,
     pub(super) ahead: Ahead<K>,
     free: u32,
     alive: u32,
@@ -113,42 +113,17 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.alive == 0
     }
 
-    /// The value with this key.
-    #[inline(always)]
-    pub fn get(&self, key: &K) -> Option<&V> {
-        let entry = self.entries.get(self.find(key)?.0)?;
-        if self.expired(entry) {
-            return None;
-        }
-        entry.used.set(self.visit.now.max(entry.used.get()));
-        Some(&entry.value)
-    }
-
-    /// The value with this key, to change, and which of its entry's keys this is.
-    #[inline(always)]
-    pub fn find_mut(&mut self, key: &K) -> Option<(Direction, &mut V)> {
-        let (number, direction) = match self.guessed(key) {
-            Some(direction) => (self.ahead.entry, direction),
-            None => self.find_unguessed(key)?,
-        };
-        if self.visit.undo && !self.note_change(number) {
-            return None;
-        }
-        if const { V::IDLE_VARIES } {
-            self.touch(number);
-        }
-        if const { V::DURABLE } && !self.visit.undo {
-            self.note(number);
-        }
-        let entry = self.entries.get_mut(number)?;
-        entry.used.set(self.visit.now.max(entry.used.get()));
-        Some((direction, &mut entry.value))
-    }
-
     /// Puts an entry in; an entry with the same keys is overwritten, one with the same key but another
     /// reply key makes room. When it fails, nothing has changed.
-    #[inline(never)]
+    #[inline(always)]
     pub fn insert(&mut self, key: K, reply: Option<K>, value: V) -> Result<(), InsertError> {
+        // A copy, for the reason that `look_up` gives.
+        self.put_in(&{ key }, reply, value)
+    }
+
+    #[inline(never)]
+    fn put_in(&mut self, key: &K, reply: Option<K>, value: V) -> Result<(), InsertError> {
+        let key = *key;
         let reply = reply.unwrap_or(key);
         let hash = self.hash_apart(&key);
         let old = self.find_unexpired(hash, &key).map(|(number, _)| number);
@@ -165,7 +140,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         let most = if old.is_some() { u32::MAX } else { self.shape.capacity };
         let Some(number) = self.next_below(most) else {
             // The other side may have room: only it can tell that the table is full.
-            self.journal.give_up();
+            if self.visit.undo {
+                self.journal.give_up();
+            }
             return Err(InsertError::Full);
         };
         self.place(number, &Whole { key, reply, used: self.visit.now, value });
@@ -213,11 +190,6 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.free(number);
     }
 
-    #[inline]
-    fn expired(&self, entry: &Entry<K, V>) -> bool {
-        self.expired_at(entry, self.visit.now)
-    }
-
     /// The packet's time.
     pub(super) const fn now(&self) -> u64 {
         self.visit.now
@@ -226,107 +198,6 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// No later packet is older than this.
     pub(super) const fn horizon(&self) -> u64 {
         self.visit.horizon
-    }
-
-    /// Whether nobody finds the entry at `now`.
-    #[inline]
-    pub(super) fn expired_at(&self, entry: &Entry<K, V>, now: u64) -> bool {
-        now.saturating_sub(entry.used.get()) >= Self::idle_of(self.shape.idle, &entry.value)
-    }
-
-    /// How long an entry with this value lives unused (ns), in a table where that is `longest` at most. Never nothing:
-    /// no entry is gone before its packet is.
-    #[inline(always)]
-    pub(crate) fn idle_of(longest: u64, value: &V) -> u64 {
-        if const { !V::IDLE_VARIES } {
-            return longest;
-        }
-        let idle = value.idle_time();
-        let seconds = idle.as_secs().saturating_mul(1_000_000_000);
-        seconds.saturating_add(u64::from(idle.subsec_nanos())).clamp(1, longest.max(1))
-    }
-
-    #[inline]
-    pub(super) fn hash(&self, key: &K) -> u64 {
-        self.ahead.hash_of(key).unwrap_or_else(|| self.hasher.hash(&key.words()))
-    }
-
-    /// The same, out of the way of hits: one copy for all that comes and goes.
-    #[inline(never)]
-    pub(super) fn hash_apart(&self, key: &K) -> u64 {
-        self.hash(key)
-    }
-
-    /// The entry that the key finds, expired or not, and which of its keys this is.
-    #[inline]
-    pub(super) fn find(&self, key: &K) -> Option<(u32, Direction)> {
-        match self.guessed(key) {
-            Some(direction) => Some((self.ahead.entry, direction)),
-            None if self.ahead.is_absent(key, self.index.taken()) => None,
-            None => self.find_by(self.hash(key), key),
-        }
-    }
-
-    /// The entry that the key finds, where the look-up ahead found none. By itself, so that the common way
-    /// keeps its registers.
-    #[inline(never)]
-    fn find_unguessed(&mut self, key: &K) -> Option<(u32, Direction)> {
-        if self.ahead.is_absent(key, self.index.taken()) {
-            return None;
-        }
-        self.find_unexpired(self.hash(key), key)
-    }
-
-    /// Whether the entry that was looked up ahead is there, unexpired, and has the key; and which of its
-    /// keys this is.
-    #[inline(always)]
-    fn guessed(&self, key: &K) -> Option<Direction> {
-        let guess = self.ahead.entry;
-        let entry = self.entries.get(guess)?;
-        let is_there = entry.is_alive() && !self.expired(entry);
-        self.is(guess, entry, key).filter(|_| is_there)
-    }
-
-    /// The entry that the key finds; one that has expired is freed instead.
-    #[inline]
-    fn find_unexpired(&mut self, hash: u64, key: &K) -> Option<(u32, Direction)> {
-        let (number, direction) = self.find_by(hash, key)?;
-        if self.entries.get(number).is_some_and(|entry| self.expired(entry)) {
-            self.release_expired(number);
-            return None;
-        }
-        Some((number, direction))
-    }
-
-    #[inline]
-    fn find_by(&self, hash: u64, key: &K) -> Option<(u32, Direction)> {
-        let mut found = Direction::Original;
-        let number = self.index.find(hash, |number| {
-            let entry = self.entries.get(number);
-            let direction = entry.and_then(|entry| self.is(number, entry, key));
-            found = direction.unwrap_or(found);
-            direction.is_some()
-        })?;
-        Some((number, found))
-    }
-
-    /// Whether the key is one of the entry's, and which.
-    #[inline(always)]
-    fn is(&self, number: u32, entry: &Entry<K, V>, key: &K) -> Option<Direction> {
-        if entry.key() == *key {
-            return Some(Direction::Original);
-        }
-        self.is_reply(number, entry, key).then_some(Direction::Reply)
-    }
-
-    /// Whether the key is the entry's reply key. By itself for the sake of registers.
-    #[inline(never)]
-    fn is_reply(&self, number: u32, entry: &Entry<K, V>, key: &K) -> bool {
-        if entry.facts.has(Facts::REVERSED) {
-            entry.key().reply().as_ref() == Some(key)
-        } else {
-            entry.facts.has(Facts::OWN_REPLY) && self.replies.get(number) == Some(key)
-        }
     }
 
     /// The entry's reply key; the key itself when it has none.
@@ -340,12 +211,6 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             None
         };
         reply.unwrap_or(entry.key())
-    }
-
-    /// The entry that the key finds; one that has expired is freed instead.
-    #[inline(never)]
-    pub(super) fn find_alive(&mut self, key: &K) -> Option<u32> {
-        self.find_unexpired(self.hash_apart(key), key).map(|(number, _)| number)
     }
 
     #[inline(never)]
@@ -363,7 +228,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
         if let Some(entry) = self.entries.get_mut(number) {
             entry.value = value;
-            entry.used.set(self.visit.now.max(entry.used.get()));
+            entry.used_at(self.visit.now);
         }
         if const { V::IDLE_VARIES } {
             self.touch(number);

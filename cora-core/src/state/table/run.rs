@@ -12,7 +12,6 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline(always)]
     pub fn begin(&mut self, visit: Visit) {
         self.visit = visit;
-        self.ahead.turn(visit.ahead);
         if self.wheel.is_due(visit.horizon) {
             self.expire(visit.horizon, false);
         }
@@ -24,6 +23,14 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         if const { V::IDLE_VARIES } {
             self.settle_touched();
         }
+        // Otherwise nothing was noted.
+        if self.visit.undo {
+            self.commit_noted();
+        }
+    }
+
+    #[inline]
+    fn commit_noted(&mut self) {
         for number in 0..self.journal.len() {
             let write = self.journal.get(number);
             if let Some(Write::Remove(entry)) = write {

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "comparing many lanes is an instruction that must be asked for")]
 
 use core::arch::x86_64::{
-    _mm_cmpeq_epi16, _mm_cvtsi64_si128, _mm_movemask_epi8, _mm_set_epi64x, _mm_set1_epi16,
+    _mm_cmpeq_epi16, _mm_cvtsi64_si128, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi16,
 };
 
 /// One of the two bits that the comparison gives per slot.
@@ -20,7 +20,8 @@ pub(in super::super) fn matches(words: &[u64; 8], mark: u16) -> u32 {
 #[target_feature(enable = "sse2")]
 fn compare(words: &[u64; 8], mark: u16) -> (u32, u32) {
     let marks = _mm_set1_epi16(mark.cast_signed());
-    let first = _mm_set_epi64x(words[1].cast_signed(), words[0].cast_signed());
+    // SAFETY: the first two of eight words are there to be read; the instruction asks for no alignment.
+    let first = unsafe { _mm_loadu_si128(words.as_ptr().cast()) };
     let last = _mm_cvtsi64_si128(words[2].cast_signed());
     let bits = |lanes| _mm_movemask_epi8(_mm_cmpeq_epi16(lanes, marks)).cast_unsigned();
     (bits(first), bits(last))

@@ -1,0 +1,93 @@
+//! The flow that a parsed packet carries with it, as the words that keys are hashed and compared by: so each is
+//! written once and read once, whole. (Ports written one by one and read together make the processor wait.)
+
+use super::flow::End;
+use crate::key::{Address, FiveTuple, Key as _};
+
+/// Where the destination's port stands in the last word; the source's is above it.
+const PORT: u64 = 0xffff;
+
+/// The words of a [`FiveTuple`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Carried([u64; 5]);
+
+impl From<FiveTuple> for Carried {
+    #[inline(always)]
+    fn from(flow: FiveTuple) -> Self {
+        Self(flow.words())
+    }
+}
+
+impl Carried {
+    /// The flow of a protocol with these ports, the source's in the upper half.
+    #[inline(always)]
+    pub(super) const fn new(
+        source: Address,
+        destination: Address,
+        ports: u32,
+        protocol: u8,
+    ) -> Self {
+        let ([a, b], [c, d]) = (source.halves(), destination.halves());
+        Self([a, b, c, d, (protocol as u64) << 32 | ports as u64])
+    }
+
+    /// The flow.
+    #[inline(always)]
+    pub(super) const fn flow(&self) -> FiveTuple {
+        FiveTuple::of_words(&self.0)
+    }
+
+    /// Notes another address at one end.
+    #[inline(always)]
+    pub(super) const fn set_address(&mut self, end: End, address: Address) {
+        let [high, low] = address.halves();
+        match end {
+            End::Source => (self.0[0], self.0[1]) = (high, low),
+            End::Destination => (self.0[2], self.0[3]) = (high, low),
+        }
+    }
+
+    /// Notes another port at one end.
+    #[inline(always)]
+    pub(super) const fn set_port(&mut self, end: End, port: u16) {
+        let shift = match end {
+            End::Source => 16,
+            End::Destination => 0,
+        };
+        self.0[4] = self.0[4] & !(PORT << shift) | (port as u64) << shift;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn is_the_flow_throughout(
+            source: [u8; 16],
+            destination: [u8; 4],
+            ports: [u16; 2],
+            protocol: u8,
+            new: [u8; 16],
+            port: u16,
+        ) {
+            let (source, destination) = (Address::v6(source), Address::v4(destination));
+            let both = u32::from(ports[0]) << 16 | u32::from(ports[1]);
+            let mut carried = Carried::new(source, destination, both, protocol);
+            let [source_port, destination_port] = ports;
+            let mut flow = FiveTuple { source, destination, source_port, destination_port, protocol };
+            prop_assert_eq!(carried, Carried::from(flow));
+            prop_assert_eq!(carried.flow(), flow);
+            carried.set_address(End::Source, Address::v6(new));
+            carried.set_port(End::Source, port);
+            (flow.source, flow.source_port) = (Address::v6(new), port);
+            prop_assert_eq!(carried.flow(), flow);
+            carried.set_address(End::Destination, Address::v6(new));
+            carried.set_port(End::Destination, port);
+            (flow.destination, flow.destination_port) = (Address::v6(new), port);
+            prop_assert_eq!(carried.flow(), flow);
+        }
+    }
+}

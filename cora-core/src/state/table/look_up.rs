@@ -1,0 +1,204 @@
+//! How a key finds its entry.
+//!
+//! Most packets were announced, and carry the key that their entry was inserted under: all that these take is in place in
+//! the handler. What others take (an answer's key, a second line of the index, an entry that has expired) is apart
+//! from it, and gets a packed copy of the key: so that a packet's key lives in registers unless it is needed there, and is then
+//! written as it will be read.
+
+use super::Direction;
+use super::entry::{Entry, Facts};
+use super::raw::RawTable;
+use crate::key::Key;
+use crate::plain::Plain;
+
+impl<K: Key, V: Plain> RawTable<K, V> {
+    /// The value with this key.
+    #[inline(always)]
+    pub fn get(&self, key: &K) -> Option<&V> {
+        if let Some(number) = self.guessed_by_key(key) {
+            return self.used_now(number);
+        }
+        self.get_unguessed(&key.pack())
+    }
+
+    /// Likewise, where the look-up ahead found none.
+    #[inline(never)]
+    fn get_unguessed(&self, key: &K::Packed) -> Option<&V> {
+        let key = &K::unpack(key);
+        let number = self.number_of(key)?;
+        if self.expired(self.entries.get(number)?) {
+            return None;
+        }
+        self.used_now(number)
+    }
+
+    /// The value of the entry with this number, which counts as used.
+    #[inline(always)]
+    fn used_now(&self, number: u32) -> Option<&V> {
+        let entry = self.entries.get(number)?;
+        entry.used_at(self.visit.now);
+        Some(&entry.value)
+    }
+
+    /// The value with this key, to change, and which of its entry's keys this is.
+    #[inline(always)]
+    pub fn find_mut(&mut self, key: &K) -> Option<(Direction, &mut V)> {
+        if let Some(number) = self.guessed_by_key(key) {
+            return self.handed_out(number, Direction::Original);
+        }
+        self.find_unguessed(&key.pack())
+    }
+
+    /// The value of the entry with this number, to change, beside which of its keys was found.
+    #[inline(always)]
+    fn handed_out(&mut self, number: u32, found: Direction) -> Option<(Direction, &mut V)> {
+        if self.visit.undo {
+            return if self.note_change(number) { self.changing(number, found) } else { None };
+        }
+        if const { V::DURABLE } {
+            self.note(number);
+        }
+        self.changing(number, found)
+    }
+
+    /// Likewise, what it was having been noted.
+    #[inline(always)]
+    fn changing(&mut self, number: u32, found: Direction) -> Option<(Direction, &mut V)> {
+        if const { V::IDLE_VARIES } {
+            self.touch(number);
+        }
+        let entry = self.entries.get_mut(number)?;
+        entry.used_at(self.visit.now);
+        Some((found, &mut entry.value))
+    }
+
+    /// The entry that the key finds, expired or not, and which of its keys this is.
+    #[inline]
+    pub(super) fn find(&self, key: &K) -> Option<(u32, Direction)> {
+        match self.guessed(key) {
+            None if self.ahead.is_absent(self.visit.ahead, key, self.index.taken()) => None,
+            None => self.find_by(self.hash(key), key),
+            found => found,
+        }
+    }
+
+    /// As [`Self::find_mut`], where the look-up ahead found none whose first key it is. By itself, so that the common way
+    /// keeps its registers.
+    #[inline(never)]
+    fn find_unguessed(&mut self, key: &K::Packed) -> Option<(Direction, &mut V)> {
+        let key = &K::unpack(key);
+        if let Some((number, direction)) = self.guessed(key) {
+            return self.handed_out(number, direction);
+        }
+        if self.ahead.is_absent(self.visit.ahead, key, self.index.taken()) {
+            return None;
+        }
+        let (number, direction) = self.find_unexpired(self.hash(key), key)?;
+        self.handed_out(number, direction)
+    }
+
+    /// The entry that was looked up ahead, if it is there and unexpired.
+    #[inline(always)]
+    fn guessed_any(&self) -> Option<(u32, &Entry<K, V>)> {
+        let guess = self.ahead.entry(self.visit.ahead);
+        let entry = self.entries.get(guess)?;
+        (entry.is_alive() && !self.expired(entry)).then_some((guess, entry))
+    }
+
+    /// Likewise, if this is the key it was inserted under.
+    #[inline(always)]
+    fn guessed_by_key(&self, key: &K) -> Option<u32> {
+        let (guess, entry) = self.guessed_any()?;
+        (entry.key() == *key).then_some(guess)
+    }
+
+    /// Likewise, if it has the key; and which of its keys this is.
+    #[inline]
+    fn guessed(&self, key: &K) -> Option<(u32, Direction)> {
+        let (guess, entry) = self.guessed_any()?;
+        self.is(guess, entry, key).map(|direction| (guess, direction))
+    }
+
+    /// The entry that the key finds; one that has expired is freed instead.
+    #[inline]
+    pub(super) fn find_unexpired(&mut self, hash: u64, key: &K) -> Option<(u32, Direction)> {
+        let (number, direction) = self.find_by(hash, key)?;
+        if self.entries.get(number).is_some_and(|entry| self.expired(entry)) {
+            self.release_expired(number);
+            return None;
+        }
+        Some((number, direction))
+    }
+
+    #[inline]
+    fn find_by(&self, hash: u64, key: &K) -> Option<(u32, Direction)> {
+        let mut found = Direction::Original;
+        let number = self.index.find(hash, |number| {
+            let entry = self.entries.get(number);
+            let direction = entry.and_then(|entry| self.is(number, entry, key));
+            found = direction.unwrap_or(found);
+            direction.is_some()
+        })?;
+        Some((number, found))
+    }
+
+    /// Whether the key is one of the entry's, and which.
+    #[inline(always)]
+    fn is(&self, number: u32, entry: &Entry<K, V>, key: &K) -> Option<Direction> {
+        if entry.key() == *key {
+            return Some(Direction::Original);
+        }
+        self.is_reply(number, entry, key).then_some(Direction::Reply)
+    }
+
+    /// Whether the key is the entry's reply key. By itself for the sake of registers.
+    #[inline(never)]
+    fn is_reply(&self, number: u32, entry: &Entry<K, V>, key: &K) -> bool {
+        if entry.facts.has(Facts::REVERSED) {
+            entry.key().reply().as_ref() == Some(key)
+        } else {
+            entry.facts.has(Facts::OWN_REPLY) && self.replies.get(number) == Some(key)
+        }
+    }
+
+    /// The entry that the key finds; one that has expired is freed instead.
+    #[inline(never)]
+    pub(super) fn find_alive(&mut self, key: &K) -> Option<u32> {
+        self.find_unexpired(self.hash_apart(key), key).map(|(number, _)| number)
+    }
+
+    #[inline]
+    fn expired(&self, entry: &Entry<K, V>) -> bool {
+        self.expired_at(entry, self.visit.now)
+    }
+
+    /// Whether nobody finds the entry at `now`.
+    #[inline]
+    pub(super) fn expired_at(&self, entry: &Entry<K, V>, now: u64) -> bool {
+        now.saturating_sub(entry.used.get()) >= Self::idle_of(self.shape.idle, &entry.value)
+    }
+
+    /// How long an entry with this value lives unused (ns), in a table where that is `longest` at most. Never nothing:
+    /// no entry is gone before its packet is.
+    #[inline(always)]
+    pub(crate) fn idle_of(longest: u64, value: &V) -> u64 {
+        if const { !V::IDLE_VARIES } {
+            return longest;
+        }
+        let idle = value.idle_time();
+        let seconds = idle.as_secs().saturating_mul(1_000_000_000);
+        seconds.saturating_add(u64::from(idle.subsec_nanos())).clamp(1, longest.max(1))
+    }
+
+    #[inline]
+    pub(super) fn hash(&self, key: &K) -> u64 {
+        let known = self.ahead.hash_of(self.visit.ahead, key);
+        known.unwrap_or_else(|| self.hasher.hash(&key.words()))
+    }
+
+    /// The same, out of the way of hits: one copy for all that comes and goes.
+    #[inline(never)]
+    pub(super) fn hash_apart(&self, key: &K) -> u64 {
+        self.hash(key)
+    }
+}
