@@ -46,7 +46,17 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         if let Some(number) = self.guessed_by_key(key) {
             return self.handed_out(number, Direction::Original);
         }
-        self.find_unguessed(&key.pack())
+        self.find_otherwise(&key.pack())
+    }
+
+    /// Likewise, where the look-up ahead found none whose first key it is. By itself, so that the common way keeps its
+    /// registers; and apart from what follows, so that what is known to be nowhere takes no more of them.
+    #[inline(never)]
+    fn find_otherwise(&mut self, key: &K::Packed) -> Option<(Direction, &mut V)> {
+        if self.ahead.is_absent(self.visit.ahead, &K::unpack(key), self.index.taken()) {
+            return None;
+        }
+        self.find_unguessed(key)
     }
 
     /// The value of the entry with this number, to change, beside which of its keys was found.
@@ -82,16 +92,12 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// As [`Self::find_mut`], where the look-up ahead found none whose first key it is. By itself, so that the common way
-    /// keeps its registers.
+    /// Likewise, where it may be somewhere.
     #[inline(never)]
     fn find_unguessed(&mut self, key: &K::Packed) -> Option<(Direction, &mut V)> {
         let key = &K::unpack(key);
         if let Some((number, direction)) = self.guessed(key) {
             return self.handed_out(number, direction);
-        }
-        if self.ahead.is_absent(self.visit.ahead, key, self.index.taken()) {
-            return None;
         }
         let (number, direction) = self.find_unexpired(self.hash(key), key)?;
         self.handed_out(number, direction)
