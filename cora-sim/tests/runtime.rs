@@ -59,8 +59,15 @@ fn what_broke_once_holds() {
     let filled = [12_885_343_596, 12_885_414_742];
     // A flow's directions were two flows to the controller, so that it moved twice as often as it may.
     let two_names = [30_064_771_631];
+    // An entry came back to the host before an earlier packet that waited on its way there, and that its reply key finds.
+    let overtaken = [
+        87_020_856_370_355_739,
+        87_020_856_370_550_606,
+        87_020_856_370_634_846,
+        87_020_856_371_331_133,
+    ];
     let before = refused.into_iter().chain(called_back).chain(ended_amid).chain(filled);
-    for seed in before.chain(two_names) {
+    for seed in before.chain(two_names).chain(overtaken) {
         chaos::one(seed).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
     }
 }

@@ -91,6 +91,11 @@ impl<A: App> NicHalf<A> {
 
     /// A flow goes to the host, if it is owned here.
     pub(super) fn send_back(&mut self, flow: u32, io: &mut (impl Outbox + Wire)) {
+        // Where keys are made that find others' packets, entries are not to be at the host before packets that came earlier
+        // and wait on their way there: one of these may find what a later one has made. It stays, then; who wants it asks again.
+        if A::PLAN.host_ordered && !self.hold.is_empty() {
+            return;
+        }
         // Its packets that wait may be much older than what came last, and have yet to find the entries alive.
         let oldest = self.hold.oldest().filter(|_| self.must_queue(flow));
         let now = oldest.unwrap_or(self.now);

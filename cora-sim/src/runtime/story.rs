@@ -4,6 +4,9 @@ use std::cell::Cell;
 use std::io::Write as _;
 
 use cora_core::message::Message;
+use cora_core::packet::Packet;
+
+use crate::frames::op_of;
 
 thread_local! {
     static TOLD: Cell<bool> = const { Cell::new(false) };
@@ -25,8 +28,16 @@ pub(super) fn tell(line: impl FnOnce() -> String) {
 /// Tells that a side takes a message.
 pub(super) fn takes(side: &str, message: &Message<'_>) {
     tell(|| match message {
-        Message::Punt(stamp, _) | Message::Send(stamp, _) | Message::Frame(stamp, _) => {
-            format!("  {side}: packet {} at {}", stamp.number, stamp.meta.now)
+        Message::Punt(stamp, frame)
+        | Message::Send(stamp, frame)
+        | Message::Frame(stamp, frame) => {
+            let mut frame = frame.to_vec();
+            let packet = Packet::new(&mut frame, stamp.meta);
+            let asks = op_of(&packet);
+            format!(
+                "  {side}: packet {} at {}, asks {asks}, {packet:?}",
+                stamp.number, stamp.meta.now
+            )
         }
         Message::Offer { ticket, punts, group, keys } => {
             format!(
