@@ -86,6 +86,12 @@ impl Outgoing {
         succession::is_followed(self.file, self.region.identity().generation)
     }
 
+    /// Whether at least half of the ring to the host's worker is free. On a full one this side would wait for the host
+    /// with packets that are none of its business.
+    pub(crate) fn has_room_for_entries(&mut self) -> bool {
+        self.punt.free_bytes() >= self.punt.occupancy()
+    }
+
     /// Bytes on the ring to the host's worker.
     pub(crate) fn occupancy(&self) -> usize {
         self.punt.occupancy()

@@ -4,7 +4,7 @@ use cora_core::app::{App, Sides};
 use cora_core::message::Message;
 use cora_core::migration::burst::{BURST_BYTES, Frames};
 use cora_core::migration::nic::Event;
-use cora_core::migration::{AT_ONCE, Burst, NicHalf, Outbox, ProtocolError};
+use cora_core::migration::{Burst, EntryPace, NicHalf, Outbox, ProtocolError};
 use cora_core::monitor::Load;
 use cora_core::region::{Idle, NicStatus, Region, refuse, succession};
 use cora_core::ring::{Consumer, RingError, SharedMemory};
@@ -76,6 +76,7 @@ pub fn serve<A: App>(fd: i32, length: usize) -> i32 {
             wire_ended: None,
             released: false,
             settles: false,
+            pace: EntryPace::default(),
             watch: Watch { every: u64::MAX, next: u64::MAX },
         };
         match server.run(incoming, &region) {
@@ -166,6 +167,7 @@ struct Server<'a, A: App> {
     /// A change of read-mostly states begins or ended on the wire: what follows waits until no packet waits here, so
     /// that each packet is judged by the version that was in force when it came.
     settles: bool,
+    pace: EntryPace,
     watch: Watch,
 }
 
@@ -234,10 +236,11 @@ impl<A: App> Server<'_, A> {
         }
         let start = sys::now_ns();
         self.read_back(&mut incoming.back, buffer)?;
-        self.half.hand_over(AT_ONCE, &mut self.outgoing);
-        if wire_open {
-            self.read_wire(&mut incoming.wire_in, buffer)?;
+        if self.half.is_handing_over() && self.outgoing.has_room_for_entries() {
+            self.half.hand_over(self.pace.entries(), &mut self.outgoing);
         }
+        let full = wire_open && self.read_wire(&mut incoming.wire_in, buffer)?;
+        self.pace.read(full);
         self.outgoing.publish();
         let end = sys::now_ns();
         self.half.report.busy_ns += end.saturating_sub(start);
@@ -286,6 +289,7 @@ impl<A: App> Server<'_, A> {
     ) -> Result<bool, LinkError> {
         let before = back.records();
         let host_ended = self.outgoing.is_followed();
+        let mut entries = self.pace.entries();
         for _ in 0..BACK_BURST {
             let Some(popped) = back.pop(buffer)? else { break };
             // What flows were to do is void then; packets that are done still leave.
@@ -310,19 +314,24 @@ impl<A: App> Server<'_, A> {
                 // The first time at once.
                 Event::Watch(every) => self.watch = Watch { every, next: 0 },
             }
+            entries -= u32::from(popped.kind == Message::ENTRY);
+            if entries == 0 {
+                break;
+            }
         }
         back.release();
         Ok(back.records() != before)
     }
 
+    /// Whether a whole burst came.
     fn read_wire(
         &mut self,
         wire: &mut Consumer<SharedMemory>,
         buffer: &mut [u8],
-    ) -> Result<(), LinkError> {
+    ) -> Result<bool, LinkError> {
         // What the host sent just now may have filled what waits here.
         if !self.half.takes_packets() {
-            return Ok(());
+            return Ok(false);
         }
         let mut frames = Frames::new(buffer);
         let mut burst = Burst::new();
@@ -351,11 +360,12 @@ impl<A: App> Server<'_, A> {
         }
         // They are copies: whoever looks for what a killed NIC left unread finds none that it had begun.
         wire.release();
+        let full = burst.is_full();
         self.half.burst(&mut burst, &mut self.outgoing);
-        match change {
-            Some(bytes) => self.change(bytes.frame()),
-            None => Ok(()),
+        if let Some(bytes) = change {
+            self.change(bytes.frame())?;
         }
+        Ok(full)
     }
 
     /// Part of a change of read-mostly states: it stands between two frames, and the host gets it between the same

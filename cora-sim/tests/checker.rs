@@ -46,13 +46,14 @@ fn one_flow_and_a_kill() {
     assert!(holds(&killed([&[NOTHING, ASK], &[]], 1, 2)) > 500);
 }
 
-/// `CORA_ALL_STATES=1`, in release: three packets of each, and each called back once.
+/// `CORA_ALL_STATES=1`, in release, in ten minutes: three packets of each, and each called back once, are 11.2 million
+/// states.
 #[test]
 fn two_flows_and_a_kill() {
     let all = std::env::var_os("CORA_ALL_STATES").is_some();
     let (one, other) = ([NOTHING, ASK, NOTHING], [NOTHING; 3]);
     if all {
-        assert!(holds(&killed([&one, &other], 1, 1)) > 2_000_000);
+        assert!(holds(&killed([&one, &other], 1, 1)) > 10_000_000);
     } else {
         assert!(holds(&killed([&one[..2], &other[..1]], 0, 1)) > 5_000);
     }

@@ -1,8 +1,8 @@
 //! What it costs that flows move: `cargo xtask migrate-bench`. Both halves of a program on a core each measure themselves
 //! (`bench --half moves`, `bench --half group`); here their turns come to figures, beside what was aimed at.
 //!
-//! A turn during which a core was taken away from a half says nothing about the program, and is left out; how many that
-//! were is told.
+//! A turn during which a core was taken away from a half, or after which the cores bear another load than before, says
+//! nothing about the program, and is left out; how many that were is told.
 
 mod told;
 
@@ -236,9 +236,9 @@ fn with_loss(turns: &[&Paced]) -> usize {
     turns.iter().filter(|turn| turn.lost > 0).count()
 }
 
-/// Those during which both halves had their cores; all, if too few had.
-fn undisturbed<'a, T: told::Robbed>(turns: &[&'a T]) -> Vec<&'a T> {
-    let calm: Vec<&T> = turns.iter().copied().filter(|turn| !turn.is_robbed()).collect();
+/// Those during which both halves had their cores, and these were as fast as before; all, if too few had.
+fn undisturbed<'a, T: told::Disturbed>(turns: &[&'a T]) -> Vec<&'a T> {
+    let calm: Vec<&T> = turns.iter().copied().filter(|turn| !turn.is_disturbed()).collect();
     if calm.len() < 3 { turns.to_vec() } else { calm }
 }
 

@@ -34,6 +34,7 @@ pub(super) struct Borne {
 #[derive(Debug, Deserialize)]
 pub(super) struct Paced {
     pub(super) per_second: f64,
+    bore: f64,
     pub(super) packets: u64,
     pub(super) lost: u64,
     pub(super) host_busy_ns: u64,
@@ -80,20 +81,24 @@ pub(super) struct Move {
     robbed_ns: Option<u64>,
 }
 
+/// Of what the cores bore at once behind a turn, what its pace may have been: nine tenths of what they bore before.
+const STEADY: std::ops::RangeInclusive<f64> = 0.87..=0.93;
+
 /// A turn that knows for how long its threads were ready and had no core.
-pub(super) trait Robbed {
-    /// Whether that was a thousandth of the turn, or more.
-    fn is_robbed(&self) -> bool;
+pub(super) trait Disturbed {
+    /// Whether that was too long, or the cores became slower or faster than they had been.
+    fn is_disturbed(&self) -> bool;
 }
 
-impl Robbed for Paced {
-    fn is_robbed(&self) -> bool {
-        self.robbed_ns.is_some_and(|robbed| robbed > self.ns / 1_000)
+impl Disturbed for Paced {
+    fn is_disturbed(&self) -> bool {
+        let robbed = self.robbed_ns.is_some_and(|robbed| robbed > self.ns / 500);
+        robbed || !STEADY.contains(&(self.per_second / self.bore))
     }
 }
 
-impl Robbed for Move {
-    fn is_robbed(&self) -> bool {
+impl Disturbed for Move {
+    fn is_disturbed(&self) -> bool {
         self.robbed_ns.is_some_and(|robbed| robbed as f64 > self.ns / 100.0)
     }
 }

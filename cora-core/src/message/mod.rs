@@ -160,6 +160,8 @@ impl Message<'_> {
     pub const WIRE_END: u16 = 2;
     /// The kind of [`Self::Punt`].
     pub const PUNT: u16 = 3;
+    /// The kind of [`Self::Entry`].
+    pub const ENTRY: u16 = 5;
     /// The kind of [`Self::Send`].
     pub const SEND: u16 = 11;
     /// The kind of [`Self::Piece`].

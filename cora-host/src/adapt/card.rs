@@ -11,7 +11,7 @@ use cora_core::app::App;
 use cora_core::message::{Message, Stamp};
 use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
 use cora_core::migration::nic::{Event, Wire};
-use cora_core::migration::{Burst, Outbox};
+use cora_core::migration::{AT_ONCE, Burst, Outbox};
 use cora_core::monitor::Load;
 use cora_core::packet::{Meta, Port};
 use cora_core::region::Region;
@@ -157,7 +157,7 @@ impl<'a, A: App> Card<'a, A> {
 
     fn read_back(&mut self) -> Result<(), RunError> {
         let watch = &mut self.watch;
-        self.end.read_back(BACK_BURST, |half, out, message| {
+        self.end.read_back(BACK_BURST, AT_ONCE, |half, out, message| {
             if let Message::Offer { ticket, .. } = *message
                 && half.flows() >= out.room
             {

@@ -2,7 +2,7 @@
 
 use cora_core::app::App;
 use cora_core::message::{MAX_MESSAGE, Message};
-use cora_core::migration::{NicHalf, ProtocolError};
+use cora_core::migration::{AT_ONCE, NicHalf, ProtocolError};
 use cora_core::region::Region;
 use cora_core::ring::{Consumer, SharedMemory};
 
@@ -36,13 +36,14 @@ impl<A: App, O> NicEnd<A, O> {
         })
     }
 
-    /// Hands the host's next messages to `handle`, `most` at most; whether there were any.
+    /// Hands the host's next messages to `handle`, `most` at most and so many of them entries; whether there were any.
     ///
     /// # Errors
     /// When the ring or a message is broken, and those of `handle`.
     pub(crate) fn read_back(
         &mut self,
         most: usize,
+        mut entries: u32,
         mut handle: impl FnMut(&mut NicHalf<A>, &mut O, &Message<'_>) -> Result<(), RunError>,
     ) -> Result<bool, RunError> {
         if self.back.is_empty()? {
@@ -54,6 +55,10 @@ impl<A: App, O> NicEnd<A, O> {
             let undecodable = ProtocolError::Undecodable(popped.kind);
             let message = Message::decode(popped.kind, bytes).ok_or(undecodable)?;
             handle(&mut self.half, &mut self.out, &message)?;
+            entries -= u32::from(popped.kind == Message::ENTRY);
+            if entries == 0 {
+                break;
+            }
         }
         self.back.release();
         Ok(true)
@@ -71,7 +76,7 @@ impl<A: App> NicEnd<A, Out<'_, u64>> {
     /// # Errors
     /// When a ring or a message is broken, or the host ended.
     pub(crate) fn answer(&mut self, most: usize) -> Result<bool, RunError> {
-        let any = self.read_back(most, |half, out, message| {
+        let any = self.read_back(most, AT_ONCE, |half, out, message| {
             half.message(message, out)?;
             Ok(())
         })?;

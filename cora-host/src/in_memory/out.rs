@@ -47,6 +47,11 @@ impl<L> Out<'_, L> {
         pushed
     }
 
+    /// Whether at least half of the ring is free, as `cora-nic` wants for entries.
+    pub(crate) fn has_room_for_entries(&mut self) -> bool {
+        self.punt.free_bytes() >= self.punt.occupancy()
+    }
+
     /// Shows the host what was sent.
     ///
     /// # Errors

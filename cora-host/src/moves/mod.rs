@@ -53,9 +53,13 @@ use crate::supply::Supply;
 /// Turns of everything that has turns.
 const TURNS: usize = 5;
 /// Turns at a pace: short ones, for some will be disturbed.
-const PACED_TURNS: usize = 12;
+const PACED_TURNS: usize = 20;
 /// How long a turn under load lasts.
 const TURN: Duration = Duration::from_millis(200);
+/// How long it is looked at what the cores bear, before and after a turn at a pace.
+const LOOK: Duration = Duration::from_millis(100);
+/// Looks at most, where a core is taken away meanwhile.
+const LOOKS: usize = 4;
 /// How long a turn at a pace lasts.
 const PACED: Duration = Duration::from_millis(150);
 /// Packets a second that no two cores bear.
@@ -96,6 +100,8 @@ struct Borne {
 #[derive(Clone, Debug, Serialize)]
 struct Paced {
     per_second: f64,
+    /// Packets a second that the cores bore at once behind it, without moves: of what they bore before, this is a part.
+    bore: f64,
     packets: u64,
     lost: u64,
     /// The host's time with something to do.
@@ -182,11 +188,14 @@ fn measure<A: App>(nic: &mut Nic<'_, A>, flows: usize) -> Result<Flows, RunError
     all(nic, Task::Offer(0..flows / 2))?;
     let load = borne(nic)?;
     let (mut still, mut moving) = (Vec::new(), Vec::new());
+    // What the cores bear is another thing a second later, where they are not the machine's own.
+    let mut bore = bears(nic, flows)?;
     for _ in 0..PACED_TURNS {
-        // What the cores bear is another thing a second later, where they are not the machine's own.
-        let rate = PART * bears(nic, flows)?;
-        still.push(paced(nic, flows, rate, None)?);
-        moving.push(paced(nic, flows, rate, Some(BETWEEN_MOVES))?);
+        for (moves, turns) in [(None, &mut still), (Some(BETWEEN_MOVES), &mut moving)] {
+            let turn = paced(nic, flows, PART * bore, moves)?;
+            bore = bears(nic, flows)?;
+            turns.push(Paced { bore, ..turn });
+        }
     }
     Ok(Flows { all: flows, offload, recall, load, still, moving })
 }
@@ -218,12 +227,19 @@ fn borne<A: App>(nic: &mut Nic<'_, A>) -> Result<Vec<Borne>, RunError> {
 
 /// Packets a second that both sides bear now while each packet's time is noted: more come than are taken.
 fn bears<A: App>(nic: &mut Nic<'_, A>, flows: usize) -> Result<f64, RunError> {
-    nic.note.tally = Some(Tally::new(flows));
-    let (before, start) = (nic.packets(), Instant::now());
-    nic.serve(TURN, &mut Feed::At(Pace::new(TOO_MANY)))?;
-    let rate = (nic.packets() - before) as f64 / start.elapsed().as_secs_f64();
-    nic.drain()?;
-    nic.note.tally = None;
+    let mut rate = 0.0;
+    for _ in 0..LOOKS {
+        nic.note.tally = Some(Tally::new(flows));
+        let (before, robbed, start) = (nic.packets(), nic.robbed(), Instant::now());
+        nic.serve(LOOK, &mut Feed::At(Pace::new(TOO_MANY)))?;
+        rate = (nic.packets() - before) as f64 / start.elapsed().as_secs_f64();
+        let robbed = nic.robbed().zip(robbed).map_or(0, |(now, then)| now - then);
+        nic.drain()?;
+        nic.note.tally = None;
+        if u128::from(robbed) < LOOK.as_nanos() / 100 {
+            break;
+        }
+    }
     Ok(rate)
 }
 
@@ -263,6 +279,7 @@ fn paced<A: App>(
     let Report { offloads, released, declined, held, moved_bytes, .. } = nic.end.half.report;
     Ok(Paced {
         per_second,
+        bore: 0.0,
         packets: nic.packets() - packets,
         lost,
         host_busy_ns,

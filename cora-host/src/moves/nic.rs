@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use cora_core::app::App;
 use cora_core::message::Stamp;
-use cora_core::migration::burst::{BURST_BYTES, Frames};
+use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
 use cora_core::migration::nic::Wire;
-use cora_core::migration::{AT_ONCE, Burst};
+use cora_core::migration::{Burst, EntryPace};
 use cora_core::monitor::Load;
 use cora_core::region::Region;
 
@@ -72,6 +72,8 @@ pub(super) struct Nic<'a, A: App> {
     frames: Source<'a>,
     flows: &'a FlowsOf<A::Group>,
     pub(super) note: Note,
+    /// As in `cora-nic`.
+    pace: EntryPace,
     /// The load is told so often, and next at.
     pub(super) watch: Option<(Duration, Instant)>,
     tasks: Sender<Task>,
@@ -118,6 +120,7 @@ impl<'a, A: App> Nic<'a, A> {
             frames: Source { traffic, from: warm, pass, at, later, now, packets },
             flows,
             note: Note::new(&flows.groups),
+            pace: EntryPace::default(),
             watch: None,
             tasks,
             done,
@@ -194,17 +197,19 @@ impl<'a, A: App> Nic<'a, A> {
     /// A look at both rings; whether the host had sent anything.
     pub(super) fn round(&mut self, feed: &mut Feed) -> Result<bool, RunError> {
         let any = self.read_back()?;
-        self.end.half.hand_over(AT_ONCE, &mut self.end.out);
+        if self.end.half.is_handing_over() && self.end.out.has_room_for_entries() {
+            self.end.half.hand_over(self.pace.entries(), &mut self.end.out);
+        }
         let most = match feed {
             Feed::None => 0,
             Feed::Fast => u64::MAX,
             Feed::At(pace) => pace.waiting(),
         };
-        if most > 0 && self.end.half.takes_packets() {
-            let taken = self.read_wire(most, feed);
-            if let Feed::At(pace) = feed {
-                pace.gone += taken;
-            }
+        let takes = most > 0 && self.end.half.takes_packets();
+        let taken = if takes { self.read_wire(most, feed) } else { 0 };
+        self.pace.read(taken == BURST as u64);
+        if let Feed::At(pace) = feed {
+            pace.gone += taken;
         }
         let published = self.end.out.publish();
         self.note.left(&self.end.out.left.0);
@@ -259,7 +264,7 @@ impl<'a, A: App> Nic<'a, A> {
     /// Handles some of what the host sent; whether there was anything.
     fn read_back(&mut self) -> Result<bool, RunError> {
         let note = &mut self.note;
-        self.end.read_back(BACK_BURST, |half, out, message| {
+        self.end.read_back(BACK_BURST, self.pace.entries(), |half, out, message| {
             note.message::<A::Group>(message);
             half.message(message, out)?;
             note.arrival();
