@@ -103,6 +103,7 @@ pub(crate) fn finish<A: App>(
             NicMode::Native => "native",
         },
         pages: request.pages.in_force().word(),
+        nic_pages: (mode == NicMode::Native).then(|| request.pages.of_nic().word()),
         packets_in: wire.came,
         packets_out: wire.left,
         outcomes,

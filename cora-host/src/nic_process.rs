@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use cora_core::region::Region;
 
+use crate::pages::Pages;
 use crate::run::Request;
 use crate::{Program, RunError, cores};
 
@@ -53,7 +54,7 @@ impl NicProcess {
         let patience = request.patience;
         let (mut command, image) = command(program, request.nic)?;
         command.arg(file.as_raw_fd().to_string()).arg(length.to_string());
-        let child = spawn(command, core)?;
+        let child = spawn(command, core, request.pages)?;
         Ok(Self { child, beat: 0, moved: Instant::now(), patience, _image: image })
     }
 
@@ -112,8 +113,13 @@ pub(crate) fn command(
     }
 }
 
-/// Starts a process that ends with this one, on a processor of its own if one is given.
-pub(crate) fn spawn(mut command: Command, core: Option<usize>) -> Result<Child, RunError> {
+/// Starts a process that ends with this one, on a processor of its own if one is given. Where small pages are wanted, its
+/// kernel gives it no others, whatever it asks for.
+pub(crate) fn spawn(
+    mut command: Command,
+    core: Option<usize>,
+    pages: Pages,
+) -> Result<Child, RunError> {
     command.stdin(Stdio::null());
     let parent = rustix::process::getpid();
     let die_with_host = move || {
@@ -121,6 +127,9 @@ pub(crate) fn spawn(mut command: Command, core: Option<usize>) -> Result<Child, 
         // The host may have died before the line above.
         if rustix::process::getppid() != Some(parent) {
             return Err(std::io::Error::other("the host process is gone"));
+        }
+        if pages == Pages::Small {
+            rustix::thread::disable_transparent_huge_pages(true)?;
         }
         if let Some(core) = core {
             cores::stay_on(core);

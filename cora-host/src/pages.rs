@@ -32,6 +32,11 @@ impl Pages {
         if self == Self::Transparent && !has_transparent() { Self::Small } else { self }
     }
 
+    /// What the NIC's half gets, where it is a process of this machine: it asks for transparent ones.
+    pub(crate) fn of_nic(self) -> Self {
+        if self == Self::Small { self } else { Self::Transparent.in_force() }
+    }
+
     /// The word of the command line.
     pub(crate) const fn word(self) -> &'static str {
         match self {

@@ -101,6 +101,9 @@ pub struct RunReport {
     pub nic: &'static str,
     /// Which pages the host's states are on: `4k`, `thp`, `hugetlb`.
     pub pages: &'static str,
+    /// Which those of the NIC are on; `None` where it is off or emulated: its emulator decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nic_pages: Option<&'static str>,
     /// Packets that came in at the wire.
     pub packets_in: u64,
     /// Packets that left at the wire.
@@ -156,13 +159,17 @@ impl fmt::Display for RunReport {
             "native" => "native (a process of its own on this machine)",
             _ => "off",
         };
-        let pages = match self.pages {
+        let named = |pages: &str| match pages {
             "hugetlb" => "huge pages set aside (hugetlb)",
             "thp" => "transparent huge pages (thp)",
             _ => "small pages (4k)",
         };
         writeln!(f, "{} · plan {} {} · NIC {nic}", self.program, self.plan_name, self.plan)?;
-        writeln!(f, "states of the host on {pages}")?;
+        write!(f, "states of the host on {}", named(self.pages))?;
+        match self.nic_pages {
+            Some(pages) => writeln!(f, ", of the NIC on {}", named(pages))?,
+            None => writeln!(f)?,
+        }
         writeln!(f)?;
         writeln!(f, "{:<26}{:>14}{:>14}", "", "nic", "host")?;
         let row = |f: &mut fmt::Formatter<'_>, name: &str, nic: u64, host: Option<u64>| {
@@ -276,6 +283,7 @@ mod tests {
             plan_name: "split",
             nic: "off",
             pages: "thp",
+            nic_pages: None,
             packets_in: 3,
             packets_out: 2,
             outcomes: [("transmit".to_owned(), 2), ("not-ip".to_owned(), 1)].into(),

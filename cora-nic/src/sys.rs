@@ -19,6 +19,7 @@ mod number {
     pub(super) const CLOCK_GETTIME: usize = 113;
     pub(super) const SCHED_YIELD: usize = 124;
     pub(super) const MMAP: usize = 222;
+    pub(super) const MADVISE: usize = 233;
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -30,6 +31,7 @@ mod number {
     pub(super) const CLOCK_GETTIME: usize = 228;
     pub(super) const SCHED_YIELD: usize = 24;
     pub(super) const MMAP: usize = 9;
+    pub(super) const MADVISE: usize = 28;
 }
 
 /// Makes a system call.
@@ -137,6 +139,7 @@ pub(crate) fn now_ns() -> u64 {
 const PROT_READ_WRITE: usize = 1 | 2;
 const MAP_SHARED: usize = 1;
 const MAP_PRIVATE_ANONYMOUS: usize = 2 | 0x20;
+const MADV_HUGEPAGE: usize = 14;
 /// Pages are made when they are touched: a table's unused part costs nothing.
 const MAP_NORESERVE: usize = 0x4000;
 
@@ -156,10 +159,15 @@ pub(crate) fn map_shared(fd: i32, length: usize) -> Option<&'static [AtomicU64]>
     Some(unsafe { core::slice::from_raw_parts(address.cast(), length / size_of::<AtomicU64>()) })
 }
 
-/// Zeroed memory of this process's own; `None` when the kernel has none.
+/// Zeroed memory of this process's own, on transparent huge pages where the kernel gives any (who starts this process
+/// may have it give none); `None` when it has no memory.
+#[inline(never)]
 pub(crate) fn map_private(bytes: usize) -> Option<&'static mut [Line]> {
     let length = bytes.next_multiple_of(4096).max(4096);
     let address = map(length, MAP_PRIVATE_ANONYMOUS | MAP_NORESERVE, -1)?;
+    // SAFETY: advice about memory that was mapped above and that nobody has touched: it stays zero.
+    let _taken_or_not =
+        unsafe { call(number::MADVISE, [address as usize, length, MADV_HUGEPAGE, 0, 0, 0]) };
     // SAFETY: the kernel mapped `length` zero bytes at a page boundary for nobody else, never unmapped.
     Some(unsafe { core::slice::from_raw_parts_mut(address.cast(), length / Line::BYTES) })
 }

@@ -47,6 +47,8 @@ fn small_and_transparent_pages_give_the_same_results() {
             // A kernel that has no transparent pages gives small ones, and the report says so.
             let in_force = report["pages"].as_str().unwrap().to_owned();
             assert!(in_force == pages || (pages, in_force.as_str()) == ("thp", "4k"), "{report}");
+            let of_nic = if nic == "native" { &report["pages"] } else { &serde_json::Value::Null };
+            assert_eq!(&report["nic_pages"], of_nic, "{report}");
             report
         });
         assert_eq!(reports[0]["outcomes"], reports[1]["outcomes"], "{nic}");
@@ -58,6 +60,9 @@ fn small_and_transparent_pages_give_the_same_results() {
 fn the_table_says_it_in_one_line() {
     let told = on("4k", &["--nic", "off"]).well("4k").stdout;
     assert_eq!(told.lines().nth(1), Some("states of the host on small pages (4k)"), "{told}");
+    let told = on("4k", &["--nic", "native"]).well("4k").stdout;
+    let both = "states of the host on small pages (4k), of the NIC on small pages (4k)";
+    assert_eq!(told.lines().nth(1), Some(both), "{told}");
 }
 
 #[test]

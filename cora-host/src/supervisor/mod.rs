@@ -220,7 +220,7 @@ impl<'a> Supervisor<'a> {
     fn start_nic(&mut self) -> Result<(), RunError> {
         let (mut command, image) = nic_process::command(self.program, self.request.nic)?;
         command.args(self.regions.arguments());
-        self.nic.began(nic_process::spawn(command, None)?, image);
+        self.nic.began(nic_process::spawn(command, None, self.request.pages)?, image);
         Ok(())
     }
 
@@ -241,7 +241,7 @@ impl<'a> Supervisor<'a> {
         command.arg("--version").arg(self.configuration.file().to_string());
         self.wire.change_again();
         command.stdout(Stdio::piped());
-        let mut child = nic_process::spawn(command, None)?;
+        let mut child = nic_process::spawn(command, None, self.request.pages)?;
         self.account = child.stdout.take();
         self.host.began(child, None);
         Ok(())
