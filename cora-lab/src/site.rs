@@ -162,7 +162,7 @@ impl Site {
             let pinged = |()| {
                 let mut ping = self.clients.command("ping");
                 ping.args(probe.split(' ')).arg(server.to_string());
-                run_well(&mut ping, Duration::from_secs(3))
+                run_well(&mut ping, Duration::from_secs(15))
             };
             let mut tries = (0..8).map(|_| pinged(()));
             if !tries.any(|tried| tried.is_ok()) {
@@ -173,7 +173,8 @@ impl Site {
     }
 }
 
-const SOON: Duration = Duration::from_secs(5);
+/// To enter a namespace takes the kernel seconds where both cores are taken (it waits for each of them).
+const SOON: Duration = Duration::from_secs(30);
 
 fn mac_file() -> String {
     format!("/sys/class/net/{WIRE}/address")

@@ -29,7 +29,7 @@ pub(super) fn run(site: &Site) -> Result<Vec<Observed>> {
         let outside = site.servers.within(move || (knock(client), send(client)));
         let mut ping = site.servers.command("ping");
         let ping = ping.args(["-n", "-q", "-c", "2", "-i", "0.05", "-W", "1"]);
-        let pinged = program::run(ping.arg(client.to_string()), Duration::from_secs(10))?;
+        let pinged = program::run(ping.arg(client.to_string()), Duration::from_secs(40))?;
         let (opened, sent) = outside.join().map_err(|_| "a client outside panicked")?;
         sent.map_err(|error| format!("a datagram from outside: {error}"))?;
         let heard = udp.recv(&mut [0; 64]).is_ok();

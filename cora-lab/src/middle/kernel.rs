@@ -8,7 +8,7 @@ use crate::connections::of_conntrack;
 use crate::program::run_well;
 use crate::site::{Site, WIRE, join};
 
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(30);
 
 /// The kernel of the middle namespace.
 #[derive(Debug)]
