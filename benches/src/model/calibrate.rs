@@ -8,7 +8,7 @@
 //!
 //! What a crossing takes changes from minute to minute on a machine whose cores a hypervisor moves. So it is no unknown:
 //! a program that does nothing is measured beside each other one, and what it takes is taken off here and put in where
-//! a case is predicted.
+//! a case is predicted. Likewise, how long instructions take follows what a packet of one program takes at that moment.
 //!
 //! Under a split each packet costs more at either side, because its flow's owner is looked up and kept. What that takes at
 //! the NIC is the profile's `owner_ns`; for the host the model has no such term, and it stands here beside the profile. What
@@ -22,7 +22,7 @@ use cora_plan::nic::NicProfile;
 
 use super::cases::{Case, EMPTY, NFS, Nf, Plan};
 use super::frames::Capture;
-use super::measure::{Crossing, Measured, Reference, measure};
+use super::measure::{Crossing, Measured, Moment, Reference, measure};
 use super::popularity::Popularity;
 use super::predict::Model;
 
@@ -59,7 +59,7 @@ pub(crate) fn calibrate(
     reference: &mut Reference,
     tell: &mut dyn FnMut(&str),
 ) -> Result<()> {
-    let (mut at_nic, mut at_host) = (Vec::new(), Vec::new());
+    let (mut at_nic, mut at_host, mut moments) = (Vec::new(), Vec::new(), Vec::new());
     let (_, idle) = model.instructions(&EMPTY);
     for (nf, flows) in seen(quick) {
         let flows = flows.min(nf.most);
@@ -76,19 +76,25 @@ pub(crate) fn calibrate(
                 measured.nic_ns,
                 measured.host_ns
             ));
-            let Measured { nic_ns, host_ns, crossing, .. } = measured;
-            at_nic.push(Equation::at_nic(nic, nic_ns, crossing));
+            let Measured { nic_ns, host_ns, moment: Moment { crossing, work_ns }, .. } = measured;
+            at_nic.push((Equation::at_nic(nic, nic_ns, crossing), work_ns));
             if plan != Plan::NicOnly {
-                at_host.push(Equation::at_host(host, host_ns, crossing, idle));
+                at_host.push((Equation::at_host(host, host_ns, crossing, idle), work_ns));
             }
+            moments.push(work_ns);
         }
     }
+    let work_ns = moments.iter().sum::<f64>() / moments.len() as f64;
+    let alike = |equations: Vec<(Equation, f64)>| -> Vec<Equation> {
+        equations.into_iter().map(|(equation, now)| equation.slowed(now / work_ns)).collect()
+    };
+    let (at_nic, at_host) = (alike(at_nic), alike(at_host));
     let none = Some(0.0);
     let nic = fit(&at_nic, [None, None, None, none, None, None]);
     // What a frame takes at the host is in what its crossing takes.
     let host = fit(&at_host, [none, None, None, none, None, Some(nic[RECORD])]);
     tell(&format!("fitted: NIC {nic:.3?}, host {host:.3?}"));
-    model.refine(nic, host);
+    model.refine(nic, host, work_ns);
     Ok(())
 }
 
@@ -98,6 +104,13 @@ impl Equation {
         let crossings = std::mem::take(&mut factors[CROSSING]);
         factors[0] -= crossings;
         Self { factors, ns: whole - crossings * crossing.nic_ns, whole }
+    }
+
+    /// Of a moment at which work took so many times as long: a frame and an instruction did.
+    fn slowed(mut self, times: f64) -> Self {
+        self.factors[0] *= times;
+        self.factors[1] *= times;
+        self
     }
 
     /// At the host that one has its instructions, too: so many.
@@ -188,8 +201,8 @@ mod tests {
         let equations: Vec<Equation> = (0..12)
             .map(|n| {
                 let n = f64::from(n);
-                let factors =
-                    [1.0, 200.0 + 37.0 * (n % 5.0), 9.0 * n, n % 2.0, n % 3.0, n * n % 7.0];
+                let instructions = 200.0 + 37.0 * (n % 5.0);
+                let factors = [1.0, instructions, 9.0 * n, n % 2.0, n % 3.0, n * n % 7.0];
                 let ns = factors.iter().zip(truth).map(|(factor, of)| factor * of).sum();
                 Equation { factors, ns, whole: ns }
             })

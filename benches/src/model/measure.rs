@@ -1,5 +1,6 @@
 //! How fast a plan is: passes of its program, both halves on a core each.
 
+use std::io::Result;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,9 @@ use crate::turns::Turns;
 const ROBBED: f64 = 0.01;
 /// So many times more passes are made than asked for, at most, until enough were left alone.
 const AGAIN: usize = 4;
+
+/// By so much, as a part, what crossing and work take may have changed over a pass.
+const MOVED: f64 = 0.1;
 
 /// Between two passes.
 const REST: Duration = Duration::from_millis(300);
@@ -44,13 +48,13 @@ pub(crate) struct Measured {
     pub(crate) host_ns: f64,
     /// Which part of the packets the NIC handled alone.
     pub(crate) at_nic: f64,
-    /// What crossing took right before and after, in the mean.
-    pub(crate) crossing: Crossing,
+    /// What crossing and work took right before and after the passes, in the mean.
+    pub(crate) moment: Moment,
     /// By how much that changed meanwhile, as a part.
     pub(crate) moved: f64,
     /// Which part left; the rest was dropped.
     pub(crate) left: f64,
-    /// Passes that were left alone, and passes that were made.
+    /// Passes that count, and passes that were made.
     pub(crate) passes: (usize, usize),
 }
 
@@ -62,82 +66,131 @@ pub(crate) struct Crossing {
     pub(crate) host_ns: f64,
 }
 
-/// A program that does nothing, at the host: kept running, and asked beside everything that is measured. A hypervisor
-/// moves a machine's cores, and with them the distance that a line has to go from one to the other; it was seen to
-/// change by a factor of 2.7 within a minute.
+/// What the machine is like at this moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Moment {
+    pub(crate) crossing: Crossing,
+    /// Nanoseconds of a packet that a program handles at the NIC's half, with few flows.
+    pub(crate) work_ns: f64,
+}
+
+impl Moment {
+    fn between(self, other: Self) -> Self {
+        Self {
+            crossing: Crossing {
+                nic_ns: f64::midpoint(self.crossing.nic_ns, other.crossing.nic_ns),
+                host_ns: f64::midpoint(self.crossing.host_ns, other.crossing.host_ns),
+            },
+            work_ns: f64::midpoint(self.work_ns, other.work_ns),
+        }
+    }
+
+    /// By how much it differs, as a part: the most that either has changed.
+    fn change(self, other: Self) -> f64 {
+        let by = |one: f64, other: f64| (other / one).ln().abs();
+        by(self.crossing.nic_ns, other.crossing.nic_ns).max(by(self.work_ns, other.work_ns))
+    }
+}
+
+/// Two programs that are kept running, and asked beside everything that is measured: one that does nothing, at the host, and
+/// one that works, at the NIC's half. A hypervisor moves a machine's cores, and with them the distance that a line has to go
+/// from one to the other, which was seen to change by a factor of 2.7 within a minute; and where both are threads of one
+/// core, each takes longer for the same instructions.
 pub(crate) struct Reference {
-    program: Program,
-    /// What it told last, and when.
-    last: Option<(Instant, Crossing)>,
+    idle: Program,
+    work: Program,
+    /// What they told last, and when.
+    last: Option<(Instant, Moment)>,
 }
 
 impl Reference {
-    /// Starts it.
-    pub(crate) fn start(program: &Path, capture: &Path, warm: usize) -> std::io::Result<Self> {
-        Program::start_both(program, capture, warm).map(|program| Self { program, last: None })
+    /// Starts them: each with its file, its capture, and how many of its first packets are to fill tables.
+    pub(crate) fn start(idle: (&Path, &Path, usize), work: (&Path, &Path, usize)) -> Result<Self> {
+        let start = |(program, capture, warm)| Program::start_both(program, capture, warm);
+        Ok(Self { idle: start(idle)?, work: start(work)?, last: None })
     }
 
-    /// What crossing takes now: of two passes the one that was left alone more.
-    fn crossing(&mut self) -> std::io::Result<Crossing> {
-        let mut best: Option<Pass> = None;
-        for _ in 0..2 {
-            std::thread::sleep(REST);
-            let pass: Pass = self.program.ask()?;
-            if best.is_none_or(|best| pass.robbed() < best.robbed()) {
-                best = Some(pass);
-            }
-            if pass.was_left_alone() {
-                break;
-            }
-        }
-        let per_packet = |of: fn(&Pass) -> f64| best.map_or(0.0, |pass| of(&pass) / pass.packets);
-        let crossing = Crossing {
-            nic_ns: per_packet(|pass| pass.nic_busy_ns),
-            host_ns: per_packet(|pass| pass.host_busy_ns),
+    /// What the machine is like now.
+    fn now(&mut self) -> Result<Moment> {
+        let idle = asked(&mut self.idle)?;
+        let work = asked(&mut self.work)?;
+        let moment = Moment {
+            crossing: Crossing {
+                nic_ns: idle.nic_busy_ns / idle.packets,
+                host_ns: idle.host_busy_ns / idle.packets,
+            },
+            work_ns: work.nic_busy_ns / work.packets,
         };
-        self.last = Some((Instant::now(), crossing));
-        Ok(crossing)
+        self.last = Some((Instant::now(), moment));
+        Ok(moment)
     }
 
     /// The same, if it was not asked a moment ago.
-    fn recent(&mut self) -> std::io::Result<Crossing> {
+    fn recent(&mut self) -> Result<Moment> {
         match self.last {
-            Some((when, crossing)) if when.elapsed() < RECENT => Ok(crossing),
-            _ => self.crossing(),
+            Some((when, moment)) if when.elapsed() < RECENT => Ok(moment),
+            _ => self.now(),
         }
     }
 }
 
-/// Runs a program until `wanted` passes were left alone by others, or as many more times as is sensible.
+/// Of two passes the one that was left alone more.
+fn asked(program: &mut Program) -> Result<Pass> {
+    std::thread::sleep(REST);
+    let first: Pass = program.ask()?;
+    if first.was_left_alone() {
+        return Ok(first);
+    }
+    std::thread::sleep(REST);
+    let second: Pass = program.ask()?;
+    Ok(if second.robbed() < first.robbed() { second } else { first })
+}
+
+/// Runs a program until `wanted` passes were left alone by others and the machine was the same before and behind them, or
+/// as many more times as is sensible.
 pub(crate) fn measure(
     program: &Path,
     capture: &Path,
     warm: usize,
     wanted: usize,
     reference: &mut Reference,
-) -> std::io::Result<Measured> {
+) -> Result<Measured> {
     let mut program = Program::start_both(program, capture, warm)?;
     // The first pass meets caches that the settling of flows left behind.
     let _first: Pass = program.ask()?;
-    let mut passes: Vec<Pass> = Vec::new();
-    let before = reference.recent()?;
-    while passes.iter().filter(|pass| pass.was_left_alone()).count() < wanted
-        && passes.len() < wanted * AGAIN
+    let mut taken: Vec<Taken> = Vec::new();
+    let mut before = reference.recent()?;
+    while taken.iter().filter(|taken| taken.counts()).count() < wanted
+        && taken.len() < wanted * AGAIN
     {
         // A real-time process that never rests is stopped by the kernel for a twentieth of each second.
         std::thread::sleep(REST);
-        passes.push(program.ask()?);
+        let pass = program.ask()?;
+        let after = reference.now()?;
+        taken.push(Taken { pass, moment: before.between(after), moved: before.change(after) });
+        before = after;
     }
-    let after = reference.crossing()?;
-    let crossing = Crossing {
-        nic_ns: f64::midpoint(before.nic_ns, after.nic_ns),
-        host_ns: f64::midpoint(before.host_ns, after.host_ns),
-    };
-    Ok(Measured {
-        crossing,
-        moved: (after.nic_ns / before.nic_ns).ln().abs(),
-        ..Measured::of(&passes, wanted)
-    })
+    Ok(Measured::of(&taken, wanted))
+}
+
+/// A pass, and what the machine was like around it.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    pass: Pass,
+    moment: Moment,
+    /// By how much that changed meanwhile, as a part.
+    moved: f64,
+}
+
+impl Taken {
+    fn counts(&self) -> bool {
+        self.pass.was_left_alone() && self.moved <= MOVED
+    }
+
+    /// How much is wrong with it, in what a pass may have.
+    fn disturbance(&self) -> f64 {
+        (self.pass.robbed() / ROBBED).max(self.moved / MOVED)
+    }
 }
 
 impl Pass {
@@ -151,13 +204,17 @@ impl Pass {
 }
 
 impl Measured {
-    /// Of the passes that were left alone; of the `wanted` that were disturbed least, where those are too few.
-    fn of(passes: &[Pass], wanted: usize) -> Self {
-        let mut kept = passes.to_vec();
-        kept.sort_by(|a, b| a.robbed().total_cmp(&b.robbed()));
-        let alone = kept.iter().filter(|pass| pass.was_left_alone()).count();
-        kept.truncate(alone.max(wanted));
-        let of = |figure: fn(&Pass) -> f64| Turns::new(kept.iter().map(figure).collect());
+    /// Of the passes that count; of the `wanted` that were disturbed least, where those are too few.
+    fn of(taken: &[Taken], wanted: usize) -> Self {
+        let mut kept = taken.to_vec();
+        kept.sort_by(|a, b| a.disturbance().total_cmp(&b.disturbance()));
+        let count = kept.iter().filter(|taken| taken.counts()).count();
+        kept.truncate(count.max(wanted));
+        let of = |figure: fn(&Pass) -> f64| {
+            Turns::new(kept.iter().map(|taken| figure(&taken.pass)).collect())
+        };
+        let mean =
+            |of: fn(&Taken) -> f64| kept.iter().map(of).sum::<f64>() / kept.len().max(1) as f64;
         let rate = of(|pass| pass.packets / pass.ns * 1e3);
         Self {
             mpps: rate.median(),
@@ -165,10 +222,16 @@ impl Measured {
             nic_ns: of(|pass| pass.nic_busy_ns / pass.packets).median(),
             host_ns: of(|pass| pass.host_busy_ns / pass.packets).median(),
             at_nic: of(|pass| pass.at_nic / pass.packets).median(),
-            crossing: Crossing { nic_ns: 0.0, host_ns: 0.0 },
-            moved: 0.0,
+            moment: Moment {
+                crossing: Crossing {
+                    nic_ns: mean(|taken| taken.moment.crossing.nic_ns),
+                    host_ns: mean(|taken| taken.moment.crossing.host_ns),
+                },
+                work_ns: mean(|taken| taken.moment.work_ns),
+            },
+            moved: mean(|taken| taken.moved),
             left: of(|pass| pass.left / pass.packets).median(),
-            passes: (alone, passes.len()),
+            passes: (count, taken.len()),
         }
     }
 }
@@ -177,8 +240,8 @@ impl Measured {
 mod tests {
     use super::*;
 
-    fn pass(ns: f64, robbed: f64) -> Pass {
-        Pass {
+    fn taken(ns: f64, robbed: f64, moved: f64) -> Taken {
+        let pass = Pass {
             packets: 1_000.0,
             ns,
             nic_busy_ns: ns,
@@ -186,15 +249,33 @@ mod tests {
             at_nic: 1_000.0,
             left: 900.0,
             robbed_ns: Some(robbed),
-        }
+        };
+        let crossing = Crossing { nic_ns: 100.0, host_ns: 100.0 };
+        Taken { pass, moment: Moment { crossing, work_ns: 30.0 }, moved }
     }
 
     #[test]
-    fn passes_that_were_robbed_do_not_count_while_others_do() {
-        let passes = [pass(100_000.0, 0.0), pass(200_000.0, 90_000.0), pass(100_000.0, 10.0)];
-        let measured = Measured::of(&passes, 2);
+    fn passes_that_were_disturbed_do_not_count_while_others_do() {
+        let all = [
+            taken(100_000.0, 0.0, 0.01),
+            taken(200_000.0, 90_000.0, 0.0),
+            taken(300_000.0, 0.0, 0.5),
+            taken(100_000.0, 10.0, 0.0),
+        ];
+        let measured = Measured::of(&all, 2);
         assert!((measured.mpps - 10.0).abs() < 1e-9, "{measured:?}");
-        assert_eq!(measured.passes, (2, 3));
+        assert_eq!(measured.passes, (2, 4));
         assert!((measured.left - 0.9).abs() < 1e-9);
+        let too_few = Measured::of(&all[1..3], 2);
+        assert!(too_few.mpps < 10.0 && too_few.passes == (0, 2), "{too_few:?}");
+    }
+
+    #[test]
+    fn a_machine_that_changed_is_another() {
+        let moment = taken(1.0, 0.0, 0.0).moment;
+        let slower = Moment { work_ns: 60.0, ..moment };
+        assert!(
+            (moment.change(slower) - 2.0_f64.ln()).abs() < 1e-9 && moment.change(moment) == 0.0
+        );
     }
 }

@@ -38,8 +38,9 @@ use report::Row;
 /// Packets that a pass repeats.
 const DRAWS: usize = 1 << 20;
 const QUICK_DRAWS: usize = 1 << 18;
-/// Flows of the program that does nothing.
+/// Flows of the programs that are asked beside everything that is measured; the one that works gets no case's number.
 const IDLE_FLOWS: u64 = 1_000;
+const WORK_FLOWS: u64 = 2_000;
 
 /// Writes a capture with a frame of each of so many flows, all from inside.
 pub(crate) fn flow_frames(path: &Path, flows: usize) -> Result<()> {
@@ -101,10 +102,7 @@ pub(crate) fn run(
             eprintln!("{line}");
         }
     };
-    let idle = programs.join("idle.pcap");
-    let warm = Capture::save(&idle, EMPTY.feed, IDLE_FLOWS, Popularity::Uniform, draws)?.warm;
-    let nothing = programs.join(Plan::HostOnly.name()).join(EMPTY.name);
-    let mut reference = Reference::start(&nothing, &idle, warm)?;
+    let mut reference = reference(programs, draws)?;
     calibrate::calibrate(&mut model, programs, &file, (draws, quick), &mut reference, &mut tell)?;
     let mut rows: Vec<Row> = Vec::new();
     let mut capture: Option<((cases::Feed, u64, String), Capture)> = None;
@@ -129,6 +127,18 @@ pub(crate) fn run(
     Ok(())
 }
 
+/// Starts what tells the machine's moments.
+fn reference(programs: &Path, draws: usize) -> Result<Reference> {
+    let uniform = Popularity::Uniform;
+    let (idle, work) = (programs.join("idle.pcap"), programs.join("work.pcap"));
+    let idle_warm = Capture::save(&idle, EMPTY.feed, IDLE_FLOWS, uniform, draws)?.warm;
+    let nf = &cases::NFS[0];
+    let work_warm = Capture::save(&work, nf.feed, WORK_FLOWS, uniform, draws)?.warm;
+    let nothing = programs.join(Plan::HostOnly.name()).join(EMPTY.name);
+    let something = programs.join(Plan::NicOnly.name()).join(nf.name);
+    Reference::start((&nothing, &idle, idle_warm), (&something, &work, work_warm))
+}
+
 fn compare(
     model: &Model,
     programs: &Path,
@@ -140,6 +150,6 @@ fn compare(
 ) -> Result<Row> {
     let program = programs.join(case.plan.name()).join(case.nf.name);
     let measured = measure::measure(&program, file, capture.warm, passes, reference)?;
-    let predicted = model.predict(&case, capture, measured.crossing)?;
+    let predicted = model.predict(&case, capture, measured.moment)?;
     Ok(Row { case, predicted, measured })
 }

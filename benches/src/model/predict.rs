@@ -16,7 +16,7 @@ use cora_plan::{Graph, PlanError, decide};
 use super::calibrate::{OWNER, TERMS, put, unit};
 use super::cases::{Case, EMPTY, NFS, Nf, Plan};
 use super::frames::Capture;
-use super::measure::Crossing;
+use super::measure::Moment;
 use super::popularity::Popularity;
 use super::traffic::profile;
 use crate::count::Counter;
@@ -29,6 +29,8 @@ const PACKETS: usize = 8_000;
 pub(crate) struct Model {
     nic: NicProfile,
     programs: PathBuf,
+    /// What the program that works took a packet when the coefficients were fitted.
+    work_ns: f64,
     /// What keeping flows takes the host of every packet under a split, which the model has no term for.
     host_owner_ns: f64,
     /// Per program: instructions of a packet of a flow that is there, at the NIC's half and at the host's.
@@ -46,7 +48,7 @@ impl Model {
         for nf in NFS.iter().chain([&EMPTY]).filter(|nf| wanted(nf)) {
             counts.insert(nf.name, count(programs, nf)?);
         }
-        Ok(Self { nic, programs: programs.to_owned(), host_owner_ns: 0.0, counts })
+        Ok(Self { nic, programs: programs.to_owned(), work_ns: 0.0, host_owner_ns: 0.0, counts })
     }
 
     /// Instructions of a packet, at the NIC's half and at the host's.
@@ -54,9 +56,10 @@ impl Model {
         self.counts.get(nf.name).copied().unwrap_or_default()
     }
 
-    /// Takes what was fitted instead of what parts were measured to take.
-    pub(crate) fn refine(&mut self, nic: [f64; TERMS], host: [f64; TERMS]) {
+    /// Takes what was fitted instead of what parts were measured to take, at a time when the program that works took so much.
+    pub(crate) fn refine(&mut self, nic: [f64; TERMS], host: [f64; TERMS], work_ns: f64) {
         put(&mut self.nic, nic, host);
+        self.work_ns = work_ns;
         self.host_owner_ns = host[OWNER];
     }
 
@@ -79,14 +82,18 @@ impl Model {
         Ok((nic, host))
     }
 
-    /// What the model says of a case, where a crossing takes so much.
+    /// What the model says of a case, where a crossing and work take so much.
     pub(crate) fn predict(
         &self,
         case: &Case,
         capture: &Capture,
-        crossing: Crossing,
+        Moment { crossing, work_ns }: Moment,
     ) -> Result<Prediction> {
         let mut nic = self.nic.clone();
+        for side in [&mut nic.nic, &mut nic.host] {
+            side.packet_ns.value *= work_ns / self.work_ns;
+            side.instruction_ns.value *= work_ns / self.work_ns;
+        }
         let (_, idle) = self.instructions(&EMPTY);
         nic.link.nic_ns.value = (crossing.nic_ns - nic.nic.packet_ns.value).max(0.0);
         nic.link.host_ns.value = (crossing.host_ns - idle * nic.host.instruction_ns.value).max(0.0);

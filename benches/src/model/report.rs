@@ -67,8 +67,8 @@ impl Row {
             mpps,
             self.error() * 100.0,
             self.predicted.at_nic / 1e3,
-            self.measured.crossing.nic_ns,
-            self.measured.crossing.host_ns,
+            self.measured.moment.crossing.nic_ns,
+            self.measured.moment.crossing.host_ns,
             spread * 100.0,
             passes.0,
             passes.1,
@@ -92,7 +92,7 @@ impl Row {
             "predicted_ns": { "nic": nic, "host": host },
             "measured_ns": { "nic": self.measured.nic_ns, "host": self.measured.host_ns },
             "at_nic": self.measured.at_nic,
-            "crossing_ns": { "nic": self.measured.crossing.nic_ns, "host": self.measured.crossing.host_ns },
+            "crossing_ns": { "nic": self.measured.moment.crossing.nic_ns, "host": self.measured.moment.crossing.host_ns },
             "passes": { "undisturbed": self.measured.passes.0, "made": self.measured.passes.1 },
         })
     }
