@@ -152,8 +152,9 @@ impl RunReport {
     }
 }
 
-impl fmt::Display for RunReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl RunReport {
+    /// What ran, how, and on which pages.
+    fn head(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nic = match self.nic {
             "emulated" => "emulated (aarch64 under qemu, as a Cortex-A72)",
             "native" => "native (a process of its own on this machine)",
@@ -170,7 +171,13 @@ impl fmt::Display for RunReport {
             Some(pages) => writeln!(f, ", of the NIC on {}", named(pages))?,
             None => writeln!(f)?,
         }
-        writeln!(f)?;
+        writeln!(f)
+    }
+}
+
+impl fmt::Display for RunReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.head(f)?;
         writeln!(f, "{:<26}{:>14}{:>14}", "", "nic", "host")?;
         let row = |f: &mut fmt::Formatter<'_>, name: &str, nic: u64, host: Option<u64>| {
             let host = host.map_or_else(|| "-".into(), grouped);
