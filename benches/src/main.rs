@@ -117,7 +117,7 @@ fn main() -> std::io::Result<()> {
         eprintln!("{}", figure::machine());
     }
     if let Some(wanted) = arguments.model.wanted() {
-        return model::run(wanted, arguments.quick, arguments.json, &arguments.only);
+        return model::run(&wanted, arguments.quick, arguments.json, &arguments.only);
     }
     if let Some(programs) = &arguments.moves {
         return moves::run(programs, arguments.quick, arguments.json);

@@ -37,8 +37,9 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let built = room.join("release");
     let profile = programs.join("this-machine.toml");
     let quick = words.iter().any(|word| word == "--quick");
-    // In a hurry, what memory is like is what it was the last time. How the halves run together is fitted anew.
-    if !(quick && profile.is_file()) {
+    // In a hurry, or where nothing is measured, what memory is like is what it was the last time. How the halves run together is fitted anew.
+    let again = words.iter().any(|word| word == "--again");
+    if !((quick || again) && profile.is_file()) {
         let calibrate = built.join("cargo-cora").display().to_string();
         let mut calibrate = command(&calibrate, &["calibrate", "--out"]);
         calibrate.arg(&profile).args(quick.then_some("--quick"));

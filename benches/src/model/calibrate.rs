@@ -22,9 +22,10 @@ use cora_plan::nic::NicProfile;
 
 use super::cases::{Case, EMPTY, NFS, Nf, Plan};
 use super::frames::Capture;
-use super::measure::{Crossing, Measured, Moment, Reference, measure};
+use super::measure::{Crossing, Measured, Moment};
 use super::popularity::Popularity;
 use super::predict::Model;
+use super::source::Source;
 
 /// Flows of a large and a small working set, neither of which a case has.
 const FLOWS: [u64; 2] = [4_000, 300_000];
@@ -53,22 +54,21 @@ struct Equation {
 /// Measures the programs of the calibration, and puts what follows into the model.
 pub(crate) fn calibrate(
     model: &mut Model,
-    programs: &Path,
     file: &Path,
-    (draws, quick): (usize, bool),
-    reference: &mut Reference,
+    source: &mut Source,
     tell: &mut dyn FnMut(&str),
 ) -> Result<()> {
     let (mut at_nic, mut at_host, mut moments) = (Vec::new(), Vec::new(), Vec::new());
     let (_, idle) = model.instructions(&EMPTY);
+    let (draws, quick) = source.extent();
     for (nf, flows) in seen(quick) {
-        let flows = flows.min(nf.most);
+        // Nearly as many as it holds: as many are a case.
+        let flows = flows.min(nf.most / 4 * 3);
         let skew = Popularity::Uniform;
         let capture = Capture::save(file, nf.feed, flows, skew, draws)?;
         for plan in Plan::ALL {
             let case = Case { nf, flows, skew, plan };
-            let program = programs.join(plan.name()).join(nf.name);
-            let measured = measure(&program, file, capture.warm, 1, reference)?;
+            let measured = source.measure(&case, &capture)?;
             let (nic, host) = model.factors(&case, &capture)?;
             tell(&format!(
                 "calibrating: {} at {:.1} ns of the NIC, {:.1} of the host",

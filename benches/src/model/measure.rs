@@ -4,7 +4,7 @@ use std::io::Result;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::program::Program;
 use crate::turns::Turns;
@@ -36,7 +36,7 @@ pub(crate) struct Pass {
 }
 
 /// What the passes of a plan say, each per packet, as the median of the passes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Measured {
     /// Million packets a second.
     pub(crate) mpps: f64,
@@ -60,14 +60,14 @@ pub(crate) struct Measured {
 
 /// What crossing the rings takes at this moment, of a packet that nothing is done with: nanoseconds of the NIC's core and
 /// of the host's, receiving and sending included.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Crossing {
     pub(crate) nic_ns: f64,
     pub(crate) host_ns: f64,
 }
 
 /// What the machine is like at this moment.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Moment {
     pub(crate) crossing: Crossing,
     /// Nanoseconds of a packet that a program handles at the NIC's half, with few flows.
@@ -237,7 +237,7 @@ impl Measured {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     fn taken(ns: f64, robbed: f64, moved: f64) -> Taken {
@@ -252,6 +252,11 @@ mod tests {
         };
         let crossing = Crossing { nic_ns: 100.0, host_ns: 100.0 };
         Taken { pass, moment: Moment { crossing, work_ns: 30.0 }, moved }
+    }
+
+    /// What a pass says that nothing disturbed.
+    pub(in crate::model) fn undisturbed() -> Measured {
+        Measured::of(&[taken(100_000.0, 0.0, 0.0)], 1)
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! | `calibrate` | what is fitted to this machine |
 //! | `predict` | what the model says |
 //! | `measure` | how fast it is |
+//! | `source` | whether it is measured now, or was |
 //! | `report` | both, side by side |
 
 mod calibrate;
@@ -21,6 +22,7 @@ mod measure;
 mod popularity;
 mod predict;
 mod report;
+mod source;
 mod traffic;
 
 use std::io::{Error, Result};
@@ -34,6 +36,7 @@ use measure::Reference;
 use popularity::Popularity;
 use predict::Model;
 use report::Row;
+use source::Source;
 
 /// Packets that a pass repeats.
 const DRAWS: usize = 1 << 20;
@@ -60,50 +63,49 @@ pub(crate) struct Request {
     /// Passes of each case that must be left alone by other processes.
     #[arg(long, value_name = "N", default_value_t = 3, requires = "model")]
     passes: usize,
+    /// Predict anew what the last run measured, and measure nothing.
+    #[arg(long, requires = "model")]
+    again: bool,
+}
+
+/// What is compared, and how.
+#[derive(Debug)]
+pub(crate) struct Wanted<'a> {
+    programs: &'a Path,
+    nic: &'a Path,
+    passes: usize,
+    again: bool,
 }
 
 impl Request {
-    /// The directory, the profile and the number of passes, if it is asked for.
-    pub(crate) fn wanted(&self) -> Option<(&Path, &Path, usize)> {
+    /// What is wanted, if it is asked for.
+    pub(crate) fn wanted(&self) -> Option<Wanted<'_>> {
         let (programs, nic) = self.model.as_deref().zip(self.nic.as_deref())?;
-        Some((programs, nic, self.passes.max(1)))
+        Some(Wanted { programs, nic, passes: self.passes.max(1), again: self.again })
     }
 }
 
 /// Predicts and measures every case whose name has every one of the words in `only`, which commas divide.
-pub(crate) fn run(
-    (programs, nic, passes): (&Path, &Path, usize),
-    quick: bool,
-    json: bool,
-    only: &str,
-) -> Result<()> {
-    let text = std::fs::read_to_string(nic)?;
-    let nic = NicProfile::parse(&text).map_err(|errors| {
-        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        Error::other(format!("{}: {}", nic.display(), errors.join("; ")))
-    })?;
+pub(crate) fn run(wanted: &Wanted<'_>, quick: bool, json: bool, only: &str) -> Result<()> {
+    let file = wanted.programs.join("model.pcap");
+    let mut source = if wanted.again {
+        Source::kept(wanted.programs)?
+    } else {
+        let (draws, passes) = if quick { (QUICK_DRAWS, 1) } else { (DRAWS, wanted.passes) };
+        let reference = reference(wanted.programs, draws)?;
+        Source::machine(wanted.programs, &file, (draws, quick), passes, reference)
+    };
+    let (draws, quick) = source.extent();
     let mut cases = cases::all(quick);
     cases.retain(|case| only.split(',').all(|word| case.name().contains(word)));
-    let wanted = |nf: &Nf| !nf.unseen || cases.iter().any(|case| case.nf.name == nf.name);
-    let mut model = Model::new(nic, programs, &wanted)?;
-    if !json {
-        for nf in cases::NFS.iter().filter(|nf| wanted(nf)) {
-            let (nic, host) = model.instructions(nf);
-            eprintln!(
-                "{}: {nic:.0} instructions of a packet at the NIC, {host:.0} at the host",
-                nf.name
-            );
-        }
-    }
-    let file = programs.join("model.pcap");
-    let (draws, passes) = if quick { (QUICK_DRAWS, 1) } else { (DRAWS, passes) };
+    cases.retain(|case| source.has(case));
     let mut tell = |line: &str| {
         if !json {
             eprintln!("{line}");
         }
     };
-    let mut reference = reference(programs, draws)?;
-    calibrate::calibrate(&mut model, programs, &file, (draws, quick), &mut reference, &mut tell)?;
+    let mut model = model(wanted, &mut source, &cases, &mut tell)?;
+    calibrate::calibrate(&mut model, &file, &mut source, &mut tell)?;
     let mut rows: Vec<Row> = Vec::new();
     let mut capture: Option<((cases::Feed, u64, String), Capture)> = None;
     for case in cases {
@@ -112,7 +114,9 @@ pub(crate) fn run(
             Some((last, made)) if last == key => made,
             _ => Capture::save(&file, case.nf.feed, case.flows, case.skew, draws)?,
         };
-        let row = compare(&model, programs, &file, case, &made, passes, &mut reference)?;
+        let measured = source.measure(&case, &made)?;
+        let predicted = model.predict(&case, &made, measured.moment)?;
+        let row = Row { case, predicted, measured };
         if !json {
             println!("{}", row.line());
         }
@@ -127,6 +131,30 @@ pub(crate) fn run(
     Ok(())
 }
 
+/// What predicts the cases, before it is fitted to this machine.
+fn model(
+    wanted: &Wanted<'_>,
+    source: &mut Source,
+    cases: &[Case],
+    tell: &mut dyn FnMut(&str),
+) -> Result<Model> {
+    let text = std::fs::read_to_string(wanted.nic)?;
+    let nic = NicProfile::parse(&text).map_err(|errors| {
+        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        Error::other(format!("{}: {}", wanted.nic.display(), errors.join("; ")))
+    })?;
+    let asked = |nf: &Nf| !nf.unseen || cases.iter().any(|case| case.nf.name == nf.name);
+    let model = Model::new(nic, wanted.programs, source, &asked)?;
+    for nf in cases::NFS.iter().filter(|nf| asked(nf)) {
+        let (nic, host) = model.instructions(nf);
+        tell(&format!(
+            "{}: {nic:.0} instructions of a packet at the NIC, {host:.0} at the host",
+            nf.name
+        ));
+    }
+    Ok(model)
+}
+
 /// Starts what tells the machine's moments.
 fn reference(programs: &Path, draws: usize) -> Result<Reference> {
     let uniform = Popularity::Uniform;
@@ -137,19 +165,4 @@ fn reference(programs: &Path, draws: usize) -> Result<Reference> {
     let nothing = programs.join(Plan::HostOnly.name()).join(EMPTY.name);
     let something = programs.join(Plan::NicOnly.name()).join(nf.name);
     Reference::start((&nothing, &idle, idle_warm), (&something, &work, work_warm))
-}
-
-fn compare(
-    model: &Model,
-    programs: &Path,
-    file: &Path,
-    case: Case,
-    capture: &Capture,
-    passes: usize,
-    reference: &mut Reference,
-) -> Result<Row> {
-    let program = programs.join(case.plan.name()).join(case.nf.name);
-    let measured = measure::measure(&program, file, capture.warm, passes, reference)?;
-    let predicted = model.predict(&case, capture, measured.moment)?;
-    Ok(Row { case, predicted, measured })
 }

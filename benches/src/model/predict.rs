@@ -18,6 +18,7 @@ use super::cases::{Case, EMPTY, NFS, Nf, Plan};
 use super::frames::Capture;
 use super::measure::Moment;
 use super::popularity::Popularity;
+use super::source::Source;
 use super::traffic::profile;
 use crate::count::Counter;
 
@@ -38,15 +39,16 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// Counts the instructions of every program that `wanted` names.
+    /// Takes the instructions of every program that `wanted` names.
     pub(crate) fn new(
         nic: NicProfile,
         programs: &Path,
+        source: &mut Source,
         wanted: &dyn Fn(&Nf) -> bool,
     ) -> Result<Self> {
         let mut counts = BTreeMap::new();
         for nf in NFS.iter().chain([&EMPTY]).filter(|nf| wanted(nf)) {
-            counts.insert(nf.name, count(programs, nf)?);
+            counts.insert(nf.name, source.instructions(nf)?);
         }
         Ok(Self { nic, programs: programs.to_owned(), work_ns: 0.0, host_owner_ns: 0.0, counts })
     }
@@ -171,7 +173,7 @@ fn steady(graph: &Graph, ways: &[Way]) -> usize {
 }
 
 /// Instructions of a packet in either half, which runs the whole program.
-fn count(programs: &Path, nf: &Nf) -> Result<(f64, f64)> {
+pub(crate) fn count(programs: &Path, nf: &Nf) -> Result<(f64, f64)> {
     let capture = programs.join("count.pcap");
     let made = Capture::save(&capture, nf.feed, FLOWS, Popularity::Uniform, PACKETS)?;
     let (warm, capture) = (made.warm.to_string(), capture.display().to_string());
