@@ -3,7 +3,7 @@
 //! `cargo cora calibrate` measures memory and parts. What a frame, an instruction, an exposed look-up and a crossing take
 //! with both halves at work is fitted here: the model is linear in them, so each one's factor in a case is what the model
 //! says with that coefficient 1 and the others 0. They are fitted to the nanoseconds of a packet at either side, by
-//! least squares of relative errors, none below 0. The programs are the four examples and one that does nothing, on traffic
+//! least relative errors, none below 0. The programs are the four examples and one that does nothing, on traffic
 //! that no case has; the three others are never seen.
 //!
 //! What a crossing takes changes from minute to minute on a machine whose cores a hypervisor moves. So it is no unknown:
@@ -22,7 +22,7 @@ use cora_plan::nic::NicProfile;
 
 use super::cases::{Case, EMPTY, NFS, Nf, Plan};
 use super::frames::Capture;
-use super::measure::{Crossing, Measured, Moment};
+use super::measure::{Crossing, Moment};
 use super::popularity::Popularity;
 use super::predict::Model;
 use super::source::Source;
@@ -30,7 +30,11 @@ use super::source::Source;
 /// Flows of a large and a small working set, neither of which a case has.
 const FLOWS: [u64; 2] = [4_000, 300_000];
 /// Rounds of the fit: coordinate descent on so few unknowns ends long before.
-const ROUNDS: usize = 20_000;
+const ROUNDS: usize = 4_000;
+/// So often the equations are weighed by how far they are off.
+const REWEIGHED: usize = 10;
+/// Relative errors below this are all alike.
+const PRECISE: f64 = 0.01;
 
 /// What there is at a side: a frame, an instruction, an exposed look-up, a crossing, ownership under a split, the exposed
 /// latency of its record.
@@ -59,7 +63,7 @@ pub(crate) fn calibrate(
     tell: &mut dyn FnMut(&str),
 ) -> Result<()> {
     let (mut at_nic, mut at_host, mut moments) = (Vec::new(), Vec::new(), Vec::new());
-    let (_, idle) = model.instructions(&EMPTY);
+    let (_, idle) = model.instructions(&EMPTY, Popularity::Uniform);
     let (draws, quick) = source.extent();
     for (nf, flows) in seen(quick) {
         // Nearly as many as it holds: as many are a case.
@@ -68,20 +72,20 @@ pub(crate) fn calibrate(
         let capture = Capture::save(file, nf.feed, flows, skew, draws)?;
         for plan in Plan::ALL {
             let case = Case { nf, flows, skew, plan };
-            let measured = source.measure(&case, &capture)?;
             let (nic, host) = model.factors(&case, &capture)?;
-            tell(&format!(
-                "calibrating: {} at {:.1} ns of the NIC, {:.1} of the host",
-                case.name(),
-                measured.nic_ns,
-                measured.host_ns
-            ));
-            let Measured { nic_ns, host_ns, moment: Moment { crossing, work_ns }, .. } = measured;
-            at_nic.push((Equation::at_nic(nic, nic_ns, crossing), work_ns));
-            if plan != Plan::NicOnly {
-                at_host.push((Equation::at_host(host, host_ns, crossing, idle), work_ns));
+            for taken in source.measure(&case, &capture)?.passes {
+                let (nic_ns, host_ns) = (taken.nic_ns(), taken.host_ns());
+                tell(&format!(
+                    "calibrating: {} at {nic_ns:.1} ns of the NIC, {host_ns:.1} of the host",
+                    case.name()
+                ));
+                let Moment { crossing, work_ns } = taken.moment;
+                at_nic.push((Equation::at_nic(nic, nic_ns, crossing), work_ns));
+                if plan != Plan::NicOnly {
+                    at_host.push((Equation::at_host(host, host_ns, crossing, idle), work_ns));
+                }
+                moments.push(work_ns);
             }
-            moments.push(work_ns);
         }
     }
     let work_ns = moments.iter().sum::<f64>() / moments.len() as f64;
@@ -104,6 +108,12 @@ impl Equation {
         let crossings = std::mem::take(&mut factors[CROSSING]);
         factors[0] -= crossings;
         Self { factors, ns: whole - crossings * crossing.nic_ns, whole }
+    }
+
+    /// How far it is off, as a part of the whole packet.
+    fn error(&self, found: &[f64; TERMS]) -> f64 {
+        let said: f64 = self.factors.iter().zip(found).map(|(factor, of)| factor * of).sum();
+        (said - self.ns) / self.whole
     }
 
     /// Of a moment at which work took so many times as long: a frame and an instruction did.
@@ -169,49 +179,81 @@ pub(crate) fn put(profile: &mut NicProfile, nic: [f64; TERMS], host: [f64; TERMS
     profile.link.gbps = Figure::assumed(1e4, "the cores are the limit");
 }
 
-/// Least squares of relative errors by coordinate descent, none below 0; what is given stays.
+/// Least relative errors, none below 0; what is given stays. Errors count as they are and not squared: a pass that met another
+/// machine than the moments around it did is no more than one equation that does not hold.
 fn fit(equations: &[Equation], given: [Option<f64>; TERMS]) -> [f64; TERMS] {
     let mut found = given.map(Option::unwrap_or_default);
+    let mut weights = vec![1.0; equations.len()];
+    for _ in 0..REWEIGHED {
+        descend(equations, &weights, given, &mut found);
+        for (weight, equation) in weights.iter_mut().zip(equations) {
+            *weight = 1.0 / equation.error(&found).abs().max(PRECISE);
+        }
+    }
+    found
+}
+
+/// Least squares of relative errors, each with its weight, by coordinate descent.
+fn descend(
+    equations: &[Equation],
+    weights: &[f64],
+    given: [Option<f64>; TERMS],
+    found: &mut [f64; TERMS],
+) {
     for _ in 0..ROUNDS {
         for unknown in (0..TERMS).filter(|unknown| given[*unknown].is_none()) {
             let (mut along, mut square) = (0.0, 0.0);
-            for Equation { factors, ns, whole } in equations {
+            for (Equation { factors, ns, whole }, weight) in equations.iter().zip(weights) {
                 let others: f64 = (0..TERMS)
                     .filter(|other| *other != unknown)
                     .map(|other| factors[other] * found[other])
                     .sum();
-                along += factors[unknown] * (ns - others) / (whole * whole);
-                square += factors[unknown] * factors[unknown] / (whole * whole);
+                let weight = weight / (whole * whole);
+                along += weight * factors[unknown] * (ns - others);
+                square += weight * factors[unknown] * factors[unknown];
             }
             if square > 0.0 {
                 found[unknown] = (along / square).max(0.0);
             }
         }
     }
-    found
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_fit_finds_what_equations_were_made_of() {
-        let truth = [5.0, 0.07, 0.1, 40.0, 12.0, 0.5];
-        let equations: Vec<Equation> = (0..12)
+    const TRUTH: [f64; TERMS] = [5.0, 0.07, 0.1, 40.0, 12.0, 0.5];
+
+    fn equations(count: u8) -> Vec<Equation> {
+        (0..count)
             .map(|n| {
                 let n = f64::from(n);
                 let instructions = 200.0 + 37.0 * (n % 5.0);
                 let factors = [1.0, instructions, 9.0 * n, n % 2.0, n % 3.0, n * n % 7.0];
-                let ns = factors.iter().zip(truth).map(|(factor, of)| factor * of).sum();
+                let ns = factors.iter().zip(TRUTH).map(|(factor, of)| factor * of).sum();
                 Equation { factors, ns, whole: ns }
             })
-            .collect();
+            .collect()
+    }
+
+    #[test]
+    fn the_fit_finds_what_equations_were_made_of() {
+        let equations = equations(12);
         let found = fit(&equations, [None; TERMS]);
-        for (found, truth) in found.iter().zip(truth) {
+        for (found, truth) in found.iter().zip(TRUTH) {
             assert!((found / truth - 1.0).abs() < 0.02, "{found} {truth}");
         }
         let given = fit(&equations, [Some(1.0), None, None, None, None, None]);
         assert!((given[0] - 1.0).abs() < f64::EPSILON, "what is given stays");
+    }
+    #[test]
+    fn what_met_another_machine_does_not_pull_it_along() {
+        let mut equations = equations(24);
+        (equations[3].ns, equations[3].whole) = (equations[3].ns * 2.0, equations[3].ns * 2.0);
+        let found = fit(&equations, [None; TERMS]);
+        for equation in equations.iter().enumerate().filter(|(number, _)| *number != 3) {
+            assert!(equation.1.error(&found).abs() < 0.01, "{}: {found:?}", equation.0);
+        }
     }
 }

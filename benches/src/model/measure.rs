@@ -7,24 +7,23 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::program::Program;
-use crate::turns::Turns;
 
 /// Of a pass, at most this part may have been lost to other processes.
 const ROBBED: f64 = 0.01;
 /// So many times more passes are made than asked for, at most, until enough were left alone.
-const AGAIN: usize = 4;
+const AGAIN: usize = 2;
 
 /// By so much, as a part, what crossing and work take may have changed over a pass.
 const MOVED: f64 = 0.1;
 
-/// Between two passes.
-const REST: Duration = Duration::from_millis(300);
+/// Between two passes: the kernel leaves a real-time process 19 of 20 parts of a second (`sched_rt_runtime_us`, `sched(7)`).
+const REST: Duration = Duration::from_millis(60);
 
 /// What a crossing took so long ago, it takes now.
 const RECENT: Duration = Duration::from_secs(4);
 
 /// What a pass came to; times are in nanoseconds.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Pass {
     packets: f64,
     ns: f64,
@@ -35,27 +34,14 @@ pub(crate) struct Pass {
     robbed_ns: Option<f64>,
 }
 
-/// What the passes of a plan say, each per packet, as the median of the passes.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// The passes that are taken for a case.
+#[derive(Clone, Debug)]
 pub(crate) struct Measured {
-    /// Million packets a second.
-    pub(crate) mpps: f64,
-    /// Half the distance between the quartiles of the passes, as a part of the median.
-    pub(crate) spread: f64,
-    /// Nanoseconds of the NIC's core per packet that came in.
-    pub(crate) nic_ns: f64,
-    /// Nanoseconds of the host's core per packet that came in.
-    pub(crate) host_ns: f64,
-    /// Which part of the packets the NIC handled alone.
-    pub(crate) at_nic: f64,
-    /// What crossing and work took right before and after the passes, in the mean.
-    pub(crate) moment: Moment,
-    /// By how much that changed meanwhile, as a part.
-    pub(crate) moved: f64,
-    /// Which part left; the rest was dropped.
-    pub(crate) left: f64,
-    /// Passes that count, and passes that were made.
-    pub(crate) passes: (usize, usize),
+    pub(crate) passes: Vec<Taken>,
+    /// How many of them were left alone, on a machine that stayed the same.
+    pub(crate) undisturbed: usize,
+    /// How many were made.
+    pub(crate) made: usize,
 }
 
 /// What crossing the rings takes at this moment, of a packet that nothing is done with: nanoseconds of the NIC's core and
@@ -154,7 +140,7 @@ pub(crate) fn measure(
     warm: usize,
     wanted: usize,
     reference: &mut Reference,
-) -> Result<Measured> {
+) -> Result<Vec<Taken>> {
     let mut program = Program::start_both(program, capture, warm)?;
     // The first pass meets caches that the settling of flows left behind.
     let _first: Pass = program.ask()?;
@@ -163,28 +149,53 @@ pub(crate) fn measure(
     while taken.iter().filter(|taken| taken.counts()).count() < wanted
         && taken.len() < wanted * AGAIN
     {
-        // A real-time process that never rests is stopped by the kernel for a twentieth of each second.
         std::thread::sleep(REST);
         let pass = program.ask()?;
         let after = reference.now()?;
         taken.push(Taken { pass, moment: before.between(after), moved: before.change(after) });
         before = after;
     }
-    Ok(Measured::of(&taken, wanted))
+    Ok(taken)
 }
 
 /// A pass, and what the machine was like around it.
-#[derive(Clone, Copy, Debug)]
-struct Taken {
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Taken {
     pass: Pass,
-    moment: Moment,
+    /// What crossing and work took, as the mean of right before and right after.
+    pub(crate) moment: Moment,
     /// By how much that changed meanwhile, as a part.
-    moved: f64,
+    pub(crate) moved: f64,
 }
 
 impl Taken {
     fn counts(&self) -> bool {
         self.pass.was_left_alone() && self.moved <= MOVED
+    }
+
+    /// Million packets a second.
+    pub(crate) fn mpps(&self) -> f64 {
+        self.pass.packets / self.pass.ns * 1e3
+    }
+
+    /// Nanoseconds of the NIC's core per packet that came in.
+    pub(crate) fn nic_ns(&self) -> f64 {
+        self.pass.nic_busy_ns / self.pass.packets
+    }
+
+    /// Nanoseconds of the host's core per packet that came in.
+    pub(crate) fn host_ns(&self) -> f64 {
+        self.pass.host_busy_ns / self.pass.packets
+    }
+
+    /// Which part of the packets the NIC handled alone.
+    pub(crate) fn at_nic(&self) -> f64 {
+        self.pass.at_nic / self.pass.packets
+    }
+
+    /// Which part left; the rest was dropped.
+    pub(crate) fn left(&self) -> f64 {
+        self.pass.left / self.pass.packets
     }
 
     /// How much is wrong with it, in what a pass may have.
@@ -204,35 +215,13 @@ impl Pass {
 }
 
 impl Measured {
-    /// Of the passes that count; of the `wanted` that were disturbed least, where those are too few.
-    fn of(taken: &[Taken], wanted: usize) -> Self {
-        let mut kept = taken.to_vec();
-        kept.sort_by(|a, b| a.disturbance().total_cmp(&b.disturbance()));
-        let count = kept.iter().filter(|taken| taken.counts()).count();
-        kept.truncate(count.max(wanted));
-        let of = |figure: fn(&Pass) -> f64| {
-            Turns::new(kept.iter().map(|taken| figure(&taken.pass)).collect())
-        };
-        let mean =
-            |of: fn(&Taken) -> f64| kept.iter().map(of).sum::<f64>() / kept.len().max(1) as f64;
-        let rate = of(|pass| pass.packets / pass.ns * 1e3);
-        Self {
-            mpps: rate.median(),
-            spread: rate.spread(),
-            nic_ns: of(|pass| pass.nic_busy_ns / pass.packets).median(),
-            host_ns: of(|pass| pass.host_busy_ns / pass.packets).median(),
-            at_nic: of(|pass| pass.at_nic / pass.packets).median(),
-            moment: Moment {
-                crossing: Crossing {
-                    nic_ns: mean(|taken| taken.moment.crossing.nic_ns),
-                    host_ns: mean(|taken| taken.moment.crossing.host_ns),
-                },
-                work_ns: mean(|taken| taken.moment.work_ns),
-            },
-            moved: mean(|taken| taken.moved),
-            left: of(|pass| pass.left / pass.packets).median(),
-            passes: (count, taken.len()),
-        }
+    /// Those that count; the `wanted` that were disturbed least, where those are too few.
+    pub(crate) fn of(taken: &[Taken], wanted: usize) -> Self {
+        let mut passes = taken.to_vec();
+        passes.sort_by(|a, b| a.disturbance().total_cmp(&b.disturbance()));
+        let undisturbed = passes.iter().filter(|taken| taken.counts()).count();
+        passes.truncate(wanted);
+        Self { passes, undisturbed: undisturbed.min(wanted), made: taken.len() }
     }
 }
 
@@ -255,8 +244,8 @@ pub(super) mod tests {
     }
 
     /// What a pass says that nothing disturbed.
-    pub(in crate::model) fn undisturbed() -> Measured {
-        Measured::of(&[taken(100_000.0, 0.0, 0.0)], 1)
+    pub(in crate::model) fn undisturbed() -> Vec<Taken> {
+        vec![taken(100_000.0, 0.0, 0.0)]
     }
 
     #[test]
@@ -268,11 +257,11 @@ pub(super) mod tests {
             taken(100_000.0, 10.0, 0.0),
         ];
         let measured = Measured::of(&all, 2);
-        assert!((measured.mpps - 10.0).abs() < 1e-9, "{measured:?}");
-        assert_eq!(measured.passes, (2, 4));
-        assert!((measured.left - 0.9).abs() < 1e-9);
+        assert!(measured.passes.iter().all(|taken| (taken.mpps() - 10.0).abs() < 1e-9));
+        assert_eq!((measured.undisturbed, measured.made), (2, 4));
         let too_few = Measured::of(&all[1..3], 2);
-        assert!(too_few.mpps < 10.0 && too_few.passes == (0, 2), "{too_few:?}");
+        assert_eq!((too_few.undisturbed, too_few.passes.len()), (0, 2), "{too_few:?}");
+        assert!((too_few.passes[0].left() - 0.9).abs() < 1e-9);
     }
 
     #[test]

@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 
 use cora_plan::nic::NicProfile;
 
-use cases::{Case, EMPTY, Nf, Plan};
+use cases::{Case, EMPTY, Plan};
 use frames::Capture;
 use measure::Reference;
 use popularity::Popularity;
@@ -115,8 +115,10 @@ pub(crate) fn run(wanted: &Wanted<'_>, quick: bool, json: bool, only: &str) -> R
             _ => Capture::save(&file, case.nf.feed, case.flows, case.skew, draws)?,
         };
         let measured = source.measure(&case, &made)?;
-        let predicted = model.predict(&case, &made, measured.moment)?;
-        let row = Row { case, predicted, measured };
+        let moments: Vec<_> = measured.passes.iter().map(|taken| taken.moment).collect();
+        let Some(row) = Row::of(case, measured, model.predict(&case, &made, &moments)?) else {
+            continue;
+        };
         if !json {
             println!("{}", row.line());
         }
@@ -143,16 +145,7 @@ fn model(
         let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
         Error::other(format!("{}: {}", wanted.nic.display(), errors.join("; ")))
     })?;
-    let asked = |nf: &Nf| !nf.unseen || cases.iter().any(|case| case.nf.name == nf.name);
-    let model = Model::new(nic, wanted.programs, source, &asked)?;
-    for nf in cases::NFS.iter().filter(|nf| asked(nf)) {
-        let (nic, host) = model.instructions(nf);
-        tell(&format!(
-            "{}: {nic:.0} instructions of a packet at the NIC, {host:.0} at the host",
-            nf.name
-        ));
-    }
-    Ok(model)
+    Model::new(nic, wanted.programs, source, cases, tell)
 }
 
 /// Starts what tells the machine's moments.

@@ -11,6 +11,8 @@ use cora_plan::graph::{Does, Exit, Path as Way};
 use cora_plan::model::{Allocation, Prediction, Steering};
 use cora_plan::nic::NicProfile;
 use cora_plan::planning::{Inputs, predict};
+use cora_plan::statement::Statement;
+use cora_plan::traffic::Traffic;
 use cora_plan::{Graph, PlanError, decide};
 
 use super::calibrate::{OWNER, TERMS, put, unit};
@@ -22,9 +24,10 @@ use super::source::Source;
 use super::traffic::profile;
 use crate::count::Counter;
 
-/// Flows and packets that instructions are counted on: few flows, none of which is heavy.
-const FLOWS: u64 = 1_000;
-const PACKETS: usize = 8_000;
+/// Flows and packets that instructions are counted on. How skewed their popularity is matters: a list of the heaviest flows takes
+/// more for those that are on it.
+const FLOWS: u64 = 8_192;
+const PACKETS: usize = 32_768;
 
 /// All that predictions are made from, except the case.
 pub(crate) struct Model {
@@ -34,28 +37,40 @@ pub(crate) struct Model {
     work_ns: f64,
     /// What keeping flows takes the host of every packet under a split, which the model has no term for.
     host_owner_ns: f64,
-    /// Per program: instructions of a packet of a flow that is there, at the NIC's half and at the host's.
-    counts: BTreeMap<&'static str, (f64, f64)>,
+    /// Per program and popularity: instructions of a packet of a flow that is there, at the NIC's half and at the host's.
+    counts: BTreeMap<(&'static str, String), (f64, f64)>,
 }
 
 impl Model {
-    /// Takes the instructions of every program that `wanted` names.
+    /// Takes the instructions of every program and popularity that there is a case for, or a calibration.
     pub(crate) fn new(
         nic: NicProfile,
         programs: &Path,
         source: &mut Source,
-        wanted: &dyn Fn(&Nf) -> bool,
+        cases: &[Case],
+        tell: &mut dyn FnMut(&str),
     ) -> Result<Self> {
         let mut counts = BTreeMap::new();
-        for nf in NFS.iter().chain([&EMPTY]).filter(|nf| wanted(nf)) {
-            counts.insert(nf.name, source.instructions(nf)?);
+        let seen = NFS.iter().filter(|nf| !nf.unseen).chain([&EMPTY]);
+        let seen = seen.map(|nf| (nf, Popularity::Uniform));
+        for (nf, skew) in seen.chain(cases.iter().map(|case| (case.nf, case.skew))) {
+            let key = (nf.name, skew.name());
+            if counts.contains_key(&key) {
+                continue;
+            }
+            let (nic, host) = source.instructions(nf, skew)?;
+            let [name, skew] = [key.0, &key.1];
+            tell(&format!(
+                "{name}, {skew}: {nic:.0} instructions of a packet at the NIC, {host:.0} at the host"
+            ));
+            counts.insert(key, (nic, host));
         }
         Ok(Self { nic, programs: programs.to_owned(), work_ns: 0.0, host_owner_ns: 0.0, counts })
     }
 
     /// Instructions of a packet, at the NIC's half and at the host's.
-    pub(crate) fn instructions(&self, nf: &Nf) -> (f64, f64) {
-        self.counts.get(nf.name).copied().unwrap_or_default()
+    pub(crate) fn instructions(&self, nf: &Nf, skew: Popularity) -> (f64, f64) {
+        self.counts.get(&(nf.name, skew.name())).copied().unwrap_or_default()
     }
 
     /// Takes what was fitted instead of what parts were measured to take, at a time when the program that works took so much.
@@ -72,8 +87,9 @@ impl Model {
         capture: &Capture,
     ) -> Result<([f64; TERMS], [f64; TERMS])> {
         let (mut nic, mut host) = ([0.0; TERMS], [0.0; TERMS]);
+        let subject = self.subject(case, capture)?;
         for number in 0..TERMS {
-            let said = self.say(&unit(&self.nic, number), case, capture)?;
+            let said = subject.say(&unit(&self.nic, number));
             // At a million packets a second a thousandth of a core is a nanosecond of a packet.
             (nic[number], host[number]) = (said.nic_cores * 1e3, said.host_cores * 1e3);
         }
@@ -84,28 +100,34 @@ impl Model {
         Ok((nic, host))
     }
 
-    /// What the model says of a case, where a crossing and work take so much.
+    /// What the model says of a case, at each of some moments.
     pub(crate) fn predict(
         &self,
         case: &Case,
         capture: &Capture,
-        Moment { crossing, work_ns }: Moment,
-    ) -> Result<Prediction> {
+        moments: &[Moment],
+    ) -> Result<Vec<Prediction>> {
+        let subject = self.subject(case, capture)?;
+        Ok(moments.iter().map(|moment| subject.say(&self.at(case, *moment))).collect())
+    }
+
+    /// The machine where a crossing and work take so much.
+    fn at(&self, case: &Case, Moment { crossing, work_ns }: Moment) -> NicProfile {
         let mut nic = self.nic.clone();
         for side in [&mut nic.nic, &mut nic.host] {
             side.packet_ns.value *= work_ns / self.work_ns;
             side.instruction_ns.value *= work_ns / self.work_ns;
         }
-        let (_, idle) = self.instructions(&EMPTY);
+        let (_, idle) = self.instructions(&EMPTY, Popularity::Uniform);
         nic.link.nic_ns.value = (crossing.nic_ns - nic.nic.packet_ns.value).max(0.0);
         nic.link.host_ns.value = (crossing.host_ns - idle * nic.host.instruction_ns.value).max(0.0);
         if case.plan == Plan::Half {
             nic.host.packet_ns.value += self.host_owner_ns;
         }
-        self.say(&nic, case, capture)
+        nic
     }
 
-    fn say(&self, nic: &NicProfile, case: &Case, capture: &Capture) -> Result<Prediction> {
+    fn subject(&self, case: &Case, capture: &Capture) -> Result<Subject> {
         let program = self.programs.join(Plan::Half.name()).join(case.nf.name);
         let graph = Graph::from_json(&told(&program, "graph")?).map_err(Error::other)?;
         let statement = case.plan.statement();
@@ -119,15 +141,7 @@ impl Model {
             group: plan.group.key.clone(),
             shares,
         };
-        let inputs = Inputs {
-            graph: &graph,
-            nic,
-            traffic: &traffic,
-            measurement: Some(&measurement),
-            statement: &statement,
-            steering: Steering::Cores,
-        };
-        Ok(predict(&inputs, &allocation, 1.0))
+        Ok(Subject { graph, traffic, measurement, statement, allocation })
     }
 
     /// Every packet takes the way of flows that are there.
@@ -138,7 +152,7 @@ impl Model {
         traffic: &str,
         classes: usize,
     ) -> Measurement {
-        let (nic_instructions, host_instructions) = self.instructions(case.nf);
+        let (nic_instructions, host_instructions) = self.instructions(case.nf, case.skew);
         let steps = graph.chain.iter().enumerate();
         let steps = steps.map(|(number, handler)| (number, steady(graph, &handler.paths)));
         Measurement {
@@ -152,6 +166,29 @@ impl Model {
             nic_counted: true,
             host_counted: true,
         }
+    }
+}
+
+/// A case, as the model is asked about it.
+struct Subject {
+    graph: Graph,
+    traffic: Traffic,
+    measurement: Measurement,
+    statement: Statement,
+    allocation: Allocation,
+}
+
+impl Subject {
+    fn say(&self, nic: &NicProfile) -> Prediction {
+        let inputs = Inputs {
+            graph: &self.graph,
+            nic,
+            traffic: &self.traffic,
+            measurement: Some(&self.measurement),
+            statement: &self.statement,
+            steering: Steering::Cores,
+        };
+        predict(&inputs, &self.allocation, 1.0)
     }
 }
 
@@ -173,9 +210,9 @@ fn steady(graph: &Graph, ways: &[Way]) -> usize {
 }
 
 /// Instructions of a packet in either half, which runs the whole program.
-pub(crate) fn count(programs: &Path, nf: &Nf) -> Result<(f64, f64)> {
+pub(crate) fn count(programs: &Path, nf: &Nf, skew: Popularity) -> Result<(f64, f64)> {
     let capture = programs.join("count.pcap");
-    let made = Capture::save(&capture, nf.feed, FLOWS, Popularity::Uniform, PACKETS)?;
+    let made = Capture::save(&capture, nf.feed, FLOWS, skew, PACKETS)?;
     let (warm, capture) = (made.warm.to_string(), capture.display().to_string());
     let half = |plan: Plan, half: &str| {
         let words = ["bench", "--half", half, "--warm", &warm, "--in", &capture];

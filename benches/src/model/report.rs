@@ -6,22 +6,38 @@ use cora_plan::model::Prediction;
 use serde_json::{Value, json};
 
 use super::cases::Case;
-use super::measure::Measured;
+use super::measure::{Measured, Taken};
 
 /// What is aimed at: the median of all errors, and the one that 95 of a hundred do not exceed.
 pub(crate) const GOALS: (f64, f64) = (0.05, 0.15);
 
-/// One case.
+/// One case: of its passes, the one whose error is the median.
 pub(crate) struct Row {
     pub(crate) case: Case,
-    pub(crate) predicted: Prediction,
-    pub(crate) measured: Measured,
+    /// What the model says of the machine at the moment of that pass.
+    predicted: Prediction,
+    taken: Taken,
+    /// The most and the least that passes were off.
+    errors: (f64, f64),
+    /// Passes that were left alone, and passes that were made.
+    passes: (usize, usize),
 }
 
 impl Row {
+    /// From a prediction for each pass; none where there was no pass.
+    pub(crate) fn of(case: Case, measured: Measured, predicted: Vec<Prediction>) -> Option<Self> {
+        let passes = (measured.undisturbed, measured.made);
+        let off = |(predicted, taken): &(Prediction, Taken)| error(predicted, taken);
+        let mut pairs: Vec<_> = predicted.into_iter().zip(measured.passes).collect();
+        pairs.sort_by(|a, b| off(a).total_cmp(&off(b)));
+        let errors = (off(pairs.last()?), off(pairs.first()?));
+        let (predicted, taken) = pairs.swap_remove(pairs.len() / 2);
+        Some(Self { case, predicted, taken, errors, passes })
+    }
+
     /// How far the prediction is off, as a part of what was measured; positive when it promises too much.
     pub(crate) fn error(&self) -> f64 {
-        self.predicted.ceiling_mpps / self.measured.mpps - 1.0
+        error(&self.predicted, &self.taken)
     }
 
     /// Nanoseconds of a packet that came in, at the NIC and at the host, as predicted.
@@ -39,39 +55,45 @@ impl Row {
     /// time is off.
     fn why(&self) -> String {
         let (nic, host) = self.predicted_ns();
-        let (side, predicted, measured) = if self.measured.nic_ns >= self.measured.host_ns {
-            ("NIC", nic, self.measured.nic_ns)
-        } else {
-            ("host", host, self.measured.host_ns)
-        };
+        let (nic_ns, host_ns) = (self.taken.nic_ns(), self.taken.host_ns());
+        let (side, predicted, measured) =
+            if nic_ns >= host_ns { ("NIC", nic, nic_ns) } else { ("host", host, host_ns) };
         let mut why = format!(
             "the {side} takes {measured:.0} ns of a packet where {predicted:.0} were predicted"
         );
-        let Measured { spread, moved, .. } = self.measured;
-        if spread > GOALS.0 {
-            let _ = write!(why, "; passes differ by ±{:.0} %", spread * 100.0);
+        let (most, least) = self.errors;
+        if most - least > GOALS.1 {
+            let _ = write!(why, "; passes {:+.0} to {:+.0} %", least * 100.0, most * 100.0);
         }
-        if moved > GOALS.0 {
-            let _ = write!(why, "; a crossing changed by {:.0} % meanwhile", moved * 100.0);
+        if self.taken.moved > GOALS.0 {
+            let moved = self.taken.moved * 100.0;
+            let _ = write!(why, "; the machine changed by {moved:.0} % meanwhile");
         }
         why
     }
 
     pub(crate) fn line(&self) -> String {
         let (nic, host) = self.predicted_ns();
-        let Measured { mpps, spread, nic_ns, host_ns, at_nic, left, passes, .. } = &self.measured;
+        let Taken { moment, .. } = &self.taken;
+        let (most, least) = self.errors;
         format!(
-            "{:52} {:7.2} {:7.2} {:+6.1} %  nic {nic:5.0} {nic_ns:5.0}  host {host:5.0} {host_ns:5.0}  at nic {:.3} {at_nic:.3}  left {left:.3}  crossing {:.0} {:.0}  ±{:.1} %  {}/{}",
+            "{:52} {:7.2} {:7.2} {:+6.1} %  nic {nic:5.0} {:5.0}  host {host:5.0} {:5.0}  at nic {:.3} {:.3}  left {:.3}  crossing {:.0} {:.0}  work {:.0}  {:+.0} to {:+.0} %  {}/{}",
             self.name(),
             self.predicted.ceiling_mpps,
-            mpps,
+            self.taken.mpps(),
             self.error() * 100.0,
+            self.taken.nic_ns(),
+            self.taken.host_ns(),
             self.predicted.at_nic / 1e3,
-            self.measured.moment.crossing.nic_ns,
-            self.measured.moment.crossing.host_ns,
-            spread * 100.0,
-            passes.0,
-            passes.1,
+            self.taken.at_nic(),
+            self.taken.left(),
+            moment.crossing.nic_ns,
+            moment.crossing.host_ns,
+            moment.work_ns,
+            least * 100.0,
+            most * 100.0,
+            self.passes.0,
+            self.passes.1,
         )
     }
 
@@ -84,18 +106,26 @@ impl Row {
             "plan": self.case.plan.name(),
             "unseen": self.case.nf.unseen,
             "predicted_mpps": self.predicted.ceiling_mpps,
-            "measured_mpps": self.measured.mpps,
+            "measured_mpps": self.taken.mpps(),
             "error": self.error().abs(),
             "signed_error": self.error(),
-            "spread": self.measured.spread,
+            "errors_of_passes": { "least": self.errors.1, "most": self.errors.0 },
             "bottleneck": self.predicted.bottleneck,
             "predicted_ns": { "nic": nic, "host": host },
-            "measured_ns": { "nic": self.measured.nic_ns, "host": self.measured.host_ns },
-            "at_nic": self.measured.at_nic,
-            "crossing_ns": { "nic": self.measured.moment.crossing.nic_ns, "host": self.measured.moment.crossing.host_ns },
-            "passes": { "undisturbed": self.measured.passes.0, "made": self.measured.passes.1 },
+            "measured_ns": { "nic": self.taken.nic_ns(), "host": self.taken.host_ns() },
+            "at_nic": self.taken.at_nic(),
+            "crossing_ns": {
+                "nic": self.taken.moment.crossing.nic_ns,
+                "host": self.taken.moment.crossing.host_ns,
+            },
+            "work_ns": self.taken.moment.work_ns,
+            "passes": { "undisturbed": self.passes.0, "made": self.passes.1 },
         })
     }
+}
+
+fn error(predicted: &Prediction, taken: &Taken) -> f64 {
+    predicted.ceiling_mpps / taken.mpps() - 1.0
 }
 
 /// Median and 95th percentile of the errors of some rows.

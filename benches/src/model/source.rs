@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::cases::{Case, Nf};
 use super::frames::Capture;
-use super::measure::{Measured, Reference, measure};
+use super::measure::{Measured, Reference, Taken, measure};
+use super::popularity::Popularity;
 use super::predict::count;
 
 /// All that a run measured.
@@ -17,26 +18,27 @@ use super::predict::count;
 struct Kept {
     /// Packets that a pass repeats.
     draws: usize,
+    /// Passes of a case that must be left alone.
+    passes: usize,
     /// Whether it was in a hurry.
     quick: bool,
-    /// Per program: instructions of a packet, at the NIC's half and at the host's.
+    /// Per program and popularity: instructions of a packet, at the NIC's half and at the host's.
     instructions: BTreeMap<String, (f64, f64)>,
     /// Per case, those of the calibration among them.
-    cases: BTreeMap<String, Measured>,
+    cases: BTreeMap<String, Vec<Taken>>,
 }
 
 /// Where measurements come from.
 pub(crate) struct Source {
+    programs: PathBuf,
     /// None: whatever is asked was measured before.
     machine: Option<Machine>,
     kept: Kept,
 }
 
 struct Machine {
-    programs: PathBuf,
     /// The capture that is fed to whatever is measured.
     capture: PathBuf,
-    passes: usize,
     reference: Reference,
 }
 
@@ -49,9 +51,13 @@ impl Source {
         passes: usize,
         reference: Reference,
     ) -> Self {
-        let (programs, capture) = (programs.to_owned(), capture.to_owned());
-        let machine = Machine { programs, capture, passes, reference };
-        Self { machine: Some(machine), kept: Kept { draws, quick, ..Kept::default() } }
+        let machine = Machine { capture: capture.to_owned(), reference };
+        let programs = programs.to_owned();
+        Self {
+            programs,
+            machine: Some(machine),
+            kept: Kept { draws, quick, passes, ..Kept::default() },
+        }
     }
 
     /// Remembers what the last run that measured left beside the programs.
@@ -63,7 +69,7 @@ impl Source {
         })?;
         let kept = serde_json::from_str(&text)
             .map_err(|error| Error::other(format!("{}: {error}", path.display())))?;
-        Ok(Self { machine: None, kept })
+        Ok(Self { programs: programs.to_owned(), machine: None, kept })
     }
 
     /// Packets that a pass repeats, and whether the run is in a hurry.
@@ -76,24 +82,27 @@ impl Source {
         self.machine.is_some() || self.kept.cases.contains_key(&case.name())
     }
 
-    /// Instructions of a packet, at the NIC's half and at the host's.
-    pub(crate) fn instructions(&mut self, nf: &Nf) -> Result<(f64, f64)> {
-        if let Some(machine) = &self.machine {
-            let counted = count(&machine.programs, nf)?;
-            self.kept.instructions.insert(nf.name.to_owned(), counted);
+    /// Instructions of a packet, at the NIC's half and at the host's; counted where they are not known.
+    pub(crate) fn instructions(&mut self, nf: &Nf, skew: Popularity) -> Result<(f64, f64)> {
+        let name = format!("{}/{}", nf.name, skew.name());
+        if let Some(counted) = self.kept.instructions.get(&name) {
+            return Ok(*counted);
         }
-        self.kept.instructions.get(nf.name).copied().ok_or_else(|| absent(nf.name))
+        let counted = count(&self.programs, nf, skew)?;
+        self.kept.instructions.insert(name, counted);
+        Ok(counted)
     }
 
     /// How fast a case is, which is fed with the capture that was made for it.
     pub(crate) fn measure(&mut self, case: &Case, capture: &Capture) -> Result<Measured> {
-        if let Some(Machine { programs, capture: fed, passes, reference }) = &mut self.machine {
-            let program = programs.join(case.plan.name()).join(case.nf.name);
-            let measured = measure(&program, fed, capture.warm, *passes, reference)?;
-            self.kept.cases.insert(case.name(), measured);
-            std::fs::write(file(programs), serde_json::to_string_pretty(&self.kept)?)?;
+        if let Some(Machine { capture: fed, reference }) = &mut self.machine {
+            let program = self.programs.join(case.plan.name()).join(case.nf.name);
+            let taken = measure(&program, fed, capture.warm, self.kept.passes, reference)?;
+            self.kept.cases.insert(case.name(), taken);
+            std::fs::write(file(&self.programs), serde_json::to_string_pretty(&self.kept)?)?;
         }
-        self.kept.cases.get(&case.name()).cloned().ok_or_else(|| absent(&case.name()))
+        let taken = self.kept.cases.get(&case.name()).ok_or_else(|| absent(&case.name()))?;
+        Ok(Measured::of(taken, self.kept.passes))
     }
 }
 
@@ -118,16 +127,20 @@ mod tests {
         std::fs::create_dir_all(&room).unwrap();
         assert!(Source::kept(&room).is_err_and(|e| e.to_string().contains("without --again")));
         let [case, other, ..] = all(false)[..] else { panic!("cases") };
-        let mut kept = Kept { draws: 7, quick: true, ..Kept::default() };
+        let mut kept = Kept { draws: 7, quick: true, passes: 1, ..Kept::default() };
+        let name = format!("{}/{}", case.nf.name, case.skew.name());
+        kept.instructions.insert(name, (300.0, 310.0));
         kept.cases.insert(case.name(), undisturbed());
         std::fs::write(file(&room), serde_json::to_string(&kept).unwrap()).unwrap();
         let mut again = Source::kept(&room).unwrap();
         assert_eq!(again.extent(), (7, true));
         let nothing = Capture { warm: 0, draws: Vec::new() };
         let told = again.measure(&case, &nothing).unwrap();
-        assert_eq!(format!("{told:?}"), format!("{:?}", undisturbed()));
+        let was = Measured::of(&undisturbed(), 1);
+        assert_eq!(format!("{told:?}"), format!("{was:?}"));
+        assert_eq!(again.instructions(case.nf, case.skew).unwrap(), (300.0, 310.0));
         assert!(again.has(&case) && !again.has(&other));
-        assert!(again.measure(&other, &nothing).is_err() && again.instructions(other.nf).is_err());
+        assert!(again.measure(&other, &nothing).is_err());
         std::fs::remove_dir_all(&room).unwrap();
     }
 }

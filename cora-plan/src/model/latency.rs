@@ -92,8 +92,13 @@ fn owners(setting: &Setting<'_>, side: Side, parts: &[f64]) -> StateItems {
     StateItems { bins: bins.collect() }
 }
 
-/// A sketch: each flow has a cell in each row, so few flows touch few lines of it. Cells of several flows share lines once there
-/// are many: of `all` lines, `n` cells at random leave a part `(1 − 1/all)ⁿ` untouched. Keys coarser than flows touch fewer.
+/// Lines that so many things touch, each in one of `all` lines at random: few things have a line each, many share them. It
+/// leaves a part `(1 − 1/all)ⁿ` untouched.
+fn touched(all: f64, things: f64) -> f64 {
+    if all > 0.0 { all * (1.0 - decay(things / all)) } else { 0.0 }
+}
+
+/// A sketch: each flow has a cell in each row. Keys coarser than flows touch fewer.
 fn sketch(
     setting: &Setting<'_>,
     parts: &[f64],
@@ -102,10 +107,10 @@ fn sketch(
 ) -> StateItems {
     let classes = setting.classes.iter().enumerate().zip(parts);
     let bins = classes.flat_map(|((number, class), part)| {
-        let touched = touches(number);
+        let times = touches(number);
         class.bins.iter().map(move |bin| {
-            let count = all * (1.0 - decay(bin.flows * part * rows / all));
-            (Some(number), Item { count, bytes: LINE, rate: bin.share * part * touched })
+            let count = touched(all, bin.flows * part * rows);
+            (Some(number), Item { count, bytes: LINE, rate: bin.share * part * times * rows })
         })
     });
     StateItems { bins: bins.collect() }
@@ -130,15 +135,22 @@ fn items(setting: &Setting<'_>, number: usize, parts: &[f64]) -> StateItems {
         // One value: its lines are touched alike.
         return StateItems { bins: vec![(None, Item { count, bytes: LINE, rate })] };
     };
-    // A look-up touches its lines together: they are one thing, asked for once.
-    let per_look_up = 1.0 / lines(state);
-    let bytes = size::entry(state);
+    // Of a look-up's lines one is of the index, which few flows have for themselves and many share; the others are the entry's.
+    let (all, keys, per_entry) =
+        (size::index_lines(state), size::keys(state), size::entry_lines(state));
+    let index_part = 1.0 / lines(state);
+    let table = move |class: Option<usize>, flows: f64, rate: f64| {
+        let index =
+            Item { count: touched(all, flows * keys), bytes: LINE, rate: rate * index_part };
+        let entries =
+            Item { count: flows * per_entry, bytes: LINE, rate: rate * (1.0 - index_part) };
+        [(class, index), (class, entries)]
+    };
     if keyed.key == setting.group {
         let bins = classes().flat_map(|((number, class), part)| {
-            let touched = touches(number);
-            class.bins.iter().map(move |bin| {
-                let rate = bin.share * part * touched * per_look_up;
-                (Some(number), Item { count: bin.flows * part, bytes, rate })
+            let times = touches(number);
+            class.bins.iter().flat_map(move |bin| {
+                table(Some(number), bin.flows * part, bin.share * part * times)
             })
         });
         return StateItems { bins: bins.collect() };
@@ -147,9 +159,10 @@ fn items(setting: &Setting<'_>, number: usize, parts: &[f64]) -> StateItems {
     let part: f64 = classes().map(|((_, class), part)| class.share * part).sum();
     let own = setting.traffic.by_key.get(&keyed.key);
     let own = own.or_else(|| setting.traffic.by_key.get("FiveTuple"));
-    let bins = own.into_iter().flatten().flat_map(|class| &class.bins).map(|bin| {
-        let count = bin.flows * part.clamp(0.0, 1.0);
-        (None, Item { count, bytes, rate: bin.share * rate * per_look_up })
-    });
+    let bins = own
+        .into_iter()
+        .flatten()
+        .flat_map(|class| &class.bins)
+        .flat_map(|bin| table(None, bin.flows * part.clamp(0.0, 1.0), bin.share * rate));
     StateItems { bins: bins.collect() }
 }

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeSet;
 
+use super::size;
 use crate::demand::Route;
 use crate::graph::{Access, Does, Graph, StateNode};
 
 /// A route, as costs see it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Shape {
-    /// Per state: how many of its lines are touched first by this packet.
+    /// Per state: for how many lines this packet waits, each touched for the first time.
     pub(super) touches: Vec<f64>,
     /// Entries made.
     pub(super) inserts: f64,
@@ -51,7 +52,7 @@ impl Shape {
         self.reaches[number] = true;
         // The same entry is found in the nearest cache the second time.
         if seen.insert((&access.state, access.key.as_deref())) {
-            self.touches[number] += lines(state);
+            self.touches[number] += waits(state);
         }
         if state.keyed.is_some() {
             self.inserts += f64::from(matches!(access.does, Does::Insert | Does::Anything) as u8);
@@ -59,10 +60,17 @@ impl Shape {
     }
 }
 
-/// Lines in unlike places that one access of a state touches: a look-up's index and entry; a row of a sketch each.
+/// For how many lines one access of a state waits as if they came one by one. The rows of a sketch are asked for together,
+/// and no later one needs an earlier one: they take as long as one of them does.
+fn waits(state: &StateNode) -> f64 {
+    if state.keyed.is_some() { lines(state) } else { 1.0 }
+}
+
+/// Lines that one access of a state touches: of a look-up, one of the index and all of the entry, which are asked for
+/// ahead; of a sketch, one in each row.
 pub(super) fn lines(state: &StateNode) -> f64 {
     if state.keyed.is_some() {
-        return 2.0;
+        return 1.0 + size::entry_lines(state);
     }
     let rows = state.fields.iter().map(|field| {
         let of = |name: &str, sketches: f64| {

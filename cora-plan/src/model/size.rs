@@ -17,27 +17,43 @@ pub const UNKNOWN_ELEMENTS: f64 = 1024.0;
 /// (`cora-core/src/state/table/entry.rs`: a five-tuple and a value of 17 bytes are one line).
 const ENTRY_OVERHEAD: f64 = 10.0;
 
-/// An entry's share of the index: a line of fingerprints for up to seven entries, filled to about four sevenths.
-const INDEX: f64 = 16.0;
+/// Keys that a line of the index has at the stated capacity: ten slots, 0.85 full (`cora-core/src/state/table/index.rs`).
+const KEYS_PER_LINE: f64 = 8.5;
 
 /// Bytes of a line of the cache.
 const LINE: f64 = 64.0;
 
-/// Bytes of one entry of a keyed state in memory: whole lines, and its share of the index; 0 for other kinds.
-pub fn entry(state: &StateNode) -> f64 {
+/// Lines of one entry of a keyed state in memory; 0 for other kinds.
+pub fn entry_lines(state: &StateNode) -> f64 {
     let Some(keyed) = &state.keyed else { return 0.0 };
     let key = named(&keyed.key).unwrap_or(UNKNOWN);
     // The reply key of an entry follows from its key, unless handlers choose it.
     let keys = if keyed.translates { 2.0 } else { 1.0 };
-    let places = if keyed.reply { 2.0 } else { 1.0 };
     let bytes = keys * key + value(state) + ENTRY_OVERHEAD;
-    (bytes / LINE).ceil() * LINE + places * INDEX
+    (bytes / LINE).ceil()
 }
 
-/// Bytes of the whole state: of all entries for keyed ones.
+/// Keys that find an entry, each by a place in the index.
+pub fn keys(state: &StateNode) -> f64 {
+    match &state.keyed {
+        Some(keyed) if keyed.reply => 2.0,
+        Some(_) => 1.0,
+        None => 0.0,
+    }
+}
+
+/// Lines of a keyed state's index.
+pub fn index_lines(state: &StateNode) -> f64 {
+    let capacity = state.keyed.as_ref().map_or(0, |keyed| keyed.capacity);
+    (keys(state) * capacity as f64 / KEYS_PER_LINE).ceil()
+}
+
+/// Bytes of the whole state: of all entries and their index for keyed ones.
 pub fn whole(state: &StateNode) -> f64 {
     match (&state.keyed, state.kind) {
-        (Some(keyed), Kind::Keyed) => entry(state) * keyed.capacity as f64,
+        (Some(keyed), Kind::Keyed) => {
+            (entry_lines(state) * keyed.capacity as f64 + index_lines(state)) * LINE
+        }
         _ => value(state),
     }
 }
