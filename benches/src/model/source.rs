@@ -56,7 +56,7 @@ impl Source {
         Self {
             programs,
             machine: Some(machine),
-            kept: Kept { draws, quick, passes, ..Kept::default() },
+            kept: Kept { draws, passes, quick, ..Kept::default() },
         }
     }
 
