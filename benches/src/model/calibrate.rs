@@ -247,6 +247,7 @@ mod tests {
         let given = fit(&equations, [Some(1.0), None, None, None, None, None]);
         assert!((given[0] - 1.0).abs() < f64::EPSILON, "what is given stays");
     }
+
     #[test]
     fn what_met_another_machine_does_not_pull_it_along() {
         let mut equations = equations(24);
