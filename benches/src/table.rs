@@ -1,6 +1,7 @@
 //! The flow table against hashbrown with foldhash: a key of 13 bytes, a value of 32.
 
 use std::hash::BuildHasher as _;
+use std::ops::Range;
 
 use cora_core::state::table::ahead::ALONE;
 use cora_core::state::table::raw::{RawTable, Shape};
@@ -32,7 +33,7 @@ pub(crate) fn run(quick: bool, wanted: &dyn Fn(&str) -> bool, tell: &mut dyn FnM
     let sizes: &[u64] = if quick { &[1_000, 1_000_000] } else { &[1_000, 1_000_000, 8_000_000] };
     let turns = if quick { 5 } else { 11 };
     for entries in sizes {
-        let whats = ["hit-zipf", "hit-uniform", "miss", "churn"];
+        let whats = ["hit-zipf", "hit-uniform", "miss", "churn", "churn-alone"];
         let names = whats.map(|what| (what, name(what, *entries)));
         if !names.iter().any(|(_, name)| wanted(name)) {
             continue;
@@ -43,7 +44,8 @@ pub(crate) fn run(quick: bool, wanted: &dyn Fn(&str) -> bool, tell: &mut dyn FnM
                 "hit-zipf" => ring.hits(name, Skew::Zipf, turns),
                 "hit-uniform" => ring.hits(name, Skew::Uniform, turns),
                 "miss" => ring.misses(name, turns),
-                _ => ring.churn(name, turns),
+                "churn" => ring.churn(name, turns, Announced::InBursts),
+                _ => ring.churn(name, turns, Announced::Not),
             });
         }
     }
@@ -146,9 +148,9 @@ impl Ring {
     }
 
     /// Takes the oldest entry out and puts a new one in, of a full table.
-    fn churn(&mut self, name: String, turns: usize) -> Figure {
+    fn churn(&mut self, name: String, turns: usize, announced: Announced) -> Figure {
         let Self { table, map, entries } = self;
-        let [cora, peer] = churn(*entries, turns, table, |old, new| {
+        let [cora, peer] = churn(*entries, turns, announced, table, |old, new| {
             let gone = map.remove(&Tuple4::of_number(old));
             let put = map.insert(Tuple4::of_number(new), Value::default());
             assert!(gone.is_some() && put.is_none());
@@ -157,10 +159,20 @@ impl Ring {
     }
 }
 
+/// Whether a table is told the keys of a burst before they are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Announced {
+    /// As those of packets are.
+    InBursts,
+    /// Each comes as a surprise.
+    Not,
+}
+
 /// Lets the table and a peer, both full, take the oldest entry out and put a new one in, again and again.
 pub(crate) fn churn(
     entries: u64,
     turns: usize,
+    announced: Announced,
     table: &mut Table,
     mut replace_of_peer: impl FnMut(u64, u64),
 ) -> [Turns; 2] {
@@ -170,7 +182,10 @@ pub(crate) fn churn(
         turns,
         [
             &mut || {
-                (of_table..of_table + count).for_each(|old| replace(table, old, old + entries));
+                let batches = (of_table..of_table + count).step_by(BATCH / 2);
+                for old in batches {
+                    replace(table, old..old + BATCH as u64 / 2, entries, announced);
+                }
                 of_table += count;
                 count
             },
@@ -183,12 +198,30 @@ pub(crate) fn churn(
     )
 }
 
-/// Takes one key out and puts another in.
-fn replace(table: &mut Table, old: u64, new: u64) {
-    table.begin(VISIT);
-    let gone = table.remove(&Tuple4::of_number(old));
-    let put = table.insert(Tuple4::of_number(new), None, Value::default());
-    assert!(gone.is_some() && put.is_ok());
+/// Takes keys out, and puts others in, so many further: half of a burst of packets each.
+fn replace(table: &mut Table, old: Range<u64>, further: u64, announced: Announced) {
+    let each = || (0_u8..).step_by(2).zip(old.clone());
+    if announced == Announced::InBursts {
+        for (packet, old) in each() {
+            table.hint(packet, Some(&Tuple4::of_number(old)));
+            table.hint(packet + 1, Some(&Tuple4::of_number(old + further)));
+        }
+        for (packet, old) in each() {
+            table.guess(packet, || Some(Tuple4::of_number(old)));
+            table.guess(packet + 1, || Some(Tuple4::of_number(old + further)));
+        }
+    }
+    for (packet, old) in each() {
+        let visit = |packet| match announced {
+            Announced::InBursts => Visit { ahead: packet, ..VISIT },
+            Announced::Not => VISIT,
+        };
+        table.begin(visit(packet));
+        let gone = table.remove(&Tuple4::of_number(old));
+        table.begin(visit(packet + 1));
+        let put = table.insert(Tuple4::of_number(old + further), None, Value::default());
+        assert!(gone.is_some() && put.is_ok());
+    }
 }
 
 /// Finds a batch; how many were there.

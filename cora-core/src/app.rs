@@ -128,16 +128,44 @@ pub trait App: Sized + 'static {
     /// The same, to report. Only the host calls it.
     fn described(&mut self, number: usize) -> &mut dyn Described;
 
-    /// Calls [`Home::hint`] of every state.
+    /// Whether it has *further* states: those that only packets of flows without an entry need, so that only these look
+    /// them up ahead.
+    const FURTHER: bool = false;
+
+    /// Calls [`Home::hint`] of every state that isn't further.
     #[inline]
     fn hint(&mut self, number: u8, packet: &Packet<'_>) {
         (0..Self::STATES).for_each(|state| self.state(state).hint(number, packet));
     }
 
-    /// Calls [`Home::guess`] of every state.
+    /// Calls [`Home::guess`] of the same states; whether none of them missed an entry.
     #[inline]
-    fn guess(&mut self, number: u8, packet: &Packet<'_>) {
-        (0..Self::STATES).for_each(|state| self.state(state).guess(number, packet));
+    fn guess(&mut self, number: u8, packet: &Packet<'_>) -> bool {
+        (0..Self::STATES).fold(true, |known, state| self.state(state).guess(number, packet) & known)
+    }
+
+    /// Calls [`Home::forget`] of every further state.
+    fn forget_further(&mut self) {}
+
+    /// Calls [`Home::hint`] of every further state.
+    fn hint_further(&mut self, number: u8, packet: &Packet<'_>) {
+        let _ = (number, packet);
+    }
+
+    /// Calls [`Home::guess`] of every further state.
+    fn guess_further(&mut self, number: u8, packet: &Packet<'_>) {
+        let _ = (number, packet);
+    }
+
+    /// Calls [`Home::hint_owner`] of every state that travels.
+    fn hint_owner(&self, number: u8) {
+        let _ = number;
+    }
+
+    /// The first that [`Home::guess_owner`] of a state that travels gives.
+    fn guess_owner(&self, number: u8) -> Option<u32> {
+        let _ = number;
+        None
     }
 
     /// Calls [`Home::begin`] of every state.

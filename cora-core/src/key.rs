@@ -30,6 +30,13 @@ pub trait Key: Plain + Eq + fmt::Debug {
 
     /// The canonical form. Different keys of one type have different words.
     fn words(&self) -> [u64; 5];
+
+    /// Words that a key shares with its [reply](Self::reply) and with no other key: those of the lesser of the two.
+    #[inline]
+    fn undirected(&self) -> [u64; 5] {
+        let own = self.words();
+        self.reply().map_or(own, |reply| own.min(reply.words()))
+    }
 }
 
 /// An IPv4 or IPv6 address; IPv4 is held as IPv4-mapped IPv6 (RFC 4291, 2.5.5.2).
@@ -339,6 +346,20 @@ impl Key for FiveTuple {
     #[inline]
     fn reply(&self) -> Option<Self> {
         Some(self.reversed())
+    }
+
+    #[inline]
+    #[expect(
+        clippy::needless_bitwise_bool,
+        reason = "without a branch: which of two ends is the lesser can't be foretold"
+    )]
+    fn undirected(&self) -> [u64; 5] {
+        let (source, destination) = (self.source.bits(), self.destination.bits());
+        let later = (source > destination)
+            | ((source == destination) & (self.source_port > self.destination_port));
+        let turned = 0_u64.wrapping_sub(u64::from(later));
+        let (own, reply) = (self.words(), self.reversed().words());
+        core::array::from_fn(|word| own[word] ^ ((own[word] ^ reply[word]) & turned))
     }
 
     #[inline]

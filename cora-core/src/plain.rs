@@ -28,6 +28,10 @@ pub trait Plain: Copy + 'static {
     /// `#[state(idle_by = …)]`.
     const IDLE_VARIES: bool = false;
 
+    /// Whether table entries with this value are found by their key and by its [reply](crate::key::Key::reply) alike, which then
+    /// have one hash, and never have a second key of their own.
+    const UNDIRECTED: bool = false;
+
     /// Whether each entry of a keyed state that is this type becomes a record when it ends: `#[state(recorded)]`.
     const RECORDED: bool = false;
 

@@ -14,6 +14,7 @@
 //! | --- | --- |
 //! | [`words`] | kind, place, sides |
 //! | [`graph`] | handlers, states, and who touches what |
+//! | [`ahead`] | which tables are looked up ahead of a packet's turn |
 //! | [`statement`] | what the user says about the plan: `cora.toml`, or a plan's name |
 //! | [`decide`] | graph + statement → decision, or everything that speaks against it |
 //! | [`plan`] | a sealed decision: with the hash that both binaries carry |
@@ -37,6 +38,7 @@
 )]
 
 pub mod advice;
+pub mod ahead;
 pub mod decide;
 pub mod demand;
 pub mod document;

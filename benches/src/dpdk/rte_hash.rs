@@ -5,7 +5,7 @@ use super::ffi::{BULK, Environment, Hash, PaddedKey};
 use crate::figure::Figure;
 use crate::keys::{Skew, Tuple4, Value, size};
 use crate::prefetch::prefetch;
-use crate::table::{TURN, Table, churn, filled, find};
+use crate::table::{Announced, TURN, Table, churn, filled, find};
 use crate::turns::take;
 
 const PEER: &str = "rte_hash";
@@ -144,7 +144,7 @@ impl Pair {
     /// Takes the oldest entry out and puts a new one in, of a full table.
     fn churn(&mut self, name: String, turns: usize) -> Figure {
         let Self { entries, table, peer } = self;
-        let [cora, peer] = churn(*entries, turns, table, |old, new| {
+        let [cora, peer] = churn(*entries, turns, Announced::InBursts, table, |old, new| {
             let gone = peer.hash.remove(&padded(old));
             assert!(gone.is_some() && peer.add(&padded(new)));
         });

@@ -168,7 +168,7 @@ impl Page<'_> {
 const OWNER: &str =
     "packets under a split against those of the same fate without, mean of owned and passed on";
 const OWNER_EXPOSED: &str =
-    "not measured here: the record is asked for when it is needed, which a core hides in part";
+    "not measured here: four lines are asked for ahead, and of each one's latency a share stays";
 const MOVING: &str =
     "flows that end and begin under a plan that lets the NIC own all, beyond handling and crossing";
 

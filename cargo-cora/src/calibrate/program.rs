@@ -217,8 +217,18 @@ impl<P: Planned> App for Calibration<P> {
     }
 
     #[inline(always)]
-    fn guess(&mut self, number: u8, packet: &Packet<'_>) {
-        Home::guess(&mut self.flows, number, packet);
+    fn guess(&mut self, number: u8, packet: &Packet<'_>) -> bool {
+        Home::guess(&mut self.flows, number, packet)
+    }
+
+    #[inline(always)]
+    fn hint_owner(&self, number: u8) {
+        Home::hint_owner(&self.flows, number);
+    }
+
+    #[inline(always)]
+    fn guess_owner(&self, number: u8) -> Option<u32> {
+        Home::guess_owner(&self.flows, number)
     }
 
     #[inline(always)]

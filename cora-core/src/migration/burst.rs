@@ -163,6 +163,7 @@ pub(super) fn announce<A: App>(
     engine: &mut Engine<A>,
     mut flows: Option<&mut Flows<A>>,
 ) {
+    const { assert!(BURST <= u32::BITS as usize) };
     for (number, Arrival { packet, .. }) in burst.arrivals().iter().enumerate() {
         let number = number as u8;
         if let Some(flows) = &mut flows {
@@ -170,12 +171,64 @@ pub(super) fn announce<A: App>(
         }
         engine.app().hint(number, packet);
     }
+    let mut unknown = 0_u32;
     for (number, Arrival { packet, .. }) in burst.arrivals().iter().enumerate() {
         let number = number as u8;
         if let Some(flows) = &mut flows {
             flows.guess(number, || A::Group::of(packet).ok());
         }
-        engine.app().guess(number, packet);
+        let known = engine.app().guess(number, packet);
+        if const { A::FURTHER } {
+            unknown |= u32::from(!known) << number;
+        }
+    }
+    if const { A::FURTHER } {
+        announce_further(burst, engine, unknown);
+    }
+    if let Some(flows) = flows {
+        announce_owners(burst.len(), engine, flows);
+    }
+}
+
+/// Likewise, what tells whose the entries are that packets may find, the lists of these flows' entries, and their records: a
+/// translated answer's group key doesn't find them.
+#[inline(never)]
+fn announce_owners<A: App>(packets: usize, engine: &mut Engine<A>, flows: &Flows<A>) {
+    let app = engine.app();
+    for number in 0..packets as u8 {
+        app.hint_owner(number);
+    }
+    for number in 0..packets as u8 {
+        if let Some(flow) = app.guess_owner(number) {
+            flows.prefetch(flow);
+        }
+    }
+}
+
+/// The numbers of those that are set, lowest first.
+fn bits(mut set: u32) -> impl Iterator<Item = u8> {
+    core::iter::from_fn(move || {
+        let lowest = (set != 0).then(|| set.trailing_zeros() as u8);
+        set &= set.wrapping_sub(1);
+        lowest
+    })
+}
+
+/// Likewise, further states for the packets of a burst whose flows have no entry: bit by bit, from the first.
+#[inline(never)]
+fn announce_further<A: App>(burst: &Burst<'_>, engine: &mut Engine<A>, unknown: u32) {
+    let app = engine.app();
+    app.forget_further();
+    let packet = |number: u8| burst.arrivals().get(usize::from(number));
+    for number in bits(unknown) {
+        if let Some(arrival) = packet(number) {
+            app.hint_further(number, &arrival.packet);
+        }
+    }
+    for number in bits(unknown) {
+        if let Some(arrival) = packet(number) {
+            app.guess_further(number, &arrival.packet);
+        }
     }
 }
 

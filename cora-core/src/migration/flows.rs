@@ -14,7 +14,7 @@ use crate::message::MAX_KEYS;
 use crate::plain::{Describe, Plain};
 use crate::state::table::raw::{RawTable, Shape};
 use crate::state::table::travelling::ImportError;
-use crate::state::table::{Change, Durable, Entry, Moved, Travelling};
+use crate::state::table::{Change, Direction, Durable, Entry, Moved, Travelling};
 use crate::state::{MAX_PIECE, Malformed, Memory, NO_FLOW, OutOfMemory, Place, Visit};
 
 /// Flows without entries that a side can know, when no state travels.
@@ -74,6 +74,7 @@ impl Record {
 /// Records live in a table, which asks for plain values; they never leave this side.
 impl Plain for Record {
     const SIZE: usize = 0;
+    const UNDIRECTED: bool = true;
     fn put(&self, _: &mut [u8]) {}
     fn get(_: &[u8]) -> Option<Self> {
         Some(Self::OWNED)
@@ -190,15 +191,21 @@ impl<A: App> Flows<A> {
         self.records.guess(number, group);
     }
 
+    /// Asks for the record with this number.
+    #[inline(always)]
+    pub fn prefetch(&self, number: u32) {
+        self.records.prefetch(number);
+    }
+
     /// The flow that a packet with this group key belongs to. A flow that had no packet for long is
     /// forgotten, unless packets of it still wait: `left` is how many packets ever left the queue.
     #[inline]
     pub fn find(&mut self, app: &mut A, group: &A::Group, now: u64, left: u64) -> Option<u32> {
-        let number = self
-            .records
-            .number_of(group)
-            .or_else(|| Self::find_by_entry(app, group, now))
-            .or_else(|| self.records.number_of(&group.reply()?))?;
+        let number = match self.records.find(group) {
+            Some((number, Direction::Original)) => number,
+            // What has an entry with this very key comes before the flow whose answer this would be.
+            other => Self::find_by_entry(app, group, now).or(other.map(|(number, _)| number))?,
+        };
         let record = self.records.entry(number)?;
         let recent = now.saturating_sub(record.used.get()) < self.idle;
         if !recent && record.value.queued_until <= left {
@@ -228,10 +235,8 @@ impl<A: App> Flows<A> {
     #[inline(never)]
     pub fn reserve(&mut self, app: &mut A, group: &A::Group) -> Option<u32> {
         // Frees a forgotten record of the same flow, whose number may then be the next.
-        for key in [Some(*group), group.reply()].into_iter().flatten() {
-            if let Some(number) = self.records.number_of(&key) {
-                self.remove(app, number);
-            }
+        while let Some(number) = self.records.number_of(group) {
+            self.remove(app, number);
         }
         let number = self.records.next_number()?;
         // A record that expired may have left entries behind; they expired before it did.

@@ -151,9 +151,36 @@ pub trait Home {
     }
 
     /// All packets of the burst are announced by [`Self::hint`]: the second step of looking up ahead,
-    /// with the same packets.
-    fn guess(&mut self, number: u8, packet: &Packet<'_>) {
+    /// with the same packets. `false` if the packet has a key that probably has no entry.
+    fn guess(&mut self, number: u8, packet: &Packet<'_>) -> bool {
         let _ = (number, packet);
+        true
+    }
+
+    // Called by name only: the NIC's half has no room for what its lists of methods name and it never calls.
+
+    /// Nothing is known ahead any more: of the next burst, not every packet will be announced.
+    fn forget(&mut self)
+    where
+        Self: Sized,
+    {
+    }
+
+    /// What tells whose the entry is that packet `number` of a burst may find ([`Self::guess`]) may be fetched.
+    fn hint_owner(&self, number: u8)
+    where
+        Self: Sized,
+    {
+        let _ = number;
+    }
+
+    /// The flow of that entry. What tells whether the flow has entries may be fetched.
+    fn guess_owner(&self, number: u8) -> Option<u32>
+    where
+        Self: Sized,
+    {
+        let _ = number;
+        None
     }
 
     /// Called once before the packet's handlers.

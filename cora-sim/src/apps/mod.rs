@@ -223,6 +223,18 @@ macro_rules! program {
                 states.into_iter().nth(number).expect("a state's number")
             }
 
+            fn hint_owner(&self, number: u8) {
+                let _ = number;
+                let _: &[()] = &[$($crate::apps::program!(@owner $place self.$field, hint_owner(number))),*];
+            }
+
+            fn guess_owner(&self, number: u8) -> Option<u32> {
+                let _ = number;
+                let owners: &[Option<u32>] =
+                    &[$($crate::apps::program!(@owner $place self.$field, guess_owner(number))),*];
+                owners.iter().copied().find_map(|owner| owner)
+            }
+
             fn configure(
                 &mut self,
                 _: &str,
@@ -240,6 +252,10 @@ macro_rules! program {
         <cora_core::state::Table<$state> as cora_core::state::Stored>::BYTES
     };
     (@bytes $place:ident $state:ty) => { <$state as cora_core::state::Stored>::BYTES };
+    (@owner travels $of:expr, $method:ident($($number:ident)?)) => {
+        cora_core::state::Home::$method(&$of $(, $number)?)
+    };
+    (@owner $place:ident $of:expr, $method:ident($($number:ident)?)) => { Default::default() };
     (@durable travels $state:ty) => { <$state as cora_core::plain::Plain>::DURABLE };
     (@durable $place:ident $state:ty) => { false };
     (@create travels $state:ty, $memory:ident, $variant:ident) => {

@@ -3,6 +3,7 @@
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 
+use cora_core::packet::Packet;
 use cora_core::plain::Describe;
 use cora_core::state::table::travelling::ImportError;
 use cora_core::state::table::{Durable, InsertError, Travelling};
@@ -44,6 +45,18 @@ type Item<'a> = dyn FnMut(&[u8], &mut dyn FnMut(&mut dyn Describe)) + 'a;
 impl<S: Keyed> Home for Wrapped<S> {
     fn kind(&self) -> Kind {
         Kind::Keyed
+    }
+    fn hint(&mut self, number: u8, packet: &Packet<'_>) {
+        self.table().hint(number, packet);
+    }
+    fn guess(&mut self, number: u8, packet: &Packet<'_>) -> bool {
+        self.table().guess(number, packet)
+    }
+    fn hint_owner(&self, number: u8) {
+        self.table.borrow().hint_owner(number);
+    }
+    fn guess_owner(&self, number: u8) -> Option<u32> {
+        self.table.borrow().guess_owner(number)
     }
     fn begin(&mut self, visit: Visit) {
         self.table().begin(visit);

@@ -5,12 +5,16 @@
 //! 2. [`RawTable::guess`] reads that line, and asks for the entry that it names.
 //! 3. When the packet's turn comes, its look-up tries that entry first. Whatever happened meanwhile, the
 //!    entry counts only if it is alive and has the key.
+//!
+//! A table that only packets of unknown flows need is announced for those alone, once the first tables are guessed
+//! ([`App::FURTHER`](crate::app::App::FURTHER)). What it knew of the burst before is forgotten then ([`RawTable::forget`]).
 
 use super::entry::NONE;
 use super::index::Guess;
 use super::raw::RawTable;
 use crate::key::Key;
 use crate::plain::Plain;
+use crate::prefetch::prefetch;
 
 /// Most packets of a burst.
 pub const BURST: usize = 32;
@@ -97,25 +101,56 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             *hint = Hint::NONE;
             return;
         };
-        let hash = self.hasher.hash(&key.words());
+        let hash = self.hasher.hash(&Self::hashed(key));
         *hint = Hint { hash, home: self.index.prefetch(hash), entry: NONE };
     }
 
-    /// Looks the announced key up, as far as one line of the index tells; `key` gives it, if there is one.
+    /// Asks for what tells which flow the guessed entry belongs to.
     #[inline(always)]
-    pub fn guess(&mut self, packet: u8, key: impl FnOnce() -> Option<K>) {
+    pub(super) fn hint_owner(&self, packet: u8) {
+        if let Some(place) = self.in_flows.get(self.ahead.entry(packet)) {
+            prefetch(place);
+        }
+    }
+
+    /// That flow. Asks for the head of the list of its entries.
+    #[inline(always)]
+    pub(super) fn guess_owner(&self, packet: u8) -> Option<u32> {
+        let flow = self.in_flows.get(self.ahead.entry(packet))?.flow;
+        // None of `NO_FLOW`.
+        prefetch(self.flow_heads.get(flow as usize)?);
+        Some(flow)
+    }
+
+    /// Asks for the entry with this number.
+    #[inline(always)]
+    pub fn prefetch(&self, number: u32) {
+        self.entries.prefetch(number);
+    }
+
+    /// Nothing is known ahead any more.
+    #[inline]
+    pub fn forget(&mut self) {
+        self.ahead.hints = [Hint::NONE; BURST];
+    }
+
+    /// Looks the announced key up, as far as one line of the index tells; `key` gives it, if there is one. `false` if that line
+    /// names no entry for it.
+    #[inline(always)]
+    pub fn guess(&mut self, packet: u8, key: impl FnOnce() -> Option<K>) -> bool {
         let hint = &mut self.ahead.hints[place(packet)];
         let missed = match self.index.guess(hint.home, hint.hash) {
             Guess::Entry(number) => {
                 self.entries.prefetch(number);
                 hint.entry = number;
-                return;
+                return true;
             }
             Guess::Elsewhere => MISSED,
             Guess::Nowhere => ABSENT,
         };
-        let Some(key) = key() else { return };
+        let Some(key) = key() else { return true };
         hint.entry = missed;
         self.ahead.missed[place(packet)] = Some((key.pack(), self.index.taken()));
+        false
     }
 }

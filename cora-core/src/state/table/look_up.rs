@@ -84,7 +84,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     /// The entry that the key finds, expired or not, and which of its keys this is.
     #[inline]
-    pub(super) fn find(&self, key: &K) -> Option<(u32, Direction)> {
+    pub fn find(&self, key: &K) -> Option<(u32, Direction)> {
         match self.guessed(key) {
             None if self.ahead.is_absent(self.visit.ahead, key, self.index.taken()) => None,
             None => self.find_by(self.hash(key), key),
@@ -154,7 +154,12 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         if entry.key() == *key {
             return Some(Direction::Original);
         }
-        self.is_reply(number, entry, key).then_some(Direction::Reply)
+        let reply = if const { V::UNDIRECTED } {
+            entry.key().reply().as_ref() == Some(key)
+        } else {
+            self.is_reply(number, entry, key)
+        };
+        reply.then_some(Direction::Reply)
     }
 
     /// Whether the key is the entry's reply key. By itself for the sake of registers.
@@ -196,10 +201,16 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         seconds.saturating_add(u64::from(idle.subsec_nanos())).clamp(1, longest.max(1))
     }
 
+    /// The words that a key's hash is of.
+    #[inline(always)]
+    pub(super) fn hashed(key: &K) -> [u64; 5] {
+        if const { V::UNDIRECTED } { key.undirected() } else { key.words() }
+    }
+
     #[inline]
     pub(super) fn hash(&self, key: &K) -> u64 {
         let known = self.ahead.hash_of(self.visit.ahead, key);
-        known.unwrap_or_else(|| self.hasher.hash(&key.words()))
+        known.unwrap_or_else(|| self.hasher.hash(&Self::hashed(key)))
     }
 
     /// The same, out of the way of hits: one copy for all that comes and goes.

@@ -217,8 +217,23 @@ impl<S: Keyed> Home for Table<S> {
     }
 
     #[inline(always)]
-    fn guess(&mut self, number: u8, packet: &Packet<'_>) {
-        self.raw.guess(number, || <S::Key as Key>::of(packet).ok());
+    fn guess(&mut self, number: u8, packet: &Packet<'_>) -> bool {
+        self.raw.guess(number, || <S::Key as Key>::of(packet).ok())
+    }
+
+    #[inline]
+    fn forget(&mut self) {
+        self.raw.forget();
+    }
+
+    #[inline(always)]
+    fn hint_owner(&self, number: u8) {
+        self.raw.hint_owner(number);
+    }
+
+    #[inline(always)]
+    fn guess_owner(&self, number: u8) -> Option<u32> {
+        self.raw.guess_owner(number)
     }
 
     #[inline(always)]

@@ -203,6 +203,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// The entry's reply key; the key itself when it has none.
     #[inline]
     pub(super) fn reply_of(&self, number: u32, entry: &Entry<K, V>) -> K {
+        if const { V::UNDIRECTED } {
+            return entry.key();
+        }
         let reply = if entry.facts.has(Facts::REVERSED) {
             entry.key().reply()
         } else if entry.facts.has(Facts::OWN_REPLY) {
@@ -243,7 +246,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline(never)]
     pub(super) fn place(&mut self, number: u32, whole: &Whole<K, V>) {
         let Whole { key, reply, used, value } = *whole;
-        let facts = if reply == key {
+        let facts = if const { V::UNDIRECTED } || reply == key {
             Facts::NONE
         } else if key.reply() == Some(reply) {
             Facts::REVERSED
@@ -315,6 +318,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// The hash of an entry's second key, if it has one.
     #[inline(never)]
     fn second_hash(&self, number: u32) -> Option<u64> {
+        if const { V::UNDIRECTED } {
+            return None;
+        }
         let entry = self.entries.get(number)?;
         let has = entry.facts.has(Facts::REVERSED.with(Facts::OWN_REPLY));
         has.then(|| self.hash_apart(&self.reply_of(number, entry)))

@@ -3,6 +3,8 @@
 //! The file names handlers only. A state's type is found through the first handler that takes it, so
 //! that a state may be as private as its handlers.
 
+mod ahead;
+
 use std::fmt::{self, Write as _};
 
 use cora_plan::graph::StateNode;
@@ -158,7 +160,7 @@ fn app(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     chain(out, graph)?;
     state(out, graph, "state", "Home")?;
     state(out, graph, "described", "Described")?;
-    each_state(out, graph)?;
+    each_state(out, graph, plan)?;
     records(out, &recorded)?;
     configure(out, graph)
 }
@@ -308,17 +310,14 @@ fn state(out: &mut Lines, graph: &Graph, method: &str, home: &str) -> fmt::Resul
 
 /// What the runtime does to every state before and after a packet: state by state, so that nothing is
 /// dispatched at run time.
-fn each_state(out: &mut Lines, graph: &Graph) -> fmt::Result {
+fn each_state(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     if graph.states.is_empty() {
         return Ok(());
     }
-    for (method, parameters, arguments) in [
-        ("hint", ", number: u8, packet: &Packet<'_>", ", number, packet"),
-        ("guess", ", number: u8, packet: &Packet<'_>", ", number, packet"),
-        ("begin", ", visit: Visit", ", visit"),
-        ("commit", "", ""),
-        ("rollback", "", ""),
-    ] {
+    ahead::emit(out, graph, plan)?;
+    for (method, parameters, arguments) in
+        [("begin", ", visit: Visit", ", visit"), ("commit", "", ""), ("rollback", "", "")]
+    {
         out.line("#[inline(always)]")?;
         out.block(format_args!("fn {method}(&mut self{parameters})"), |out| {
             (0..graph.states.len()).try_for_each(|state| {

@@ -1,0 +1,68 @@
+//! What is looked up ahead of a packet's turn, state by state.
+
+use std::fmt;
+
+use cora_plan::ahead::further;
+use cora_plan::{Graph, Place, Plan};
+
+use super::Lines;
+
+/// States that every packet looks up ahead, further ones, and whose the entries are of those that travel.
+pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
+    let further = further(graph);
+    let with = |wanted: bool| numbers(&further, |further| *further == wanted);
+    let packet = "number: u8, packet: &Packet<'_>";
+    let named = |method: &'static str| {
+        move |state| format!("Home::{method}(&mut self.s{state}, number, packet)")
+    };
+    let first = with(false);
+    let head = format!("fn hint(&mut self, {packet})");
+    method(out, &head, ["", ";\n", ";"], &first, named("hint"))?;
+    let head = format!("fn guess(&mut self, {packet}) -> bool");
+    method(out, &head, ["", "\n    & ", ""], &first, named("guess"))?;
+    let later = with(true);
+    if !later.is_empty() {
+        out.line("const FURTHER: bool = true;\n")?;
+        let forget = |state| format!("Home::forget(&mut self.s{state})");
+        method(out, "fn forget_further(&mut self)", ["", ";\n", ";"], &later, forget)?;
+        for name in ["hint", "guess"] {
+            let head = format!("fn {name}_further(&mut self, {packet})");
+            method(out, &head, ["", ";\n", ";"], &later, named(name))?;
+        }
+    }
+    owners(out, graph, plan)
+}
+
+fn owners(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
+    let travels = |name: &String| plan.places.get(name) == Some(&Place::Travels);
+    let travel = numbers(&graph.states, |state| travels(&state.name));
+    if travel.is_empty() {
+        return Ok(());
+    }
+    let head = "fn hint_owner(&self, number: u8)";
+    let hint = |state| format!("Home::hint_owner(&self.s{state}, number)");
+    method(out, head, ["", ";\n", ";"], &travel, hint)?;
+    let head = "fn guess_owner(&self, number: u8) -> Option<u32>";
+    let guess = |state| format!(".or_else(|| Home::guess_owner(&self.s{state}, number))");
+    method(out, head, ["None\n    ", "\n    ", ""], &travel, guess)
+}
+
+fn numbers<T>(all: &[T], wanted: impl Fn(&T) -> bool) -> Vec<usize> {
+    all.iter().enumerate().filter(|(_, one)| wanted(one)).map(|(number, _)| number).collect()
+}
+
+/// A method whose body is what is called for each of these states, with what stands before, between and behind.
+fn method(
+    out: &mut Lines,
+    head: &str,
+    [before, between, behind]: [&str; 3],
+    states: &[usize],
+    call: impl Fn(usize) -> String,
+) -> fmt::Result {
+    let calls: Vec<String> = states.iter().copied().map(call).collect();
+    out.line("#[inline(always)]")?;
+    let body = format!("{before}{}{behind}", calls.join(between));
+    out.block(head, |out| body.lines().try_for_each(|line| out.line(line)))?;
+    out.text.push('\n');
+    Ok(())
+}
