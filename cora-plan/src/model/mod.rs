@@ -45,6 +45,7 @@ pub(crate) use coefficients::coefficients;
 pub use terms::Steering;
 
 use self::shape::Shape;
+use crate::ahead;
 use crate::demand::Demand;
 use crate::graph::Graph;
 use crate::nic::NicProfile;
@@ -169,7 +170,9 @@ impl<'a> Setting<'a> {
         many_pairs: bool,
         steering: Steering,
     ) -> Self {
-        let shapes = demand.routes.iter().map(|route| Shape::of(graph, route)).collect();
+        let further = ahead::further(graph);
+        let shapes = demand.routes.iter();
+        let shapes = shapes.map(|route| Shape::of(graph, route, &further)).collect();
         let classes = traffic.classes(group);
         let group = group.to_owned();
         Self { graph, nic, traffic, classes, demand, shapes, group, many_pairs, steering }

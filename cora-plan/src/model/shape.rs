@@ -21,7 +21,8 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    pub(super) fn of(graph: &Graph, route: &Route) -> Self {
+    /// `further` tells which tables are looked up ahead by packets of unknown flows only.
+    pub(super) fn of(graph: &Graph, route: &Route, further: &[bool]) -> Self {
         let mut shape = Self {
             touches: vec![0.0; graph.states.len()],
             inserts: 0.0,
@@ -37,7 +38,18 @@ impl Shape {
                 shape.add(graph, access, &mut seen);
             }
         }
+        shape.announce(graph, further);
         shape
+    }
+
+    /// What is looked up ahead is fetched, whether the route asks for it or not.
+    fn announce(&mut self, graph: &Graph, further: &[bool]) {
+        let states = graph.states.iter().zip(further).zip(&mut self.touches);
+        for ((state, further), touches) in states {
+            if state.keyed.is_some() && !further && *touches == 0.0 {
+                *touches = waits(state);
+            }
+        }
     }
 
     fn add<'a>(
