@@ -11,8 +11,9 @@ use std::thread::{JoinHandle, sleep, spawn};
 use std::time::Duration;
 
 use cora_traffic::namespace::Namespace;
+use rustix::net::sockopt;
 
-/// A connection that stands still for so long is broken.
+/// A connection that stands still for so long is broken, where nothing else is said.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Bytes that a talking server says at once.
 const SAID: usize = 400;
@@ -35,6 +36,21 @@ impl Conversations {
     /// # Panics
     /// When nobody can listen there.
     pub fn open(from: &Namespace, to: &Namespace, address: SocketAddr, count: usize) -> Self {
+        Self::open_patient(from, to, address, count, PATIENCE)
+    }
+
+    /// The same; a connection may stand still for as long as `patience`, which is meant for those that are cut on
+    /// purpose.
+    ///
+    /// # Panics
+    /// When nobody can listen there.
+    pub fn open_patient(
+        from: &Namespace,
+        to: &Namespace,
+        address: SocketAddr,
+        count: usize,
+        patience: Duration,
+    ) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let server_stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&server_stop);
@@ -55,7 +71,7 @@ impl Conversations {
         let clients = rounds.iter().enumerate().map(|(number, rounds)| {
             let (stop, rounds) = (Arc::clone(&stop), Arc::clone(rounds));
             from.within(move || {
-                let talk = talk(address, number, &stop, &rounds);
+                let talk = talk(address, number, patience, &stop, &rounds);
                 talk.map_err(|error| format!("connection {number}: {error}"))
             })
         });
@@ -66,6 +82,12 @@ impl Conversations {
     /// Exchanges so far, of each.
     pub fn rounds(&self) -> Vec<u64> {
         self.rounds.iter().map(|rounds| rounds.load(Ordering::Relaxed)).collect()
+    }
+
+    /// Tells all to end, and waits for none: some may be cut.
+    pub fn leave(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.server_stop.store(true, Ordering::Relaxed);
     }
 
     /// Ends all; what went wrong with any.
@@ -130,20 +152,34 @@ fn answer(mut stream: TcpStream, stop: &AtomicBool) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Has the kernel speak on behalf of a client that waits, until its patience ends. What was asked may have been
+/// acknowledged before the connection was cut: then the client has nothing to send again, and would be silent for good.
+fn ask_on(stream: &TcpStream, patience: Duration) -> rustix::io::Result<()> {
+    let every = Duration::from_secs(1);
+    sockopt::set_tcp_keepidle(stream, every)?;
+    sockopt::set_tcp_keepintvl(stream, every)?;
+    sockopt::set_tcp_keepcnt(stream, patience.as_secs().clamp(1, 127) as u32)?;
+    sockopt::set_socket_keepalive(stream, true)
+}
+
 fn talk(
     address: SocketAddr,
     number: usize,
+    patience: Duration,
     stop: &AtomicBool,
     rounds: &AtomicU64,
 ) -> Result<(), String> {
     let told = |error: std::io::Error| match error.kind() {
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => format!("nothing came for {PATIENCE:?}"),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => format!("nothing came for {patience:?}"),
         _ => error.to_string(),
     };
-    let mut stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(told)?;
-    stream.set_read_timeout(Some(PATIENCE)).map_err(told)?;
+    let mut stream = TcpStream::connect_timeout(&address, patience).map_err(told)?;
+    stream.set_read_timeout(Some(patience)).map_err(told)?;
     stream.set_nodelay(true).map_err(told)?;
     let (talks, number) = ((number % 2) as u8, number as u8);
+    if talks == 0 {
+        ask_on(&stream, patience).map_err(|error| told(error.into()))?;
+    }
     stream.write_all(&[talks, number]).map_err(told)?;
     let mut place = 0_u64;
     while !stop.load(Ordering::Relaxed) {

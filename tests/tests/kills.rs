@@ -345,7 +345,10 @@ fn a_change_of_rules_cuts_what_it_denies_and_outlives_both_halves() {
     };
     let left = site.converse();
     let address = "203.0.113.1:8".parse().unwrap();
-    let cut = Conversations::open(&site.inside, &site.outside, address, CONNECTIONS);
+    // A client that gave up would not go on, whatever is allowed.
+    let patience = Duration::from_mins(2);
+    let (inside, outside) = (&site.inside, &site.outside);
+    let cut = Conversations::open_patient(inside, outside, address, CONNECTIONS, patience);
     wait_for(&cut, 5);
     say("deny 203.0.113.1/32 8\n");
     site.signal(Signal::USR1);
@@ -372,7 +375,7 @@ fn a_change_of_rules_cuts_what_it_denies_and_outlives_both_halves() {
     let goes_on = cora_tests::process::wait_until(patience, echoes_go_on);
     wait_for(&left, 20);
     let faults = left.end();
-    drop(cut.end());
+    cut.leave();
     let report = site.end_telling(&[
         "version 2 is in force: Rules changed",
         "version 2 stays in force: ",
