@@ -4,7 +4,7 @@
 //! The NIC's side takes frames from memory as fast as it can, and counts what leaves. It does what the run loop of
 //! `cora-nic` does between the two; the host's loop is that of a run. First every flow comes once, a burst at a
 //! time, so that each has moved before the next burst comes: ownership is settled. Then each line of standard
-//! input asks for a pass.
+//! input asks for a pass; a number on it says for how many milliseconds at least.
 //!
 //! A core that is taken away from a side while it is timed says nothing about the program. So a pass tells for how
 //! long its threads were ready and waited for a core; whoever asks can leave such a pass out.
@@ -28,7 +28,7 @@ use crate::in_memory::{self, BACK_BURST, NicEnd, Out, Patience, Told, on_a_core_
 use crate::supply::Supply;
 use crate::worker::Worker;
 
-/// A pass repeats its traffic until it took so long.
+/// A pass repeats its traffic until it took so long, where nobody asks for another time.
 const PASS: Duration = Duration::from_millis(300);
 /// Between passes the host looks this often whether there is anything.
 const NAP: Duration = Duration::from_millis(1);
@@ -108,11 +108,11 @@ fn passes<A: App>(
     resting.store(true, Ordering::Relaxed);
     writeln!(out, "ready").map_err(failed)?;
     for line in std::io::stdin().lock().lines() {
-        line.map_err(failed)?;
+        let asked = line.map_err(failed)?.trim().parse().map_or(PASS, Duration::from_millis);
         resting.store(false, Ordering::Relaxed);
         let before = nic.account();
         let start = Instant::now();
-        while start.elapsed() < PASS && !nic.end.out.told.is_over() {
+        while start.elapsed() < asked && !nic.end.out.told.is_over() {
             nic.feed(traffic, warm)?;
         }
         nic.drain()?;

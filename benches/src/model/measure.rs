@@ -16,8 +16,11 @@ const AGAIN: usize = 2;
 /// By so much, as a part, what crossing and work take may have changed over a pass.
 const MOVED: f64 = 0.1;
 
+/// Milliseconds of a pass, at least. The machine becomes another one within a second, and many short passes, each beside what
+/// it was like then, tell more than few long ones.
+const PASS: &str = "120";
 /// Between two passes: the kernel leaves a real-time process 19 of 20 parts of a second (`sched_rt_runtime_us`, `sched(7)`).
-const REST: Duration = Duration::from_millis(60);
+const REST: Duration = Duration::from_millis(20);
 
 /// What a crossing took so long ago, it takes now.
 const RECENT: Duration = Duration::from_secs(4);
@@ -123,12 +126,12 @@ impl Reference {
 /// Of two passes the one that was left alone more.
 fn asked(program: &mut Program) -> Result<Pass> {
     std::thread::sleep(REST);
-    let first: Pass = program.ask()?;
+    let first: Pass = program.ask_for(PASS)?;
     if first.was_left_alone() {
         return Ok(first);
     }
     std::thread::sleep(REST);
-    let second: Pass = program.ask()?;
+    let second: Pass = program.ask_for(PASS)?;
     Ok(if second.robbed() < first.robbed() { second } else { first })
 }
 
@@ -143,14 +146,14 @@ pub(crate) fn measure(
 ) -> Result<Vec<Taken>> {
     let mut program = Program::start_both(program, capture, warm)?;
     // The first pass meets caches that the settling of flows left behind.
-    let _first: Pass = program.ask()?;
+    let _first: Pass = program.ask_for(PASS)?;
     let mut taken: Vec<Taken> = Vec::new();
     let mut before = reference.recent()?;
     while taken.iter().filter(|taken| taken.counts()).count() < wanted
         && taken.len() < wanted * AGAIN
     {
         std::thread::sleep(REST);
-        let pass = program.ask()?;
+        let pass = program.ask_for(PASS)?;
         let after = reference.now()?;
         taken.push(Taken { pass, moment: before.between(after), moved: before.change(after) });
         before = after;

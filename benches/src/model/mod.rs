@@ -61,7 +61,7 @@ pub(crate) struct Request {
     #[arg(long, value_name = "FILE", requires = "model")]
     nic: Option<PathBuf>,
     /// Passes of each case that must be left alone by other processes.
-    #[arg(long, value_name = "N", default_value_t = 3, requires = "model")]
+    #[arg(long, value_name = "N", default_value_t = 7, requires = "model")]
     passes: usize,
     /// Predict anew what the last run measured, and measure nothing.
     #[arg(long, requires = "model")]
@@ -91,7 +91,7 @@ pub(crate) fn run(wanted: &Wanted<'_>, quick: bool, json: bool, only: &str) -> R
     let mut source = if wanted.again {
         Source::kept(wanted.programs)?
     } else {
-        let (draws, passes) = if quick { (QUICK_DRAWS, 1) } else { (DRAWS, wanted.passes) };
+        let (draws, passes) = if quick { (QUICK_DRAWS, 3) } else { (DRAWS, wanted.passes) };
         let reference = reference(wanted.programs, draws)?;
         Source::machine(wanted.programs, &file, (draws, quick), passes, reference)
     };
