@@ -259,7 +259,7 @@ proptest! {
     #[test]
     fn updates_give_what_a_whole_sum_does(
         mut form in any_form(),
-        rewrites in proptest::collection::vec((0..5_u8, any::<[u8; 16]>(), any::<u16>()), 1..10),
+        rewrites in proptest::collection::vec((0..7_u8, any::<[u8; 16]>(), any::<u16>()), 1..10),
     ) {
         let before = form.frame.clone();
         form.judge(&before);
@@ -276,6 +276,8 @@ proptest! {
                 1 => packet.set_destination(address),
                 2 => packet.set_source_port(port),
                 3 => packet.set_destination_port(port),
+                4 => packet.set_source_endpoint(address, port),
+                5 => packet.set_destination_endpoint(address, port),
                 _ => packet.decrement_ttl(),
             };
             prop_assert_eq!(set, Ok(()));

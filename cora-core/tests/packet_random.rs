@@ -32,6 +32,8 @@ fn exercise(frame: &mut [u8], address: Address, port: u16) {
         packet.set_destination(address),
         packet.set_source_port(port),
         packet.set_destination_port(port),
+        packet.set_source_endpoint(address, port),
+        packet.set_destination_endpoint(address, port),
         packet.decrement_ttl(),
     ];
     if results.iter().all(Result::is_err) {
@@ -108,7 +110,7 @@ proptest! {
 
     #[test]
     fn rewrites_keep_checksums_right(mut frame in valid_frame(),
-                                     rewrites in proptest::collection::vec((0..4_u8, any::<[u8; 16]>(), any::<u16>()), 1..12)) {
+                                     rewrites in proptest::collection::vec((0..6_u8, any::<[u8; 16]>(), any::<u16>()), 1..12)) {
         judge(&frame);
         for (which, bytes, port) in rewrites {
             let mut packet = packet(&mut frame);
@@ -118,7 +120,9 @@ proptest! {
                 0 => packet.set_source(address),
                 1 => packet.set_destination(address),
                 2 => packet.set_source_port(port),
-                _ => packet.set_destination_port(port),
+                3 => packet.set_destination_port(port),
+                4 => packet.set_source_endpoint(address, port),
+                _ => packet.set_destination_endpoint(address, port),
             };
             prop_assert_eq!(result, Ok(()));
             judge(&frame);

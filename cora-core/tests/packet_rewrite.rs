@@ -67,6 +67,26 @@ fn a_rewrite_and_back_restores_every_byte() {
 }
 
 #[test]
+fn an_endpoint_is_an_address_and_a_port() {
+    for ends in [FOUR, SIX] {
+        let (source, destination) = new_ends(ends);
+        for (name, frame) in plain_frames(ends, b"an odd payload") {
+            let (mut together, mut apart) = (frame.clone(), frame.clone());
+            let mut packet = packet(&mut together);
+            packet.set_source_endpoint(source, 40_000).expect("rewritten");
+            packet.set_destination_endpoint(destination, 0xffff).expect("rewritten");
+            rewrite_all(&mut apart, (source, destination), (40_000, 0xffff));
+            assert_eq!(together, apart, "{name}");
+            // Of another version: refused, and the port stays, too.
+            let mut same = frame.clone();
+            let other = if ends == FOUR { N6 } else { N4 };
+            let refused = self::packet(&mut same).set_source_endpoint(other, 1);
+            assert_eq!((refused, same), (Err(Malformed), frame), "{name}");
+        }
+    }
+}
+
+#[test]
 fn padding_and_tags_stay_as_they_are() {
     for (_, frame) in plain_frames(FOUR, b"odd") {
         let mut frame = tagged(&[0x88a8, 0x8100], &frame[14..]);
@@ -230,6 +250,7 @@ fn fragments_take_addresses_only() {
         packet.set_source(N4).expect("rewritten");
         packet.set_destination(R4).expect("rewritten");
         assert_eq!(packet.set_source_port(1), Err(Fragment));
+        assert_eq!(packet.set_source_endpoint(FOUR.0, 1), Err(Fragment));
         assert!(checksum::verify(&packet));
         judge(frame);
     }
@@ -293,6 +314,8 @@ fn a_refused_rewrite_changes_nothing() {
         assert_eq!(packet.set_destination(N4), Err(reason));
         assert_eq!(packet.set_source_port(1), Err(reason));
         assert_eq!(packet.set_destination_port(1), Err(reason));
+        assert_eq!(packet.set_source_endpoint(N4, 1), Err(reason));
+        assert_eq!(packet.set_destination_endpoint(N4, 1), Err(reason));
         assert_eq!(frame, before);
     }
 }

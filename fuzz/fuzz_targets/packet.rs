@@ -126,6 +126,16 @@ fn write_all(frame: &mut Vec<u8>, choice: &Choice) {
         let flow = Packet::new(frame, Meta::default()).flow();
         assert_eq!(flow.map(|flow| flow.destination_port), Ok(destination_port));
     }
+    if apply(frame, |packet| packet.set_source_endpoint(address, destination_port)) {
+        let flow = Packet::new(frame, Meta::default()).flow();
+        let end = flow.map(|flow| (flow.source, flow.source_port));
+        assert_eq!(end, Ok((address, destination_port)));
+    }
+    if apply(frame, |packet| packet.set_destination_endpoint(address, source_port)) {
+        let flow = Packet::new(frame, Meta::default()).flow();
+        let end = flow.map(|flow| (flow.destination, flow.destination_port));
+        assert_eq!(end, Ok((address, source_port)));
+    }
     let ttl = Packet::new(frame, Meta::default()).ttl();
     if apply(frame, |packet| packet.decrement_ttl()) {
         assert_eq!(Packet::new(frame, Meta::default()).ttl(), ttl.map(|ttl| ttl - 1));

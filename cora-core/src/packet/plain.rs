@@ -20,8 +20,29 @@ impl Packet<'_> {
     /// Makes the packet come from or go to `address`, which is of IPv4.
     #[inline(always)]
     pub(super) fn readdress_plain(&mut self, end: End, address: Address) {
+        let change = self.put_address(end, address);
+        self.follow(change);
+    }
+
+    /// Makes the packet come from or go to `port`.
+    #[inline(always)]
+    pub(super) fn set_plain_port(&mut self, end: End, port: u16) {
+        let change = self.put_port(end, port);
+        self.follow(change);
+    }
+
+    /// Both; the transport's checksum follows once.
+    #[inline(always)]
+    pub(super) fn set_plain_endpoint(&mut self, end: End, address: Address, port: u16) {
+        let change = self.put_address(end, address).and(self.put_port(end, port));
+        self.follow(change);
+    }
+
+    /// Writes an address, and the header's checksum.
+    #[inline(always)]
+    fn put_address(&mut self, end: End, address: Address) -> Change {
         // That long is every plain frame.
-        let Some(head) = self.frame.first_chunk_mut::<PLAIN_UDP>() else { return };
+        let Some(head) = self.frame.first_chunk_mut::<PLAIN_UDP>() else { return Change::NONE };
         let at = match end {
             End::Source => SOURCE,
             End::Destination => DESTINATION,
@@ -34,13 +55,13 @@ impl Packet<'_> {
         let sum = u16::from_ne_bytes([head[V4_CHECKSUM], head[V4_CHECKSUM + 1]]);
         let sum = change.applied_to(sum).to_ne_bytes();
         head[V4_CHECKSUM..V4_CHECKSUM + 2].copy_from_slice(&sum);
-        self.follow(change);
+        change
     }
 
-    /// Makes the packet come from or go to `port`.
+    /// Writes a port.
     #[inline(always)]
-    pub(super) fn set_plain_port(&mut self, end: End, port: u16) {
-        let Some(head) = self.frame.first_chunk_mut::<PLAIN_UDP>() else { return };
+    fn put_port(&mut self, end: End, port: u16) -> Change {
+        let Some(head) = self.frame.first_chunk_mut::<PLAIN_UDP>() else { return Change::NONE };
         let at = match end {
             End::Source => SOURCE_PORT,
             End::Destination => DESTINATION_PORT,
@@ -48,7 +69,7 @@ impl Packet<'_> {
         self.flow.set_port(end, port);
         let (old, new) = ([head[at], head[at + 1]], port.to_be_bytes());
         head[at..at + 2].copy_from_slice(&new);
-        self.follow(Change::of_number(u16::from_ne_bytes(old), u16::from_ne_bytes(new)));
+        Change::of_number(u16::from_ne_bytes(old), u16::from_ne_bytes(new))
     }
 
     /// Lets the checksum of TCP or UDP follow.
@@ -93,7 +114,15 @@ mod tests {
         frame
     }
 
-    /// Rewrites all fields; the frame and the flow afterwards.
+    /// Rewrites all fields, both of an end at once; the frame and the flow afterwards.
+    fn rewritten_by_ends(mut packet: Packet<'_>, new: [u8; 4], port: u16) -> (Vec<u8>, String) {
+        packet.set_source_endpoint(Address::v4(new), port).unwrap();
+        packet.set_destination_endpoint(Address::v4([new[3], new[2], 0, 1]), !port).unwrap();
+        let flow = std::format!("{:?}", packet.flow().unwrap());
+        (packet.frame().to_vec(), flow)
+    }
+
+    /// Likewise, one by one.
     fn rewritten(mut packet: Packet<'_>, new: [u8; 4], port: u16) -> (Vec<u8>, String) {
         packet.set_source(Address::v4(new)).unwrap();
         packet.set_source_port(port).unwrap();
@@ -112,9 +141,11 @@ mod tests {
             port in any::<u16>(),
         ) {
             let frame = frame(udp, &filling);
-            let (mut short, mut long) = (frame.clone(), frame);
+            let (mut ends, mut short, mut long) = (frame.clone(), frame.clone(), frame);
             let plain = Packet::plain(short.as_mut_slice().into(), Meta::default()).expect("plain");
             let short = rewritten(plain, new, port);
+            let plain = Packet::plain(ends.as_mut_slice().into(), Meta::default()).expect("plain");
+            prop_assert_eq!(&short, &rewritten_by_ends(plain, new, port));
             let long = rewritten(Packet::parsed(long.as_mut_slice().into(), Meta::default()), new, port);
             prop_assert_eq!(&short, &long);
             // The flow that is kept is the one that now stands there.

@@ -57,6 +57,22 @@ impl Packet<'_> {
         self.set_port(End::Destination, port)
     }
 
+    /// Makes the flow's source this port of this address: as [`Self::set_source`] and
+    /// [`Self::set_source_port`] together, for about half of what they take.
+    ///
+    /// Refused as either of them is, and then nothing has changed.
+    #[inline(always)]
+    pub fn set_source_endpoint(&mut self, address: Address, port: u16) -> Result<(), Reason> {
+        self.set_endpoint(End::Source, address, port)
+    }
+
+    /// Makes the flow's destination this port of this address; otherwise as
+    /// [`Self::set_source_endpoint`].
+    #[inline(always)]
+    pub fn set_destination_endpoint(&mut self, address: Address, port: u16) -> Result<(), Reason> {
+        self.set_endpoint(End::Destination, address, port)
+    }
+
     /// Counts one router: time to live or hop limit less one. Refused with [`TtlExceeded`] when
     /// the packet may go no further.
     #[inline]
@@ -184,6 +200,23 @@ impl Packet<'_> {
             self.flow.set_port(End::Destination, port);
         }
         Ok(())
+    }
+
+    #[inline(always)]
+    fn set_endpoint(&mut self, end: End, address: Address, port: u16) -> Result<(), Reason> {
+        if self.layers.is_plain && address.is_v4() {
+            self.set_plain_endpoint(end, address, port);
+            return Ok(());
+        }
+        self.set_any_endpoint(end, address, port)
+    }
+
+    #[inline(never)]
+    fn set_any_endpoint(&mut self, end: End, address: Address, port: u16) -> Result<(), Reason> {
+        // What has a flow has ports; the address is refused before anything is written.
+        self.layers.flow_fault.check()?;
+        self.set_any_address(end, address)?;
+        self.set_any_port(end, port)
     }
 
     /// Rewrites one port and the checksum of its transport. Returns all that it changed.

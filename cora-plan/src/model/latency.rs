@@ -3,11 +3,9 @@
 
 use super::cache::{Filled, Item, decay};
 use super::shape::{Shape, lines};
+use super::size::LINE;
 use super::{Setting, Side, size};
 use crate::words::Sides;
-
-/// Bytes of a line of the cache.
-const LINE: f64 = 64.0;
 
 /// Bytes of the record of a flow's owner, and of a place in the index that finds it.
 const RECORD: f64 = 64.0;

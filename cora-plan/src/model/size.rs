@@ -21,7 +21,7 @@ const ENTRY_OVERHEAD: f64 = 10.0;
 const KEYS_PER_LINE: f64 = 8.5;
 
 /// Bytes of a line of the cache.
-const LINE: f64 = 64.0;
+pub(super) const LINE: f64 = 64.0;
 
 /// Lines of one entry of a keyed state in memory; 0 for other kinds.
 pub fn entry_lines(state: &StateNode) -> f64 {

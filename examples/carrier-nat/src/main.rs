@@ -59,12 +59,10 @@ impl Session {
             Direction::Reply => (self.inside, self.inside_port, self.asked_port),
         };
         if direction == Direction::Original || self.is_hairpin() {
-            packet.set_source(PUBLIC)?;
-            packet.set_source_port(public_port)?;
+            packet.set_source_endpoint(PUBLIC, public_port)?;
         }
         if direction == Direction::Reply || self.is_hairpin() {
-            packet.set_destination(to)?;
-            packet.set_destination_port(to_port)?;
+            packet.set_destination_endpoint(to, to_port)?;
         }
         Ok(())
     }

@@ -54,14 +54,8 @@ impl Session {
 
     fn translate(&self, packet: &mut Packet, direction: Direction) -> Result<(), Reason> {
         match direction {
-            Direction::Original => {
-                packet.set_source(PUBLIC)?;
-                packet.set_source_port(self.public_port)
-            }
-            Direction::Reply => {
-                packet.set_destination(self.inside)?;
-                packet.set_destination_port(self.inside_port)
-            }
+            Direction::Original => packet.set_source_endpoint(PUBLIC, self.public_port),
+            Direction::Reply => packet.set_destination_endpoint(self.inside, self.inside_port),
         }
     }
 }
@@ -110,35 +104,34 @@ pub(crate) fn nat(
     }
     let flow = packet.five_tuple()?;
     let now = (packet.now() / SECOND) as u32;
-    let (direction, session) = match sessions.find_mut(&flow) {
+    match sessions.find_mut(&flow) {
         Some((direction, session)) => {
             session.tcp.advance(packet, direction)?;
-            (direction, *session)
+            session.translate(packet, direction)?;
+            let until = session.lease_wanted(now);
+            if until != session.leased_until {
+                ports.renew(session.public_port, until);
+                session.leased_until = until;
+            }
         }
         None if packet.from_inside() => {
-            let session = Session {
+            let mut session = Session {
                 inside: flow.source,
                 inside_port: flow.source_port,
                 public_port: ports.lease(now)?,
                 leased_until: now + LEASE,
                 tcp: TcpState::open(packet),
             };
+            session.leased_until = session.lease_wanted(now);
+            ports.renew(session.public_port, session.leased_until);
             let kept = sessions.insert_with_reply(flow, session.reply(&flow), session);
             if kept.is_err() {
                 ports.renew(session.public_port, now);
             }
             kept?;
-            (Direction::Original, session)
+            session.translate(packet, Direction::Original)?;
         }
         None => return Drop(NotAllowed),
-    };
-    session.translate(packet, direction)?;
-    let until = session.lease_wanted(now);
-    if until != session.leased_until {
-        ports.renew(session.public_port, until);
-        if let Some(session) = sessions.get_mut(&flow) {
-            session.leased_until = until;
-        }
     }
     Transmit
 }
