@@ -6,6 +6,11 @@
 //!
 //! H. Che, Y. Tung, Z. Wang, "Hierarchical Web Caching Systems", IEEE JSAC 20(7), 2002; why it is as good as it is:
 //! C. Fricker, P. Robert, J. Roberts, "A versatile and accurate approximation for LRU cache performance", ITC 24, 2012.
+//!
+//! Accesses come in bursts, all of whose lines are asked for together ahead of their turns. So a burst has to wait as long as its
+//! slowest access takes, however many others find what they want at once: a few misses among many hits cost more than
+//! their number says ([`Filled::slowest`]).
+//!
 //! Real caches are neither fully associative nor LRU, and share their lines with the frames: the approximation is
 //! of the working set, not of the cache.
 
@@ -45,18 +50,40 @@ impl Filled {
         Self { levels: levels.collect(), memory_ns: tier.memory_ns.value }
     }
 
-    /// Expected latency of one access to one of `item`, in nanoseconds.
-    pub(super) fn latency(&self, item: Item) -> f64 {
+    /// Per level: which part of accesses to `item` finds nothing there.
+    pub(super) fn missed(&self, item: Item) -> Vec<f64> {
         let rate = if item.count > 0.0 { item.rate / item.count } else { 0.0 };
-        let mut missed = 1.0;
-        let mut expected = 0.0;
-        for (time, latency) in &self.levels {
-            let missed_here = miss(rate, *time).min(missed);
-            expected += (missed - missed_here) * latency;
-            missed = missed_here;
-        }
-        expected + missed * self.memory_ns
+        let mut missed = 1.0_f64;
+        let levels = self.levels.iter();
+        levels
+            .map(|(time, _)| {
+                missed = miss(rate, *time).min(missed);
+                missed
+            })
+            .collect()
     }
+
+    /// Expected latency of an access of which these parts miss each level, in nanoseconds.
+    pub(super) fn latency(&self, missed: &[f64]) -> f64 {
+        let latencies = || self.levels.iter().map(|(_, latency)| *latency).chain([self.memory_ns]);
+        let further = latencies().skip(1).zip(latencies()).map(|(next, level)| next - level);
+        let nearest = latencies().next().unwrap_or_default();
+        nearest + missed.iter().zip(further).map(|(missed, more)| missed * more).sum::<f64>()
+    }
+
+    /// Expected latency of the slowest of a burst of such accesses.
+    pub(super) fn slowest(&self, missed: &[f64]) -> f64 {
+        let any: Vec<f64> = missed.iter().map(|missed| any(*missed)).collect();
+        self.latency(&any)
+    }
+}
+
+/// A burst is one packet, doubled so often (`cora-core/src/state/table/ahead.rs`: 32).
+const DOUBLINGS: u32 = 5;
+
+/// Probability that any access of a burst is one that has this probability.
+fn any(part: f64) -> f64 {
+    1.0 - (0..DOUBLINGS).fold(1.0 - part, |none, _| none * none)
 }
 
 /// Probability that a thing of this rate was not accessed within `time`.
@@ -158,6 +185,21 @@ mod tests {
             let real = simulated(&items, slots);
             assert!((hits - real).abs() < 0.02, "{slots} slots: {hits} against {real}");
         }
+    }
+
+    #[test]
+    fn a_burst_waits_for_its_slowest_access() {
+        let filled = Filled { levels: vec![(1.0, 2.0), (9.0, 10.0)], memory_ns: 100.0 };
+        assert!((filled.latency(&[0.5, 0.1]) - (2.0 + 4.0 + 9.0)).abs() < 1e-12);
+        let none_of_32 = |part: f64| (1.0 - part).powi(32);
+        let slowest = 2.0 + (1.0 - none_of_32(0.5)) * 8.0 + (1.0 - none_of_32(0.1)) * 90.0;
+        assert!((filled.slowest(&[0.5, 0.1]) - slowest).abs() < 1e-9);
+        // Where all are alike, the slowest is like the others.
+        for part in [0.0, 1.0] {
+            assert!((filled.slowest(&[part; 2]) - filled.latency(&[part; 2])).abs() < 1e-12);
+        }
+        let without = Filled { levels: Vec::new(), memory_ns: 100.0 };
+        assert!((without.slowest(&[]) - 100.0).abs() < 1e-12);
     }
 
     #[test]

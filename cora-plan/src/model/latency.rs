@@ -1,6 +1,8 @@
 //! What a first touch of each state costs, per class of flows and side: from the working set that the side has under
 //! given shares.
 
+use std::collections::BTreeSet;
+
 use super::cache::{Filled, Item, decay};
 use super::shape::{Shape, lines};
 use super::size::LINE;
@@ -11,7 +13,12 @@ use crate::words::Sides;
 const RECORD: f64 = 64.0;
 const INDEX: f64 = 16.0;
 
-/// Expected latencies in nanoseconds: per state, per class; under a split, those of finding a flow's owner come last.
+/// How much of a latency that counts is the access's own; the rest is that of the slowest access in its burst. Where all
+/// accesses miss, or all hit, both are the same. Fitted by `cargo xtask model` (docs/accuracy.md); anything up to four
+/// fifths does nearly as well.
+const OWN: f64 = 0.5;
+
+/// Latencies that count, in nanoseconds: per state, per class; under a split, those of finding a flow's owner come last.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Latencies {
     pub(super) nic: Vec<Vec<f64>>,
@@ -23,22 +30,29 @@ impl Latencies {
     pub(crate) fn at(setting: &Setting<'_>, sides: Sides, at_nic: &[f64]) -> Self {
         let at_host: Vec<f64> = at_nic.iter().map(|share| 1.0 - share).collect();
         Self {
-            nic: of(setting, Side::Nic, sides, at_nic),
-            host: of(setting, Side::Host, sides, &at_host),
+            nic: of(setting, Side::Nic, sides, at_nic, StateItems::mixed),
+            host: of(setting, Side::Host, sides, &at_host, StateItems::mixed),
         }
     }
 
-    /// With everything at both sides: no allocation has a larger working set.
+    /// With everything at both sides, in bursts of the slowest class: no allocation has a larger working set, or slower bursts.
     pub(crate) fn crowded(setting: &Setting<'_>, sides: Sides) -> Self {
         let all = vec![1.0; setting.classes.len()];
         Self {
-            nic: of(setting, Side::Nic, sides, &all),
-            host: of(setting, Side::Host, sides, &all),
+            nic: of(setting, Side::Nic, sides, &all, StateItems::slowest),
+            host: of(setting, Side::Host, sides, &all, StateItems::slowest),
         }
     }
 }
 
-fn of(setting: &Setting<'_>, side: Side, sides: Sides, parts: &[f64]) -> Vec<Vec<f64>> {
+/// `burst` tells which accesses come together.
+fn of(
+    setting: &Setting<'_>,
+    side: Side,
+    sides: Sides,
+    parts: &[f64],
+    burst: fn(&StateItems, &Filled) -> f64,
+) -> Vec<Vec<f64>> {
     let (tier, cores) = match side {
         Side::Nic => (&setting.nic.nic, setting.nic_cores()),
         // One worker: how many there will be is what is being asked.
@@ -52,7 +66,8 @@ fn of(setting: &Setting<'_>, side: Side, sides: Sides, parts: &[f64]) -> Vec<Vec
     let all: Vec<Item> =
         items.iter().flat_map(|items| items.bins.iter().map(|(_, item)| *item)).collect();
     let filled = Filled::new(tier, cores, &all);
-    items.iter().map(|items| items.latency(&filled, setting.classes.len())).collect()
+    let classes = setting.classes.len();
+    items.iter().map(|items| items.latency(&filled, classes, burst(items, &filled))).collect()
 }
 
 /// The things that a state is made of, each with the class it is of; none for those that all classes share.
@@ -61,16 +76,38 @@ struct StateItems {
 }
 
 impl StateItems {
-    /// Per class: the mean over its packets.
-    fn latency(&self, filled: &Filled, classes: usize) -> Vec<f64> {
-        let mean = |wanted: Option<usize>| {
-            let mine = || self.bins.iter().filter(|(class, _)| *class == wanted);
-            let rate: f64 = mine().map(|(_, item)| item.rate).sum();
-            let sum: f64 = mine().map(|(_, item)| item.rate * filled.latency(*item)).sum();
-            (rate > 0.0).then(|| sum / rate)
-        };
-        let shared = mean(None).unwrap_or(0.0);
-        (0..classes).map(|class| mean(Some(class)).unwrap_or(shared)).collect()
+    /// Per class: the mean over its packets, and what the slowest of their bursts adds.
+    fn latency(&self, filled: &Filled, classes: usize, burst: f64) -> Vec<f64> {
+        let counts = |own: f64| OWN * own + (1.0 - OWN) * burst;
+        let of =
+            |class| self.missed(filled, |of| of == class).map(|missed| filled.latency(&missed));
+        let shared = of(None).map_or(0.0, counts);
+        (0..classes).map(|class| of(Some(class)).map_or(shared, counts)).collect()
+    }
+
+    /// Per level, which part of the accesses of some classes misses it; none where there are no accesses.
+    fn missed(&self, filled: &Filled, of: impl Fn(Option<usize>) -> bool) -> Option<Vec<f64>> {
+        let mut missed: Vec<f64> = Vec::new();
+        let mut rate = 0.0;
+        for (_, item) in self.bins.iter().filter(|(class, item)| of(*class) && item.rate > 0.0) {
+            rate += item.rate;
+            let parts = filled.missed(*item);
+            missed.resize(parts.len(), 0.0);
+            missed.iter_mut().zip(parts).for_each(|(missed, part)| *missed += item.rate * part);
+        }
+        (rate > 0.0).then(|| missed.into_iter().map(|sum| sum / rate).collect())
+    }
+
+    /// The slowest access of bursts of all classes' packets.
+    fn mixed(&self, filled: &Filled) -> f64 {
+        self.missed(filled, |_| true).map_or(0.0, |missed| filled.slowest(&missed))
+    }
+
+    /// The slowest of bursts of one class's packets, of whichever class that is.
+    fn slowest(&self, filled: &Filled) -> f64 {
+        let classes: BTreeSet<_> = self.bins.iter().map(|(class, _)| *class).collect();
+        let missed = classes.into_iter().filter_map(|class| self.missed(filled, |of| of == class));
+        missed.map(|missed| filled.slowest(&missed)).fold(0.0, f64::max)
     }
 }
 

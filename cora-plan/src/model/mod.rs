@@ -7,7 +7,7 @@
 //! ```
 //!
 //! with the numbers of the NIC profile. The latency of a touch follows from the working set that the side has, by
-//! Che's approximation (`cache`). A packet that the host owns, or that is punted, pays the crossing at both sides; one
+//! Che's approximation (`cache`), half of it from the slowest touch in a burst. A packet that the host owns, or that is punted, pays the crossing at both sides; one
 //! that is punted has run at the NIC in vain, and its flow's entries move out and back. The first packet of a
 //! flow runs at the host, whoever will own the flow, and a flow that the NIC is to own moves there once.
 //!
