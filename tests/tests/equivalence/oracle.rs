@@ -103,7 +103,8 @@ impl Oracle {
         for (way, row) in &rows {
             let of = format!("{}, {way}", self.program);
             assert!(row.held > 0, "{of}: no packet waited for its flow");
-            assert!(row.moves > 2 * row.punts, "{of}: flows moved by punts alone");
+            // A punt that has to wait punts again at its turn: there may be more of them than flows that come back by them.
+            assert!(row.moves > row.punts, "{of}: {} moves, {} punts", row.moves, row.punts);
             table.add(self.program, *way, row);
         }
         assert!(
