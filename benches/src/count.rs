@@ -4,6 +4,8 @@ use std::io::{Error, Result, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use cora_plan::demand::Executed;
+
 /// The name of this very program, which runs the loops by hand.
 pub(crate) const BY_HAND: &str = "cora-bench";
 
@@ -12,8 +14,17 @@ pub(crate) const BY_HAND: &str = "cora-bench";
 pub(crate) enum Counter {
     /// valgrind's callgrind, of a program for this machine.
     Callgrind,
-    /// The plugin in `benches/counter`, its file, in QEMU.
-    Qemu(PathBuf),
+    /// The plugin in `benches/counter`, in QEMU.
+    Qemu(Qemu),
+}
+
+/// An emulator, and what counts in it: branches foretold wrongly, too.
+#[derive(Clone, Debug)]
+pub(crate) struct Qemu {
+    /// What it emulates, as its name has it: `aarch64`.
+    pub(crate) machine: &'static str,
+    /// The plugin's file.
+    pub(crate) plugin: PathBuf,
 }
 
 impl Counter {
@@ -26,23 +37,45 @@ impl Counter {
         words: &[&str],
         packets: usize,
     ) -> Result<f64> {
+        self.each_per_packet(programs, program, words, packets)
+            .map(|[instructions, _]| instructions)
+    }
+
+    /// Both numbers likewise: instructions, and branches foretold wrongly, of which valgrind counts none.
+    fn each_per_packet(
+        &self,
+        programs: &Path,
+        program: &str,
+        words: &[&str],
+        packets: usize,
+    ) -> Result<[f64; 2]> {
         let count = |passes| self.count(programs, program, words, passes);
         let (one, three) = (count(1)?, count(3)?);
-        Ok(three.saturating_sub(one) as f64 / (2 * packets) as f64)
+        let of =
+            |number: usize| three[number].saturating_sub(one[number]) as f64 / (2 * packets) as f64;
+        Ok([of(0), of(1)])
     }
 
     /// Whether it can count; the error says why not.
     pub(crate) fn works(&self, programs: &Path) -> std::result::Result<(), String> {
         let why = |error: Error| match self {
             Self::Callgrind => format!("valgrind does not count ({error})"),
-            Self::Qemu(_) => format!("qemu-aarch64 does not count with the plugin ({error})"),
+            Self::Qemu(qemu) => {
+                format!("qemu-{} does not count with the plugin ({error})", qemu.machine)
+            }
         };
         // The loops by hand, of which it makes no pass, are a program that surely ends.
         self.count(programs, BY_HAND, &["--by-hand", "firewall"], 0).map(|_| ()).map_err(why)
     }
 
-    /// Instructions of a whole process that makes so many passes.
-    fn count(&self, programs: &Path, program: &str, words: &[&str], passes: usize) -> Result<u64> {
+    /// What a whole process executes that makes so many passes.
+    fn count(
+        &self,
+        programs: &Path,
+        program: &str,
+        words: &[&str],
+        passes: usize,
+    ) -> Result<[u64; 2]> {
         let out = programs.join("instructions.out");
         let _was_there = std::fs::remove_file(&out);
         let mut command = self.command(&out);
@@ -58,8 +91,8 @@ impl Counter {
             return Err(Error::other(format!("{program}: {}: {}", ended.status, told.trim())));
         }
         let counted = std::fs::read_to_string(&out)?;
-        let number = self.read(&counted).and_then(|number| number.trim().parse().ok());
-        number.ok_or_else(|| Error::other(format!("{program}: no count in {}", out.display())))
+        self.read(&counted)
+            .ok_or_else(|| Error::other(format!("{program}: no count in {}", out.display())))
     }
 
     fn command(&self, out: &Path) -> Command {
@@ -70,8 +103,8 @@ impl Counter {
                 command.args(["--quiet", "--tool=callgrind", &out]);
                 command
             }
-            Self::Qemu(plugin) => {
-                let mut command = Command::new("qemu-aarch64");
+            Self::Qemu(Qemu { machine, plugin }) => {
+                let mut command = Command::new(format!("qemu-{machine}"));
                 let plugin = format!("{},out={}", plugin.display(), out.display());
                 command.args(["-plugin", &plugin]);
                 command
@@ -79,11 +112,33 @@ impl Counter {
         }
     }
 
-    /// The count in what it left behind.
-    fn read<'a>(&self, left: &'a str) -> Option<&'a str> {
+    /// The counts in what it left behind.
+    fn read(&self, left: &str) -> Option<[u64; 2]> {
         match self {
-            Self::Callgrind => left.lines().find_map(|line| line.strip_prefix("summary: ")),
-            Self::Qemu(_) => Some(left),
+            Self::Callgrind => {
+                let summary = left.lines().find_map(|line| line.strip_prefix("summary: "))?;
+                Some([summary.trim().parse().ok()?, 0])
+            }
+            Self::Qemu(_) => {
+                let (instructions, wrong) = left.trim().split_once(' ')?;
+                Some([instructions.parse().ok()?, wrong.parse().ok()?])
+            }
         }
+    }
+}
+
+impl Qemu {
+    /// What a packet executes, as [`Counter::per_packet`] finds it.
+    pub(crate) fn executed(
+        &self,
+        programs: &Path,
+        program: &str,
+        words: &[&str],
+        packets: usize,
+    ) -> Result<Executed> {
+        let counter = Counter::Qemu(self.clone());
+        let [instructions, mispredictions] =
+            counter.each_per_packet(programs, program, words, packets)?;
+        Ok(Executed { instructions, mispredictions })
     }
 }

@@ -84,8 +84,8 @@ struct Arguments {
     /// Where they and this program stand built for aarch64, under a plan that runs all at the NIC.
     #[arg(long, value_name = "DIRECTORY", requires = "counter")]
     nic_programs: Option<PathBuf>,
-    /// The plugin that counts instructions under QEMU.
-    #[arg(long, value_name = "FILE", requires = "nic_programs")]
+    /// The plugin that counts under QEMU: `benches/counter`, built.
+    #[arg(long, value_name = "FILE")]
     counter: Option<PathBuf>,
     /// Where the programs stand whose flows move, and nothing but what that costs.
     #[arg(long, value_name = "DIRECTORY")]
@@ -116,7 +116,7 @@ fn main() -> std::io::Result<()> {
     if !arguments.json {
         eprintln!("{}", figure::machine());
     }
-    if let Some(wanted) = arguments.model.wanted() {
+    if let Some(wanted) = arguments.model.wanted(arguments.counter.as_deref()) {
         return model::run(&wanted, arguments.quick, arguments.json, &arguments.only);
     }
     if let Some(programs) = &arguments.moves {

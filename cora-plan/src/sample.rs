@@ -105,6 +105,7 @@ fn tier(core: &str, cores: f64, instruction_ns: f64) -> Tier {
         cores: figure(cores),
         busy: figure(0.9),
         instruction_ns: figure(instruction_ns),
+        mispredict_ns: figure(20.0 * instruction_ns),
         packet_ns: figure(20.0),
         byte_ns: figure(0.05),
         caches: vec![

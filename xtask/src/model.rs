@@ -32,7 +32,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
         build(&room, &programs.join(plan), statement)?;
     }
     let mut bench = cargo(&["build", "--release", "--package", "cora-bench"]);
-    bench.args(["--package", "cargo-cora"]);
+    bench.args(["--package", "cargo-cora", "--package", "cora-counter"]);
     run_command(bench.env("CARGO_TARGET_DIR", &room).env("CORA_BENCH_DPDK", "none"))?;
     let built = room.join("release");
     let profile = programs.join("this-machine.toml");
@@ -47,6 +47,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     }
     let mut bench = command(&built.join("cora-bench").display().to_string(), &[]);
     bench.args(words).arg("--model").arg(&programs).arg("--nic").arg(&profile);
+    bench.arg("--counter").arg(built.join("libcora_counter.so"));
     run_command(&mut bench)
 }
 

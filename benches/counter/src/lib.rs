@@ -1,19 +1,22 @@
-//! Counts the instructions that a program executes under QEMU's user emulation, exactly: a TCG plugin.
+//! Counts the instructions that a program executes under QEMU's user emulation, exactly, and the branches that a processor
+//! would foretell wrongly, as a simple one does: a TCG plugin.
 //!
 //! ```text
 //! qemu-aarch64 -plugin libcora_counter.so,out=count.txt program words…
 //! ```
 //!
 //! leaves in `count.txt` the instructions that `program` executed until it ended, system calls not
-//! included.
+//! included, and the branches that were foretold wrongly: two numbers in a line.
 //!
-//! With `,mark=N,marks=FILE` behind it, a line is left in that file whenever the program made the system call
-//! of number `N`: the instructions until then. A program that makes a harmless one between two packets thus tells
+//! With `,mark=N,marks=FILE` behind it, such a line is left in that file whenever the program made the system call
+//! of number `N`: of all until then. A program that makes a harmless one between two packets thus tells
 //! what each cost.
 //!
 //! QEMU translates a program block by block and says of each how many instructions it has; whenever one
-//! is about to run, that number is added. The few functions that this needs are declared in `qemu`.
+//! is about to run, that number is added. Which block follows tells what the branch at the end of the one before did:
+//! `branches` has what foretells that. The few functions that this needs are declared in `qemu`.
 
+mod branches;
 mod qemu;
 
 use std::ffi::{OsStr, c_int, c_uint, c_void};
@@ -23,8 +26,16 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use branches::Ending;
+
 /// Instructions so far, of all threads.
 static EXECUTED: AtomicU64 = AtomicU64::new(0);
+
+/// Branches foretold wrongly so far, of all threads.
+static MISPREDICTED: AtomicU64 = AtomicU64::new(0);
+
+/// What is told of an instruction's bytes by the machine that they are of.
+static ENDING: OnceLock<fn(&[u8]) -> Ending> = OnceLock::new();
 
 /// Where the count is left.
 static OUT: OnceLock<PathBuf> = OnceLock::new();
@@ -33,10 +44,25 @@ static OUT: OnceLock<PathBuf> = OnceLock::new();
 static MARK: OnceLock<(i64, PathBuf)> = OnceLock::new();
 
 /// The counts at marks.
-static MARKS: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+static MARKS: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
 
-/// QEMU loaded the plugin, with these words behind its name; 0 if that is all right.
-fn install(id: qemu::Id, words: &mut dyn Iterator<Item = &[u8]>) -> c_int {
+/// A block of the program.
+#[repr(C)]
+pub(crate) struct Block {
+    instructions: u64,
+    branches: branches::Block,
+}
+
+/// QEMU loaded the plugin for a machine, with these words behind its name; 0 if that is all right.
+fn install(id: qemu::Id, machine: &[u8], words: &mut dyn Iterator<Item = &[u8]>) -> c_int {
+    let ending: fn(&[u8]) -> Ending = match machine {
+        b"aarch64" => branches::of_aarch64,
+        b"x86_64" => branches::of_x86_64,
+        _ => {
+            qemu::say(c"cora-counter: branches are known of aarch64 and x86_64 only\n");
+            return 1;
+        }
+    };
     let words: Vec<&[u8]> = words.collect();
     let word = |name: &[u8]| words.iter().find_map(|word| word.strip_prefix(name));
     let path = |name: &[u8]| word(name).map(|path| PathBuf::from(OsStr::from_bytes(path)));
@@ -53,7 +79,7 @@ fn install(id: qemu::Id, words: &mut dyn Iterator<Item = &[u8]>) -> c_int {
             return 1;
         }
     };
-    if OUT.set(out).is_err() {
+    if OUT.set(out).is_err() || ENDING.set(ending).is_err() {
         return 1;
     }
     if let Some(mark) = mark {
@@ -69,11 +95,26 @@ fn install(id: qemu::Id, words: &mut dyn Iterator<Item = &[u8]>) -> c_int {
 
 /// A block was translated: each time it runs, its instructions are added.
 extern "C" fn count_block(_: qemu::Id, block: &qemu::Block) {
-    qemu::on_execution(block, add, qemu::instructions(block));
+    let Some((start, last, instruction)) = qemu::ends(block) else { return };
+    let ending = ENDING.get().map_or(Ending::Foretold, |ending| ending(instruction));
+    let behind = last + instruction.len() as u64;
+    let instructions = qemu::instructions(block) as u64;
+    let branches = branches::Block { start, last, behind, ending };
+    // QEMU may run it until the end.
+    let block_of = Box::leak(Box::new(Block { instructions, branches }));
+    qemu::on_execution(block, add, block_of);
 }
 
-extern "C" fn add(_: c_uint, instructions: usize) {
-    EXECUTED.fetch_add(instructions as u64, Ordering::Relaxed);
+extern "C" fn add(_: c_uint, block: &'static Block) {
+    EXECUTED.fetch_add(block.instructions, Ordering::Relaxed);
+    if branches::enter(&block.branches) {
+        MISPREDICTED.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// All that was counted so far.
+fn counted() -> (u64, u64) {
+    (EXECUTED.load(Ordering::Relaxed), MISPREDICTED.load(Ordering::Relaxed))
 }
 
 /// The program makes a system call. The instruction that makes it is counted already.
@@ -92,7 +133,7 @@ extern "C" fn mark_here(
 ) {
     if MARK.get().is_some_and(|(mark, _)| *mark == number) {
         let mut marks = MARKS.lock().unwrap_or_else(PoisonError::into_inner);
-        marks.push(EXECUTED.load(Ordering::Relaxed));
+        marks.push(counted());
     }
 }
 
@@ -100,15 +141,16 @@ extern "C" fn mark_here(
 extern "C" fn leave_count(_: qemu::Id, _: *mut c_void) {
     if let Some((_, path)) = MARK.get() {
         let mut text = String::new();
-        for mark in MARKS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        for (executed, wrong) in MARKS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             // Writing to a string does not fail.
-            let _infallible = writeln!(text, "{mark}");
+            let _infallible = writeln!(text, "{executed} {wrong}");
         }
         if std::fs::write(path, text).is_err() {
             qemu::say(c"cora-counter: the marks can't be written\n");
         }
     }
-    let count = format!("{}\n", EXECUTED.load(Ordering::Relaxed));
+    let (executed, wrong) = counted();
+    let count = format!("{executed} {wrong}\n");
     if let Some(out) = OUT.get()
         && std::fs::write(out, count).is_err()
     {

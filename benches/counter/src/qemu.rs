@@ -20,6 +20,18 @@ pub(crate) struct Block {
     _opaque: [u8; 0],
 }
 
+/// `struct qemu_plugin_insn`: an instruction of it, which lives as long.
+#[repr(C)]
+pub(crate) struct Instruction {
+    _opaque: [u8; 0],
+}
+
+/// `qemu_info_t`, of which the first member alone is read: what machine is emulated.
+#[repr(C)]
+pub(crate) struct Info {
+    target_name: *const c_char,
+}
+
 /// `qemu_plugin_vcpu_syscall_cb_t`: which processor, the call's number, and its eight arguments.
 pub(crate) type OnSystemCall =
     extern "C" fn(Id, c_uint, i64, u64, u64, u64, u64, u64, u64, u64, u64);
@@ -50,11 +62,15 @@ unsafe extern "C" {
     fn dlsym(handle: *mut c_void, symbol: *const c_char) -> *mut c_void;
     fn qemu_plugin_register_vcpu_tb_trans_cb(id: Id, callback: extern "C" fn(Id, &Block));
     fn qemu_plugin_tb_n_insns(block: &Block) -> usize;
+    fn qemu_plugin_tb_get_insn(block: &Block, number: usize) -> Option<&Instruction>;
+    fn qemu_plugin_insn_vaddr(instruction: &Instruction) -> u64;
+    fn qemu_plugin_insn_size(instruction: &Instruction) -> usize;
+    fn qemu_plugin_insn_haddr(instruction: &Instruction) -> *const u8;
     fn qemu_plugin_register_vcpu_tb_exec_cb(
         block: &Block,
-        callback: extern "C" fn(c_uint, usize),
+        callback: extern "C" fn(c_uint, &'static crate::Block),
         flags: c_int,
-        data: usize,
+        data: &'static crate::Block,
     );
     fn qemu_plugin_register_vcpu_syscall_cb(id: Id, callback: OnSystemCall);
     fn qemu_plugin_register_atexit_cb(
@@ -72,7 +88,7 @@ unsafe extern "C" {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn qemu_plugin_install(
     id: Id,
-    _: *const c_void,
+    info: &Info,
     count: c_int,
     words: *const *const c_char,
 ) -> c_int {
@@ -84,7 +100,9 @@ unsafe extern "C" fn qemu_plugin_install(
         // SAFETY: each is a C string that lives while this call does (caller's contract).
         unsafe { CStr::from_ptr(word) }.to_bytes()
     });
-    install(id, &mut words)
+    // SAFETY: QEMU says there what it emulates, in a C string that it never frees.
+    let machine = unsafe { CStr::from_ptr(info.target_name) };
+    install(id, machine.to_bytes(), &mut words)
 }
 
 /// From now on QEMU calls back for every block that it translates.
@@ -99,10 +117,39 @@ pub(crate) fn instructions(block: &Block) -> usize {
     unsafe { qemu_plugin_tb_n_insns(block) }
 }
 
+/// Addresses of the first instruction of a block and of its last one, and the last one's bytes; none of a block without
+/// any. A block's instructions lie one behind the other.
+pub(crate) fn ends(block: &Block) -> Option<(u64, u64, &[u8])> {
+    let get = |number| {
+        // SAFETY: QEMU handed the block to the callback that is running, and answers null for what it has not.
+        unsafe { qemu_plugin_tb_get_insn(block, number) }
+    };
+    let (first, last) = (get(0)?, get(instructions(block).checked_sub(1)?)?);
+    let address = |instruction| {
+        // SAFETY: it is QEMU's, and lives as long as the block.
+        unsafe { qemu_plugin_insn_vaddr(instruction) }
+    };
+    // SAFETY: as above.
+    let size = unsafe { qemu_plugin_insn_size(last) };
+    // SAFETY: as above.
+    let bytes = unsafe { qemu_plugin_insn_haddr(last) };
+    if bytes.is_null() {
+        return None;
+    }
+    // SAFETY: where the program runs under user emulation, its memory is this process's; QEMU has just read so many bytes there,
+    // and the program, which can change them, does not run meanwhile: it waits for this translation.
+    let bytes = unsafe { std::slice::from_raw_parts(bytes, size) };
+    Some((address(first), address(last), bytes))
+}
+
 /// From now on QEMU calls back with `data` whenever this block is about to run. The interface can also add to a
 /// number by itself, but how that is asked for differs between versions, and this does not.
-pub(crate) fn on_execution(block: &Block, callback: extern "C" fn(c_uint, usize), data: usize) {
-    // SAFETY: the block lives (above). QEMU does not look at `data`, which has the size of its `void *`.
+pub(crate) fn on_execution(
+    block: &Block,
+    callback: extern "C" fn(c_uint, &'static crate::Block),
+    data: &'static crate::Block,
+) {
+    // SAFETY: the block lives (above). QEMU does not look at `data`, a reference that stands where its `void *` does.
     unsafe { qemu_plugin_register_vcpu_tb_exec_cb(block, callback, CB_NO_REGS, data) }
 }
 

@@ -4,7 +4,8 @@
 //! with both halves at work is fitted here: the model is linear in them, so each one's factor in a case is what the model
 //! says with that coefficient 1 and the others 0. They are fitted to the nanoseconds of a packet at either side, by
 //! least relative errors, none below 0. The programs are the four examples and one that does nothing, on traffic
-//! that no case has; the three others are never seen.
+//! that no case has; the three others are never seen. What a branch takes that was foretold wrongly is as `cargo cora calibrate`
+//! measured it.
 //!
 //! What a crossing takes changes from minute to minute on a machine whose cores a hypervisor moves. So it is no unknown:
 //! a program that does nothing is measured beside each other one, and what it takes is taken off here and put in where
@@ -17,6 +18,7 @@
 use std::io::Result;
 use std::path::Path;
 
+use cora_plan::demand::Executed;
 use cora_plan::figure::Figure;
 use cora_plan::nic::NicProfile;
 
@@ -37,8 +39,8 @@ const REWEIGHED: usize = 10;
 const PRECISE: f64 = 0.01;
 
 /// What there is at a side: a frame, an instruction, an exposed look-up, a crossing, ownership under a split, the exposed
-/// latency of its record.
-pub(crate) const TERMS: usize = 6;
+/// latency of its record, a branch foretold wrongly.
+pub(crate) const TERMS: usize = 7;
 /// The one that is measured beside each case.
 const CROSSING: usize = 3;
 
@@ -46,6 +48,8 @@ const CROSSING: usize = 3;
 pub(crate) const OWNER: usize = 4;
 /// The share of its record's latency that stays.
 const RECORD: usize = 5;
+/// A branch foretold wrongly.
+const MISPREDICTED: usize = 6;
 
 /// One equation: factors of the unknowns, the nanoseconds that they make, and those of the whole packet.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +67,7 @@ pub(crate) fn calibrate(
     tell: &mut dyn FnMut(&str),
 ) -> Result<()> {
     let (mut at_nic, mut at_host, mut moments) = (Vec::new(), Vec::new(), Vec::new());
-    let (_, idle) = model.instructions(&EMPTY, Popularity::Uniform);
+    let (_, idle) = model.executed(&EMPTY, Popularity::Uniform);
     let (draws, quick) = source.extent();
     for (nf, flows) in seen(quick) {
         // Nearly as many as it holds: as many are a case.
@@ -93,10 +97,11 @@ pub(crate) fn calibrate(
         equations.into_iter().map(|(equation, now)| equation.slowed(now / work_ns)).collect()
     };
     let (at_nic, at_host) = (alike(at_nic), alike(at_host));
-    let none = Some(0.0);
-    let nic = fit(&at_nic, [None, None, None, none, None, None]);
+    // What a branch costs was measured by itself.
+    let (none, given) = (Some(0.0), Some(model.mispredict_ns()));
+    let nic = fit(&at_nic, [None, None, None, none, None, None, given]);
     // What a frame takes at the host is in what its crossing takes.
-    let host = fit(&at_host, [none, None, None, none, None, Some(nic[RECORD])]);
+    let host = fit(&at_host, [none, None, None, none, None, Some(nic[RECORD]), given]);
     tell(&format!("fitted: NIC {nic:.3?}, host {host:.3?}"));
     model.refine(nic, host, work_ns);
     Ok(())
@@ -116,18 +121,20 @@ impl Equation {
         (said - self.ns) / self.whole
     }
 
-    /// Of a moment at which work took so many times as long: a frame and an instruction did.
+    /// Of a moment at which work took so many times as long: a frame, an instruction and a branch did.
     fn slowed(mut self, times: f64) -> Self {
         self.factors[0] *= times;
         self.factors[1] *= times;
+        self.factors[MISPREDICTED] *= times;
         self
     }
 
-    /// At the host that one has its instructions, too: so many.
-    fn at_host(mut factors: [f64; TERMS], whole: f64, crossing: Crossing, idle: f64) -> Self {
+    /// At the host that one executes something, too: so much.
+    fn at_host(mut factors: [f64; TERMS], whole: f64, crossing: Crossing, idle: Executed) -> Self {
         let crossings = std::mem::take(&mut factors[CROSSING]);
         factors[0] = 0.0;
-        factors[1] -= crossings * idle;
+        factors[1] -= crossings * idle.instructions;
+        factors[MISPREDICTED] -= crossings * idle.mispredictions;
         Self { factors, ns: whole - crossings * crossing.host_ns, whole }
     }
 }
@@ -166,6 +173,7 @@ pub(crate) fn put(profile: &mut NicProfile, nic: [f64; TERMS], host: [f64; TERMS
         side.packet_ns = Figure::measured(of[0], how);
         side.instruction_ns = Figure::measured(of[1], how);
         side.exposed = Figure::measured(of[2], how);
+        side.mispredict_ns = Figure::measured(of[MISPREDICTED], how);
         // All frames have one length: what a byte takes is in what a frame takes.
         side.byte_ns = Figure::measured(0.0, how);
     }
@@ -223,14 +231,15 @@ fn descend(
 mod tests {
     use super::*;
 
-    const TRUTH: [f64; TERMS] = [5.0, 0.07, 0.1, 40.0, 12.0, 0.5];
+    const TRUTH: [f64; TERMS] = [5.0, 0.07, 0.1, 40.0, 12.0, 0.5, 15.0];
 
     fn equations(count: u8) -> Vec<Equation> {
         (0..count)
             .map(|n| {
                 let n = f64::from(n);
                 let instructions = 200.0 + 37.0 * (n % 5.0);
-                let factors = [1.0, instructions, 9.0 * n, n % 2.0, n % 3.0, n * n % 7.0];
+                let factors =
+                    [1.0, instructions, 9.0 * n, n % 2.0, n % 3.0, n * n % 7.0, n * n % 11.0 / 8.0];
                 let ns = factors.iter().zip(TRUTH).map(|(factor, of)| factor * of).sum();
                 Equation { factors, ns, whole: ns }
             })
@@ -244,7 +253,7 @@ mod tests {
         for (found, truth) in found.iter().zip(TRUTH) {
             assert!((found / truth - 1.0).abs() < 0.02, "{found} {truth}");
         }
-        let given = fit(&equations, [Some(1.0), None, None, None, None, None]);
+        let given = fit(&equations, [Some(1.0), None, None, None, None, None, None]);
         assert!((given[0] - 1.0).abs() < f64::EPSILON, "what is given stays");
     }
 

@@ -55,7 +55,7 @@ pub(crate) fn flow_frames(path: &Path, flows: usize) -> Result<()> {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Request {
     /// Predict and measure instead: where the programs stand, built under each plan.
-    #[arg(long, value_name = "DIRECTORY", requires = "nic")]
+    #[arg(long, value_name = "DIRECTORY", requires_all = ["nic", "counter"])]
     model: Option<PathBuf>,
     /// The profile of this machine, of `cargo cora calibrate`.
     #[arg(long, value_name = "FILE", requires = "model")]
@@ -73,15 +73,17 @@ pub(crate) struct Request {
 pub(crate) struct Wanted<'a> {
     programs: &'a Path,
     nic: &'a Path,
+    counter: &'a Path,
     passes: usize,
     again: bool,
 }
 
 impl Request {
     /// What is wanted, if it is asked for.
-    pub(crate) fn wanted(&self) -> Option<Wanted<'_>> {
+    pub(crate) fn wanted<'a>(&'a self, counter: Option<&'a Path>) -> Option<Wanted<'a>> {
         let (programs, nic) = self.model.as_deref().zip(self.nic.as_deref())?;
-        Some(Wanted { programs, nic, passes: self.passes.max(1), again: self.again })
+        let passes = self.passes.max(1);
+        Some(Wanted { programs, nic, counter: counter?, passes, again: self.again })
     }
 }
 
@@ -89,11 +91,12 @@ impl Request {
 pub(crate) fn run(wanted: &Wanted<'_>, quick: bool, json: bool, only: &str) -> Result<()> {
     let file = wanted.programs.join("model.pcap");
     let mut source = if wanted.again {
-        Source::kept(wanted.programs)?
+        Source::kept(wanted.programs, wanted.counter)?
     } else {
         let (draws, passes) = if quick { (QUICK_DRAWS, 3) } else { (DRAWS, wanted.passes) };
         let reference = reference(wanted.programs, draws)?;
-        Source::machine(wanted.programs, &file, (draws, quick), passes, reference)
+        let of = (wanted.programs, wanted.counter);
+        Source::machine(of, &file, (draws, quick), passes, reference)
     };
     let (draws, quick) = source.extent();
     let mut cases = cases::all(quick);

@@ -6,7 +6,7 @@ use std::io::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cora_plan::demand::{Measurement, Route, SCHEMA};
+use cora_plan::demand::{Executed, Measurement, Route, SCHEMA};
 use cora_plan::graph::{Does, Exit, Path as Way};
 use cora_plan::model::{Allocation, Prediction, Steering};
 use cora_plan::nic::NicProfile;
@@ -22,10 +22,10 @@ use super::measure::Moment;
 use super::popularity::Popularity;
 use super::source::Source;
 use super::traffic::profile;
-use crate::count::Counter;
+use crate::count::Qemu;
 
-/// Flows and packets that instructions are counted on. How skewed their popularity is matters: a list of the heaviest flows takes
-/// more for those that are on it.
+/// Flows and packets that are counted on. How skewed their popularity is matters: a list of the heaviest flows takes more
+/// instructions for those that are on it, and which ones are on it no predictor knows.
 const FLOWS: u64 = 8_192;
 const PACKETS: usize = 32_768;
 
@@ -37,12 +37,12 @@ pub(crate) struct Model {
     work_ns: f64,
     /// What keeping flows takes the host of every packet under a split, which the model has no term for.
     host_owner_ns: f64,
-    /// Per program and popularity: instructions of a packet of a flow that is there, at the NIC's half and at the host's.
-    counts: BTreeMap<(&'static str, String), (f64, f64)>,
+    /// Per program and popularity: what a packet executes of a flow that is there, at the NIC's half and at the host's.
+    counts: BTreeMap<(&'static str, String), (Executed, Executed)>,
 }
 
 impl Model {
-    /// Takes the instructions of every program and popularity that there is a case for, or a calibration.
+    /// Takes what packets execute of every program and popularity that there is a case for, or a calibration.
     pub(crate) fn new(
         nic: NicProfile,
         programs: &Path,
@@ -58,19 +58,26 @@ impl Model {
             if counts.contains_key(&key) {
                 continue;
             }
-            let (nic, host) = source.instructions(nf, skew)?;
+            let (nic, host) = source.executed(nf, skew)?;
             let [name, skew] = [key.0, &key.1];
             tell(&format!(
-                "{name}, {skew}: {nic:.0} instructions of a packet at the NIC, {host:.0} at the host"
+                "{name}, {skew}: {:.0} instructions of a packet at the NIC, {:.0} at the host; {:.2} and {:.2} branches foretold \
+                 wrongly",
+                nic.instructions, host.instructions, nic.mispredictions, host.mispredictions
             ));
             counts.insert(key, (nic, host));
         }
         Ok(Self { nic, programs: programs.to_owned(), work_ns: 0.0, host_owner_ns: 0.0, counts })
     }
 
-    /// Instructions of a packet, at the NIC's half and at the host's.
-    pub(crate) fn instructions(&self, nf: &Nf, skew: Popularity) -> (f64, f64) {
+    /// What a packet executes, at the NIC's half and at the host's.
+    pub(crate) fn executed(&self, nf: &Nf, skew: Popularity) -> (Executed, Executed) {
         self.counts.get(&(nf.name, skew.name())).copied().unwrap_or_default()
+    }
+
+    /// What a branch costs that was foretold wrongly.
+    pub(crate) fn mispredict_ns(&self) -> f64 {
+        self.nic.nic.mispredict_ns.value
     }
 
     /// Takes what was fitted instead of what parts were measured to take, at a time when the program that works took so much.
@@ -117,10 +124,13 @@ impl Model {
         for side in [&mut nic.nic, &mut nic.host] {
             side.packet_ns.value *= work_ns / self.work_ns;
             side.instruction_ns.value *= work_ns / self.work_ns;
+            side.mispredict_ns.value *= work_ns / self.work_ns;
         }
-        let (_, idle) = self.instructions(&EMPTY, Popularity::Uniform);
+        let (_, idle) = self.executed(&EMPTY, Popularity::Uniform);
+        let idle_ns = idle.instructions * nic.host.instruction_ns.value
+            + idle.mispredictions * nic.host.mispredict_ns.value;
         nic.link.nic_ns.value = (crossing.nic_ns - nic.nic.packet_ns.value).max(0.0);
-        nic.link.host_ns.value = (crossing.host_ns - idle * nic.host.instruction_ns.value).max(0.0);
+        nic.link.host_ns.value = (crossing.host_ns - idle_ns).max(0.0);
         if case.plan == Plan::Half {
             nic.host.packet_ns.value += self.host_owner_ns;
         }
@@ -152,7 +162,7 @@ impl Model {
         traffic: &str,
         classes: usize,
     ) -> Measurement {
-        let (nic_instructions, host_instructions) = self.instructions(case.nf, case.skew);
+        let (nic, host) = self.executed(case.nf, case.skew);
         let steps = graph.chain.iter().enumerate();
         let steps = steps.map(|(number, handler)| (number, steady(graph, &handler.paths)));
         Measurement {
@@ -161,7 +171,7 @@ impl Model {
             graph: graph.digest(),
             capture: traffic.to_owned(),
             packets: classes as u64,
-            routes: vec![Route { steps: steps.collect(), nic_instructions, host_instructions }],
+            routes: vec![Route { steps: steps.collect(), nic, host }],
             counts: [("FiveTuple".to_owned(), vec![vec![1]; classes])].into(),
             nic_counted: true,
             host_counted: true,
@@ -209,15 +219,21 @@ fn steady(graph: &Graph, ways: &[Way]) -> usize {
     steady.min_by_key(|(_, way)| way.accesses.len()).map_or(0, |(number, _)| number)
 }
 
-/// Instructions of a packet in either half, which runs the whole program.
-pub(crate) fn count(programs: &Path, nf: &Nf, skew: Popularity) -> Result<(f64, f64)> {
+/// What a packet executes in either half, which runs the whole program: as `cargo cora measure` counts it.
+pub(crate) fn count(
+    programs: &Path,
+    counter: &Path,
+    nf: &Nf,
+    skew: Popularity,
+) -> Result<(Executed, Executed)> {
+    let counter = Qemu { machine: std::env::consts::ARCH, plugin: counter.to_owned() };
     let capture = programs.join("count.pcap");
     let made = Capture::save(&capture, nf.feed, FLOWS, skew, PACKETS)?;
     let (warm, capture) = (made.warm.to_string(), capture.display().to_string());
     let half = |plan: Plan, half: &str| {
         let words = ["bench", "--half", half, "--warm", &warm, "--in", &capture];
         let room = programs.join(plan.name());
-        Counter::Callgrind.per_packet(&room, nf.name, &words, PACKETS)
+        counter.executed(&room, nf.name, &words, PACKETS)
     };
     std::thread::scope(|scope| {
         let nic = scope.spawn(|| half(Plan::NicOnly, "nic"));

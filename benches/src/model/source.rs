@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{Error, Result};
 use std::path::{Path, PathBuf};
 
+use cora_plan::demand::Executed;
 use serde::{Deserialize, Serialize};
 
 use super::cases::{Case, Nf};
@@ -22,8 +23,8 @@ struct Kept {
     passes: usize,
     /// Whether it was in a hurry.
     quick: bool,
-    /// Per program and popularity: instructions of a packet, at the NIC's half and at the host's.
-    instructions: BTreeMap<String, (f64, f64)>,
+    /// Per program and popularity: what a packet executes, at the NIC's half and at the host's.
+    executed: BTreeMap<String, (Executed, Executed)>,
     /// Per case, those of the calibration among them.
     cases: BTreeMap<String, Vec<Taken>>,
 }
@@ -31,6 +32,8 @@ struct Kept {
 /// Where measurements come from.
 pub(crate) struct Source {
     programs: PathBuf,
+    /// The plugin that counts what programs execute.
+    counter: PathBuf,
     /// None: whatever is asked was measured before.
     machine: Option<Machine>,
     kept: Kept,
@@ -45,23 +48,23 @@ struct Machine {
 impl Source {
     /// Measures; `programs` also gets a file of what was measured.
     pub(crate) fn machine(
-        programs: &Path,
+        (programs, counter): (&Path, &Path),
         capture: &Path,
         (draws, quick): (usize, bool),
         passes: usize,
         reference: Reference,
     ) -> Self {
         let machine = Machine { capture: capture.to_owned(), reference };
-        let programs = programs.to_owned();
         Self {
-            programs,
+            programs: programs.to_owned(),
+            counter: counter.to_owned(),
             machine: Some(machine),
             kept: Kept { draws, passes, quick, ..Kept::default() },
         }
     }
 
     /// Remembers what the last run that measured left beside the programs.
-    pub(crate) fn kept(programs: &Path) -> Result<Self> {
+    pub(crate) fn kept(programs: &Path, counter: &Path) -> Result<Self> {
         let path = file(programs);
         let text = std::fs::read_to_string(&path).map_err(|error| {
             let told = format!("{}: {error}; run without --again first", path.display());
@@ -69,7 +72,8 @@ impl Source {
         })?;
         let kept = serde_json::from_str(&text)
             .map_err(|error| Error::other(format!("{}: {error}", path.display())))?;
-        Ok(Self { programs: programs.to_owned(), machine: None, kept })
+        let (programs, counter) = (programs.to_owned(), counter.to_owned());
+        Ok(Self { programs, counter, machine: None, kept })
     }
 
     /// Packets that a pass repeats, and whether the run is in a hurry.
@@ -82,14 +86,14 @@ impl Source {
         self.machine.is_some() || self.kept.cases.contains_key(&case.name())
     }
 
-    /// Instructions of a packet, at the NIC's half and at the host's; counted where they are not known.
-    pub(crate) fn instructions(&mut self, nf: &Nf, skew: Popularity) -> Result<(f64, f64)> {
+    /// What a packet executes, at the NIC's half and at the host's; counted where that is not known.
+    pub(crate) fn executed(&mut self, nf: &Nf, skew: Popularity) -> Result<(Executed, Executed)> {
         let name = format!("{}/{}", nf.name, skew.name());
-        if let Some(counted) = self.kept.instructions.get(&name) {
+        if let Some(counted) = self.kept.executed.get(&name) {
             return Ok(*counted);
         }
-        let counted = count(&self.programs, nf, skew)?;
-        self.kept.instructions.insert(name, counted);
+        let counted = count(&self.programs, &self.counter, nf, skew)?;
+        self.kept.executed.insert(name, counted);
         Ok(counted)
     }
 
@@ -125,20 +129,24 @@ mod tests {
     fn what_was_kept_is_told_again_and_nothing_else() {
         let room = std::env::temp_dir().join(format!("cora-kept-{}", std::process::id()));
         std::fs::create_dir_all(&room).unwrap();
-        assert!(Source::kept(&room).is_err_and(|e| e.to_string().contains("without --again")));
+        assert!(
+            Source::kept(&room, &room).is_err_and(|e| e.to_string().contains("without --again"))
+        );
         let [case, other, ..] = all(false)[..] else { panic!("cases") };
         let mut kept = Kept { draws: 7, quick: true, passes: 1, ..Kept::default() };
         let name = format!("{}/{}", case.nf.name, case.skew.name());
-        kept.instructions.insert(name, (300.0, 310.0));
+        let executed = |instructions| Executed { instructions, mispredictions: 0.5 };
+        kept.executed.insert(name, (executed(300.0), executed(310.0)));
         kept.cases.insert(case.name(), undisturbed());
         std::fs::write(file(&room), serde_json::to_string(&kept).unwrap()).unwrap();
-        let mut again = Source::kept(&room).unwrap();
+        let mut again = Source::kept(&room, &room).unwrap();
         assert_eq!(again.extent(), (7, true));
         let nothing = Capture { warm: 0, draws: Vec::new() };
         let told = again.measure(&case, &nothing).unwrap();
         let was = Measured::of(&undisturbed(), 1);
         assert_eq!(format!("{told:?}"), format!("{was:?}"));
-        assert_eq!(again.instructions(case.nf, case.skew).unwrap(), (300.0, 310.0));
+        let told = again.executed(case.nf, case.skew).unwrap();
+        assert_eq!(told, (executed(300.0), executed(310.0)));
         assert!(again.has(&case) && !again.has(&other));
         assert!(again.measure(&other, &nothing).is_err());
         std::fs::remove_dir_all(&room).unwrap();

@@ -3,10 +3,11 @@
 //! In a packet of a flow that is there, at so many flows,
 //!
 //! ```text
-//! time = carried + (instructions − carried instructions)·instruction + 2 lines·exposed·latency(working set)
+//! time = carried + (instructions − carried instructions)·instruction + branches foretold wrongly·mispredict
+//!      + 2 lines·exposed·latency(working set)
 //! ```
 //!
-//! where the latency is that of the walks through memory, with the working set as the model has it. The times at all
+//! where what a branch costs is measured by itself (`branches`), and the latency is that of the walks through memory, with the working set as the model has it. The times at all
 //! numbers of flows give both unknowns by least squares of relative errors.
 
 use std::io::Result;
@@ -145,8 +146,13 @@ impl SideTimes {
     }
 
     /// Fits.
-    pub(crate) fn fit(&self, frames: &FrameTimes, latencies: &Latencies) -> Fit {
-        let carried = frames.short.median();
+    pub(crate) fn fit(
+        &self,
+        frames: &FrameTimes,
+        mispredict_ns: f64,
+        latencies: &Latencies,
+    ) -> Fit {
+        let carried = frames.short.median() + self.counts.wrong * mispredict_ns;
         let lookup = |flows: u64| LINES * latencies.of(flows as f64 * ENTRY);
         let points: Vec<(f64, f64)> = self
             .steady
@@ -210,14 +216,16 @@ mod tests {
             memory: once(100.0),
             memory_bytes: 256 << 20,
         };
-        let counts = Counts { hit: CARRIED + 300.0, churn: 2.0 * CARRIED + 1_000.0 };
-        let time =
-            |flows: u64| 5.0 + 300.0 * 0.1 + 0.15 * LINES * latencies.of(flows as f64 * ENTRY);
+        let counts = Counts { hit: CARRIED + 300.0, wrong: 0.5, churn: 2.0 * CARRIED + 1_000.0 };
+        let time = |flows: u64| {
+            5.0 + 300.0 * 0.1 + 0.5 * 8.0 + 0.15 * LINES * latencies.of(flows as f64 * ENTRY)
+        };
         let steady = [1_000, 32_000, 1_000_000].map(|flows| (flows, once(time(flows))));
         let lookups = 2.0 * 0.15 * LINES * latencies.of(CHURNED as f64 * ENTRY);
-        let churn = once((2.0 * 5.0 + 1_000.0 * 0.1 + lookups + 60.0) / 2.0);
+        let churn = once((2.0 * (5.0 + 0.5 * 8.0) + 1_000.0 * 0.1 + lookups + 60.0) / 2.0);
         let frames = FrameTimes { short: once(5.0), long: once(5.0 + 0.02 * 1_440.0) };
-        let fit = SideTimes { counts, steady: steady.to_vec(), churn }.fit(&frames, &latencies);
+        let fit =
+            SideTimes { counts, steady: steady.to_vec(), churn }.fit(&frames, 8.0, &latencies);
         assert!((fit.instruction_ns - 0.1).abs() < 1e-9, "{fit:?}");
         assert!((fit.exposed - 0.15).abs() < 1e-9, "{fit:?}");
         assert!((fit.entry_ns - 60.0).abs() < 1e-6 && fit.error < 1e-9, "{fit:?}");

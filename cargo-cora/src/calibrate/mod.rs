@@ -9,6 +9,7 @@
 //! | `counts` | how many instructions it takes |
 //! | `traffic` | captures that it runs on |
 //! | `child` | it, in a process of its own |
+//! | `branches` | branches foretold wrongly |
 //! | `handling` | frames, instructions, look-ups, entries, at one side |
 //! | `entries` | insertions against removals |
 //! | `crossing` | both sides, and the rings between them |
@@ -17,6 +18,7 @@
 //! | `profile` | all of it as a NIC profile |
 #![expect(clippy::cast_precision_loss, reason = "no count here comes near 2^52")]
 
+mod branches;
 mod child;
 mod counts;
 mod crossing;
@@ -37,6 +39,7 @@ use std::time::Instant;
 pub(crate) use child::PROGRAM;
 pub(crate) use program::main as program;
 
+use self::branches::Branches;
 use self::crossing::{Alone, Crossings, Pairs};
 use self::entries::Entries;
 use self::handling::{CHURNED, Fit, FrameTimes, Frames, Side, SideTimes};
@@ -55,6 +58,7 @@ pub(crate) struct Measured {
     machine: Machine,
     latencies: Latencies,
     frames: FrameTimes,
+    mispredict: Times,
     nic: SideTimes,
     host: SideTimes,
     nic_fit: Fit,
@@ -150,8 +154,9 @@ fn measure(quick: bool) -> Result<Measured> {
         crossed.push(pairs.round()?);
     }
     progress.ends();
-    let Handled { frames, nic, host, insert, remove } = handled;
-    let (nic_fit, host_fit) = (nic.fit(&frames, &latencies), host.fit(&frames, &latencies));
+    let Handled { frames, mispredict, nic, host, insert, remove } = handled;
+    let fit = |side: &SideTimes| side.fit(&frames, mispredict.median(), &latencies);
+    let (nic_fit, host_fit) = (fit(&nic), fit(&host));
     let packet_ns = frames.packet_ns(nic_fit.instruction_ns);
     let alone = Alone { frames: &frames, nic: &nic, host: &host, packet_ns };
     let crossings = Crossings::of(&crossed, alone);
@@ -160,6 +165,7 @@ fn measure(quick: bool) -> Result<Measured> {
         machine,
         latencies,
         frames,
+        mispredict,
         nic,
         host,
         nic_fit,
@@ -173,6 +179,7 @@ fn measure(quick: bool) -> Result<Measured> {
 /// Everything that runs on one core at a time.
 struct Stage {
     frames: Frames,
+    branches: Branches,
     nic: Side,
     host: Side,
     entries: Entries,
@@ -181,6 +188,7 @@ struct Stage {
 /// What a round of it took.
 struct Taken {
     frames: (f64, f64),
+    mispredict: f64,
     nic: Vec<f64>,
     host: Vec<f64>,
     entries: (f64, f64),
@@ -189,6 +197,7 @@ struct Taken {
 /// What all rounds came to.
 struct Handled {
     frames: FrameTimes,
+    mispredict: Times,
     nic: SideTimes,
     host: SideTimes,
     insert: Times,
@@ -203,6 +212,7 @@ impl Stage {
         let churn = Capture::churn(room, CHURNED)?;
         Ok(Self {
             frames: Frames::new(room, effort.packets)?,
+            branches: Branches::new(room, effort.packets)?,
             nic: Side::new((Plan::NicOnly, "nic"), counts::NIC, &steady, &churn)?,
             host: Side::new((Plan::HostOnly, "host"), counts::HOST, &steady, &churn)?,
             entries: Entries::new(CHURNED)?,
@@ -212,6 +222,7 @@ impl Stage {
     fn round(&mut self) -> Result<Taken> {
         Ok(Taken {
             frames: self.frames.round()?,
+            mispredict: self.branches.round()?,
             nic: self.nic.round()?,
             host: self.host.round()?,
             entries: self.entries.round(),
@@ -226,6 +237,7 @@ impl Stage {
         let (short, long) = (each(&|round| round.frames.0), each(&|round| round.frames.1));
         Handled {
             frames: FrameTimes { short, long },
+            mispredict: Branches::times(taken.iter().map(|round| round.mispredict)),
             nic: side(&self.nic, &|round| &round.nic),
             host: side(&self.host, &|round| &round.host),
             insert: each(&|round| round.entries.0),

@@ -64,6 +64,7 @@ impl Page<'_> {
             },
             busy: Figure::assumed(1.0, "the whole core, so that ceilings are what can be measured"),
             instruction_ns: self.measured(fit.instruction_ns, &handled(side, times, fit)),
+            mispredict_ns: self.timed(&self.measured.mispredict, MISPREDICT),
             packet_ns: self.measured(frames.packet_ns(fit.instruction_ns), &carried(frames)),
             byte_ns: self.measured(frames.byte_ns(), &carried(frames)),
             caches: latencies.levels.iter().map(|level| self.cache(level)).collect(),
@@ -165,6 +166,7 @@ impl Page<'_> {
     }
 }
 
+const MISPREDICT: &str = "packets of 512 flows, TCP or UDP, drawn against by turns: the difference, of two branches that are wrong every other time";
 const OWNER: &str =
     "packets under a split against those of the same fate without, mean of owned and passed on";
 const OWNER_EXPOSED: &str =

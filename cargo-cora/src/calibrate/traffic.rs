@@ -1,9 +1,11 @@
-//! Captures that the calibration runs on: TCP over IPv4 from inside, all flows once, then draws of them, uniform.
+//! Captures that the calibration runs on: TCP over IPv4 from inside, all flows once, then draws of them, uniform. One has UDP
+//! beside it.
 
 use std::fs::File;
 use std::io::{BufWriter, Result};
 use std::path::{Path, PathBuf};
 
+use cora_core::key::protocol::{TCP, UDP};
 use cora_core::packet::checksum;
 use cora_host::capture::Writer;
 
@@ -23,6 +25,13 @@ pub(crate) const MOVING: u64 = 16;
 /// Flows that stay, beside those that move.
 const STAYING: u64 = 1_000;
 
+/// How packets of two protocols follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    Drawn,
+    ByTurns,
+}
+
 /// A capture in a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Capture {
@@ -37,6 +46,18 @@ impl Capture {
         let mut seed = 1;
         let drawn = (0..packets).map(|_| (draw(&mut seed) % flows, ACK));
         Self::write(room, &format!("steady-{flows}-{bytes}"), flows, drawn, bytes)
+    }
+
+    /// Short frames of flows that are all there, every other one of which is UDP.
+    pub(crate) fn mixed(room: &Path, flows: u64, packets: u64, order: Order) -> Result<Self> {
+        let mut seed = 9;
+        let drawn = (0..packets).map(|number| {
+            let flow = draw(&mut seed) % flows;
+            if order == Order::Drawn { flow } else { flow / 2 * 2 + number % 2 }
+        });
+        let frames = (0..flows).chain(drawn);
+        let frames = frames.map(|flow| (flow, [TCP, UDP][(flow % 2) as usize], ACK));
+        Self::write_frames(room, &format!("mixed-{order:?}"), flows, frames, SHORT)
     }
 
     /// Every flow is closed and opened again, in blocks.
@@ -70,16 +91,27 @@ impl Capture {
         rest: impl Iterator<Item = (u64, u8)>,
         bytes: usize,
     ) -> Result<Self> {
+        let opening = (0..flows).map(|flow| (flow, ACK));
+        let segments = opening.chain(rest).map(|(flow, flags)| (flow, TCP, flags));
+        Self::write_frames(room, name, flows, segments, bytes)
+    }
+
+    fn write_frames(
+        room: &Path,
+        name: &str,
+        warm: u64,
+        frames: impl Iterator<Item = (u64, u8, u8)>,
+        bytes: usize,
+    ) -> Result<Self> {
         let path = room.join(name).with_extension("pcap");
         let mut writer = Writer::new(BufWriter::new(File::create(&path)?))?;
         let mut frame = vec![0; bytes];
-        let opening = (0..flows).map(|flow| (flow, ACK));
-        for (number, (flow, flags)) in (0_u64..).zip(opening.chain(rest)) {
-            segment(&mut frame, flow, flags);
+        for (number, (flow, protocol, flags)) in (0_u64..).zip(frames) {
+            fill(&mut frame, flow, protocol, flags);
             writer.write(number * 1_000, &frame)?;
         }
         writer.finish()?;
-        Ok(Self { path, warm: flows })
+        Ok(Self { path, warm })
     }
 }
 
@@ -92,16 +124,16 @@ pub(crate) fn draw(seed: &mut u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// A segment of a flow, from 10.0.0.0/8 to 198.18.0.0/15. The transport's checksum is left 0: nothing here
+/// A segment or datagram of a flow, from 10.0.0.0/8 to 198.18.0.0/15. The transport's checksum is left 0: nothing here
 /// reads it.
-fn segment(frame: &mut [u8], flow: u64, flags: u8) {
+fn fill(frame: &mut [u8], flow: u64, protocol: u8, flags: u8) {
     let mixed = draw(&mut { flow });
     let length = u16::try_from(frame.len() - 14).unwrap_or(u16::MAX);
     frame[..14].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]);
     let ip = &mut frame[14..34];
     ip[0] = 0x45;
     ip[2..4].copy_from_slice(&length.to_be_bytes());
-    (ip[6], ip[8], ip[9]) = (0x40, 64, 6);
+    (ip[6], ip[8], ip[9]) = (0x40, 64, protocol);
     // The flow's number stands in the source, so that no two are the same.
     let number = flow.to_le_bytes();
     ip[12..16].copy_from_slice(&[10, number[2], number[1], number[0]]);
@@ -112,5 +144,11 @@ fn segment(frame: &mut [u8], flow: u64, flags: u8) {
     let port = 1_024 + u16::try_from((mixed >> 16) % 60_000).unwrap_or_default();
     frame[34..36].copy_from_slice(&port.to_be_bytes());
     frame[36..38].copy_from_slice(&443_u16.to_be_bytes());
+    if protocol == UDP {
+        frame[38..40].copy_from_slice(&(length - 20).to_be_bytes());
+        frame[40..48].fill(0);
+        return;
+    }
+    frame[38..46].fill(0);
     (frame[46], frame[47]) = (0x50, flags);
 }

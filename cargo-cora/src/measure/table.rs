@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use cora_plan::Graph;
-use cora_plan::demand::{Counted, Measured, Observed, Route};
+use cora_plan::demand::{Counted, Executed, Measured, Observed, Route};
 use cora_plan::graph::{Access, Does, Exit, Path};
 use cora_plan::traffic::Traffic;
 
@@ -18,7 +18,7 @@ pub(super) fn text(
     counts: &Counts,
 ) -> String {
     let mut text = format!(
-        "{} on {}: {} packets\n\n{:>6}{:>12}{:>9}{:>8}{:>8}   way\n",
+        "{} on {}: {} packets\n\n{:>6}{:>12}{:>9}{:>14}{:>14}   way\n",
         graph.app, traffic.name, observed.packets, "route", "packets", "share", "host", "nic"
     );
     let routes = &measured.measurement.routes;
@@ -26,20 +26,26 @@ pub(super) fn text(
         // Writing to a string does not fail.
         let _infallible = writeln!(
             text,
-            "{number:>6}{packets:>12}{:>8.2}%{:>8.0}{:>8.0}   {}",
+            "{number:>6}{packets:>12}{:>8.2}%{:>14}{:>14}   {}",
             percent(packets, observed.packets),
-            route.host_instructions,
-            route.nic_instructions,
+            executed(route.host),
+            executed(route.nic),
             way(graph, route)
         );
     }
-    text.push_str("(instructions of one packet, all told)\n");
+    text.push_str(
+        "(instructions of one packet, all told / branches of it that are foretold wrongly)\n",
+    );
     for (key, classes) in &measured.measurement.counts {
         text.push_str(&by_class(key, classes, traffic));
     }
     text.push('\n');
     text.push_str(&notes(observed, measured, counts));
     text
+}
+
+fn executed(of: Executed) -> String {
+    format!("{:.0} / {:.2}", of.instructions, of.mispredictions)
 }
 
 /// Shares of routes within each class.
@@ -84,9 +90,10 @@ fn counted(side: &str, counted: &Result<Counted, String>, otherwise: &str) -> St
         Ok(counted) => {
             let missing = counted.per_route.iter().filter(|count| count.is_none()).count();
             let mut line = format!(
-                "{side}: instructions counted, {:.0} a packet in bursts; the first half predicts the second within \
-                 {:+.2} %",
-                counted.mean,
+                "{side}: instructions counted, {:.0} a packet in bursts, with {:.2} branches foretold wrongly; the first half \
+                 predicts the second within {:+.2} %",
+                counted.mean.instructions,
+                counted.mean.mispredictions,
                 counted.error * 100.0
             );
             if missing > 0 {

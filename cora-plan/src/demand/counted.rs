@@ -1,4 +1,4 @@
-//! Instructions per route, from counts at marks.
+//! Instructions and branches foretold wrongly, per route, from counts at marks.
 //!
 //! A program that ran with one packet between two marks tells what each packet cost *alone*: the mean over the
 //! packets of a route is what the route costs, whichever routes are taken together. But packets are handled in
@@ -6,11 +6,13 @@
 //! same for each, is taken off. How far that holds is seen by taking it from the first half of the bursts and
 //! predicting the second.
 
+use super::Executed;
+
 /// What a counted run left.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Marks {
-    /// Instructions of each burst, marks taken off.
-    bursts: Vec<u64>,
+    /// What each burst executed, marks taken off.
+    bursts: Vec<Executed>,
     /// Packets of each.
     sizes: Vec<usize>,
 }
@@ -18,30 +20,54 @@ pub struct Marks {
 /// What a packet costs by route, on one machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counted {
-    /// Instructions of one packet, all told; `None` for routes that no counted packet took.
-    pub per_route: Vec<Option<f64>>,
-    /// Instructions of a packet, the mean of all in bursts.
-    pub mean: f64,
-    /// How far the second half of the bursts was predicted wrongly by the first, as a share of it.
+    /// What one packet executes; `None` for routes that no counted packet took.
+    pub per_route: Vec<Option<Executed>>,
+    /// The same, the mean of all packets in bursts.
+    pub mean: Executed,
+    /// How far the instructions of the second half of the bursts were predicted wrongly by the first, as a share of them.
     pub error: f64,
 }
 
+impl Executed {
+    /// Both numbers, each with its counterpart.
+    fn zip(self, other: Self, of: impl Fn(f64, f64) -> f64) -> Self {
+        Self {
+            instructions: of(self.instructions, other.instructions),
+            mispredictions: of(self.mispredictions, other.mispredictions),
+        }
+    }
+
+    fn map(self, of: impl Fn(f64) -> f64) -> Self {
+        self.zip(self, |own, _| of(own))
+    }
+
+    /// What is beyond the other, or nothing.
+    fn beyond(self, other: Self) -> Self {
+        self.zip(other, |own, other| (own - other).max(0.0))
+    }
+
+    fn sum(all: impl IntoIterator<Item = Self>) -> Self {
+        all.into_iter().fold(Self::default(), |sum, next| sum.zip(next, |a, b| a + b))
+    }
+}
+
 impl Marks {
-    /// Reads instructions at marks, one number per line, of which the first two have nothing between them; and
-    /// the packets between each of the others, likewise.
+    /// Reads counts at marks, a line each: the instructions until then, and the branches that were foretold wrongly. The first
+    /// two have nothing between them; of the others, `sizes` has the packets between them, likewise.
     ///
     /// # Errors
     ///
     /// A sentence, when these are no such numbers.
     pub fn parse(marks: &str, sizes: &str) -> Result<Self, String> {
-        let (marks, sizes): (Vec<u64>, Vec<usize>) = (numbers(marks)?, numbers(sizes)?);
+        let marks = marks.lines().map(executed).collect::<Result<Vec<_>, _>>()?;
+        let sizes = sizes.lines().map(number).collect::<Result<Vec<usize>, _>>()?;
         let [nothing, first, ..] = marks[..] else {
             return Err("the counter left no marks".to_owned());
         };
-        let between = |pair: &[u64]| pair[1].saturating_sub(pair[0]);
-        let mark = first.saturating_sub(nothing);
-        let bursts: Vec<u64> =
-            marks[1..].windows(2).map(|pair| between(pair).saturating_sub(mark)).collect();
+        // A mark always branches alike: that is learnt at once.
+        let mark = Executed { mispredictions: 0.0, ..first.beyond(nothing) };
+        let bursts: Vec<Executed> =
+            marks[1..].windows(2).map(|pair| pair[1].beyond(pair[0]).beyond(mark)).collect();
         if bursts.len() != sizes.len() {
             return Err(format!("{} bursts are counted of {}", bursts.len(), sizes.len()));
         }
@@ -53,15 +79,15 @@ impl Marks {
         self.sizes.iter().sum()
     }
 
-    /// Instructions in all.
-    fn sum(&self) -> u64 {
-        self.bursts.iter().sum()
+    /// What all execute.
+    fn sum(&self) -> Executed {
+        Executed::sum(self.bursts.iter().copied())
     }
 
     /// The first half of the bursts, and the rest.
     fn halves(&self) -> [Self; 2] {
         let half = self.bursts.len() / 2;
-        let part = |bursts: &[u64], sizes: &[usize]| Self {
+        let part = |bursts: &[Executed], sizes: &[usize]| Self {
             bursts: bursts.to_vec(),
             sizes: sizes.to_vec(),
         };
@@ -70,9 +96,16 @@ impl Marks {
     }
 }
 
-fn numbers<T: std::str::FromStr>(text: &str) -> Result<Vec<T>, String> {
-    let number = |line: &str| line.parse().map_err(|_| format!("`{line}` is no number"));
-    text.lines().map(number).collect()
+/// A line of counts.
+fn executed(line: &str) -> Result<Executed, String> {
+    let (instructions, mispredictions) =
+        line.split_once(' ').ok_or_else(|| format!("`{line}` is not two numbers"))?;
+    let count = |word: &str| number::<u64>(word).map(|count| count as f64);
+    Ok(Executed { instructions: count(instructions)?, mispredictions: count(mispredictions)? })
+}
+
+fn number<T: std::str::FromStr>(word: &str) -> Result<T, String> {
+    word.parse().map_err(|_| format!("`{word}` is no number"))
 }
 
 impl Counted {
@@ -104,34 +137,40 @@ impl Counted {
         let error = error(&costs, second, &kept);
         Ok(Self {
             per_route: self::costs(taken, routes, &alone.bursts, bursts),
-            mean: bursts.sum() as f64 / packets as f64,
+            mean: bursts.sum().map(|sum| sum / packets as f64),
             error,
         })
     }
 }
 
 /// The mean of each route alone, less what all packets cost less in bursts.
-fn costs(taken: &[usize], routes: usize, alone: &[u64], bursts: &Marks) -> Vec<Option<f64>> {
-    let mut sums = vec![(0, 0_u64); routes];
+fn costs(
+    taken: &[usize],
+    routes: usize,
+    alone: &[Executed],
+    bursts: &Marks,
+) -> Vec<Option<Executed>> {
+    let mut sums = vec![(0_u64, Executed::default()); routes];
     for (route, count) in taken.iter().zip(alone) {
         if let Some((packets, sum)) = sums.get_mut(*route) {
             *packets += 1;
-            *sum += count;
+            *sum = sum.zip(*count, |sum, count| sum + count);
         }
     }
-    let all: u64 = alone.iter().sum();
-    let saved = (all as f64 - bursts.sum() as f64) / taken.len().max(1) as f64;
-    let cost = |(packets, sum): (u64, u64)| {
-        (packets > 0).then(|| (sum as f64 / packets as f64 - saved).max(0.0))
+    let all = Executed::sum(alone.iter().copied());
+    let packets = taken.len().max(1) as f64;
+    let saved = all.zip(bursts.sum(), |all, bursts| (all - bursts) / packets);
+    let cost = |(packets, sum): (u64, Executed)| {
+        (packets > 0).then(|| sum.map(|sum| sum / packets as f64).beyond(saved))
     };
     sums.into_iter().map(cost).collect()
 }
 
-/// How wrong these costs are about other packets, as a share of what those cost.
-fn error(costs: &[Option<f64>], taken: &[usize], bursts: &Marks) -> f64 {
+/// How wrong the instructions of these costs are about other packets, as a share of what those take.
+fn error(costs: &[Option<Executed>], taken: &[usize], bursts: &Marks) -> f64 {
     let known = taken.iter().filter_map(|route| costs.get(*route).copied().flatten());
-    let predicted: f64 = known.sum();
-    let measured = bursts.sum() as f64;
+    let predicted: f64 = known.map(|executed| executed.instructions).sum();
+    let measured = bursts.sum().instructions;
     if measured == 0.0 { 0.0 } else { (predicted - measured) / measured }
 }
 
@@ -139,15 +178,18 @@ fn error(costs: &[Option<f64>], taken: &[usize], bursts: &Marks) -> f64 {
 mod tests {
     use super::*;
 
+    /// A branch in a hundred instructions is foretold wrongly, and two of the first mark.
     fn marks(costs: &[u64], sizes: &[usize]) -> Marks {
-        let mut at = 1_000;
-        let mut marks = vec![at];
+        let (mut at, mut wrong) = (1_000, 48);
+        let mut marks = vec![(at, wrong)];
+        wrong += 2;
         for cost in [0].iter().chain(costs) {
             at += cost + 7;
-            marks.push(at);
+            wrong += cost / 100;
+            marks.push((at, wrong));
         }
         let lines = |numbers: Vec<String>| numbers.join("\n") + "\n";
-        let marks = lines(marks.iter().map(u64::to_string).collect());
+        let marks = lines(marks.iter().map(|(at, wrong)| format!("{at} {wrong}")).collect());
         let sizes = lines(sizes.iter().map(usize::to_string).collect());
         Marks::parse(&marks, &sizes).unwrap()
     }
@@ -160,9 +202,12 @@ mod tests {
         let pairs: Vec<u64> = alone.chunks(2).map(|pair| pair.iter().sum::<u64>() - 200).collect();
         let counted =
             Counted::of(&taken, 3, &marks(&alone, &[1; 8]), &marks(&pairs, &[2; 4])).unwrap();
-        assert_eq!(counted.per_route, [Some(400.0), Some(800.0), None]);
+        let executed =
+            |instructions: f64| Executed { instructions, mispredictions: instructions / 100.0 };
+        assert_eq!(counted.per_route, [Some(executed(400.0)), Some(executed(800.0)), None]);
         assert!(counted.error.abs() < 1e-12, "{}", counted.error);
-        assert!((counted.mean - 550.0).abs() < 1e-9, "{}", counted.mean);
+        assert!((counted.mean.instructions - 550.0).abs() < 1e-9, "{:?}", counted.mean);
+        assert!((counted.mean.mispredictions - 5.5).abs() < 1e-9, "{:?}", counted.mean);
     }
 
     #[test]
@@ -183,8 +228,11 @@ mod tests {
             "{refusal}"
         );
         assert!(Counted::of(&[0, 0], 1, &alone, &marks(&[900], &[3])).is_err());
-        assert_eq!(Marks::parse("5\n", "").unwrap_err(), "the counter left no marks");
-        assert_eq!(Marks::parse("5\n6\n9\n", "").unwrap_err(), "1 bursts are counted of 0");
-        assert_eq!(Marks::parse("5\nsix\n", "").unwrap_err(), "`six` is no number");
+        let refusal = |marks, sizes| Marks::parse(marks, sizes).unwrap_err();
+        assert_eq!(refusal("5 1\n", ""), "the counter left no marks");
+        assert_eq!(refusal("5 1\n6 1\n9 2\n", ""), "1 bursts are counted of 0");
+        assert_eq!(refusal("5 1\n6 1\n9 2\n", "one"), "`one` is no number");
+        assert_eq!(refusal("5 1\nsix 1\n", ""), "`six` is no number");
+        assert_eq!(refusal("5\n6\n", ""), "`5` is not two numbers", "an older counter's");
     }
 }

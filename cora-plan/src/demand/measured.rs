@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use super::counted::Counted;
 use super::nearest_path::{Fit, nearest_path};
 use super::observed::{Count, Observed};
-use super::{Measurement, Route, SCHEMA};
+use super::{Executed, Measurement, Route, SCHEMA};
 use crate::graph::Graph;
 use crate::traffic::Borders;
 
 /// Routes that were measured, and how well they are known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// What to keep. Its instructions are 0 until [`Self::count`].
+    /// What to keep. Nothing is executed until [`Self::count`].
     pub measurement: Measurement,
     /// Per way of the run, its route.
     pub route_of: Vec<usize>,
@@ -63,7 +63,7 @@ pub fn measured(
         steps_of.iter().filter_map(|steps| all.iter().position(|other| other == steps)).collect();
     let routes: Vec<Route> = all
         .into_iter()
-        .map(|steps| Route { steps, nic_instructions: 0.0, host_instructions: 0.0 })
+        .map(|steps| Route { steps, nic: Executed::default(), host: Executed::default() })
         .collect();
     let counts = borders.iter().map(|(key, borders)| {
         (key.clone(), per_class(observed, key, borders, &route_of, routes.len()))
@@ -138,16 +138,16 @@ fn per_class(
 }
 
 impl Measured {
-    /// Puts counted instructions in. Where `nic` lacks, what the host needs stands in; where `host` lacks too, the
+    /// Puts in what was counted. Where `nic` lacks, what the host needs stands in; where `host` lacks too, the
     /// estimate. A route that no counted packet took gets the mean of all packets.
     pub fn count(&mut self, graph: &Graph, host: Option<&Counted>, nic: Option<&Counted>) {
-        let estimated = |route: &Route| super::estimate::instructions_of(graph, &route.steps);
+        let estimated = |route: &Route| super::estimate::executed(graph, &route.steps);
         let of = |counted: &Counted, number: usize| {
             counted.per_route.get(number).copied().flatten().unwrap_or(counted.mean)
         };
         for (number, route) in self.measurement.routes.iter_mut().enumerate() {
-            route.host_instructions = host.map_or_else(|| estimated(route), |it| of(it, number));
-            route.nic_instructions = nic.map_or(route.host_instructions, |it| of(it, number));
+            route.host = host.map_or_else(|| estimated(route), |it| of(it, number));
+            route.nic = nic.map_or(route.host, |it| of(it, number));
         }
         self.measurement.host_counted = host.is_some();
         self.measurement.nic_counted = nic.is_some();
@@ -225,14 +225,15 @@ mod tests {
         let Fits { exact, but_for_names, otherwise, ambiguous } = measured.fits;
         assert_eq!((exact, but_for_names, otherwise, ambiguous), (107, 3, 0, 0));
 
-        let counted =
-            Counted { per_route: vec![Some(90.0), None, Some(9e2)], mean: 500.0, error: 0.0 };
+        let executed = |instructions, mispredictions| Executed { instructions, mispredictions };
+        let per_route = vec![Some(executed(90.0, 0.1)), None, Some(executed(9e2, 2.0))];
+        let counted = Counted { per_route, mean: executed(500.0, 1.0), error: 0.0 };
         measured.count(&graph, Some(&counted), None);
-        let host: Vec<f64> =
-            measured.measurement.routes.iter().map(|route| route.host_instructions).collect();
-        assert_eq!(host, [90.0, 500.0, 900.0]);
+        let host: Vec<Executed> =
+            measured.measurement.routes.iter().map(|route| route.host).collect();
+        assert_eq!(host, [executed(90.0, 0.1), executed(500.0, 1.0), executed(900.0, 2.0)]);
         assert!(measured.measurement.host_counted && !measured.measurement.nic_counted);
-        assert!((measured.measurement.routes[2].nic_instructions - 900.0).abs() < 1e-12);
+        assert_eq!(measured.measurement.routes[2].nic, executed(900.0, 2.0));
     }
 
     #[test]

@@ -43,8 +43,12 @@ impl Measurement {
             if !route.steps.iter().all(known) {
                 return Err(format!("route {number} takes a path that the graph has not"));
             }
-            if !sound(route.nic_instructions) || !sound(route.host_instructions) {
-                return Err(format!("route {number} has no sound number of instructions"));
+            let executed = [route.nic, route.host].into_iter();
+            let mut counts = executed.flat_map(|it| [it.instructions, it.mispredictions]);
+            if !counts.all(sound) {
+                return Err(format!(
+                    "route {number} has no sound number of instructions or mispredictions"
+                ));
             }
         }
         for (key, classes) in &self.counts {
@@ -66,14 +70,14 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::demand::Route;
+    use crate::demand::{Executed, Route};
     use crate::sample;
 
     fn kept(graph: &Graph) -> Measurement {
         let route = |path, count| Route {
             steps: vec![(0, path)],
-            nic_instructions: count,
-            host_instructions: 1.5 * count,
+            nic: Executed { instructions: count, mispredictions: 0.5 },
+            host: Executed { instructions: 1.5 * count, mispredictions: 0.25 },
         };
         Measurement {
             schema: SCHEMA,
@@ -101,12 +105,14 @@ mod tests {
         let kept = kept(&graph);
         let text = kept.to_json();
         let refused = |text: &str| Measurement::from_json(text, &graph).unwrap_err();
-        assert!(refused(&text.replace("\"schema\": 1", "\"schema\": 7")).contains("schema 7"));
+        assert!(refused(&text.replace("\"schema\": 2", "\"schema\": 7")).contains("schema 7"));
         let more = text.replace("\"packets\": 110", "\"packets\": 111");
         assert!(refused(&more).contains("there are 110 packets of 111"), "{}", refused(&more));
         assert!(refused("[]").starts_with("not a measurement: "));
         let negative = text.replace("500.0", "-500.0");
         assert!(refused(&negative).contains("route 0 has no sound"), "{}", refused(&negative));
+        let negative = text.replace("\"mispredictions\": 0.25", "\"mispredictions\": -1");
+        assert!(refused(&negative).contains("or mispredictions"), "{}", refused(&negative));
 
         let mut changed = graph.clone();
         changed.chain[0].paths.pop();

@@ -40,10 +40,19 @@ pub struct Route {
     /// Per handler that ran, in the order of the chain: its number in the chain, and which of its
     /// [paths](crate::graph::HandlerNode::paths) was taken.
     pub steps: Vec<(usize, usize)>,
-    /// Instructions of one packet at the NIC, all told.
-    pub nic_instructions: f64,
-    /// Instructions of one packet at the host, all told.
-    pub host_instructions: f64,
+    /// What one packet makes a core of the NIC execute.
+    pub nic: Executed,
+    /// What it makes one of the host execute.
+    pub host: Executed,
+}
+
+/// What one packet makes a core execute, all told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Executed {
+    /// Instructions.
+    pub instructions: f64,
+    /// Branches among them that the core foretells wrongly.
+    pub mispredictions: f64,
 }
 
 /// Where a number is from.
@@ -73,11 +82,11 @@ pub struct Measurement {
     pub routes: Vec<Route>,
     /// Per type of key, per class of the traffic drawn from the same capture, per route: packets.
     pub counts: std::collections::BTreeMap<String, Vec<Vec<u64>>>,
-    /// Whether `nic_instructions` were counted, or stand for what the host needs.
+    /// Whether `nic` was counted of each route, or stands for what the host needs.
     pub nic_counted: bool,
-    /// Whether `host_instructions` were counted, or are estimated from the source.
+    /// Whether `host` was counted of each route, or is estimated from the source.
     pub host_counted: bool,
 }
 
 /// Version of a measurement's JSON; a reader refuses others.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;

@@ -28,17 +28,17 @@ impl Costs<'_> {
     /// What the handlers do for a packet on this route.
     pub(super) fn route(&self, side: Side, class: usize, route: usize) -> f64 {
         let tier = self.tier(side);
-        let (latencies, instructions) = match side {
-            Side::Nic => (&self.latencies.nic, self.setting.demand.routes[route].nic_instructions),
-            Side::Host => {
-                (&self.latencies.host, self.setting.demand.routes[route].host_instructions)
-            }
+        let of = &self.setting.demand.routes[route];
+        let (latencies, executed) = match side {
+            Side::Nic => (&self.latencies.nic, of.nic),
+            Side::Host => (&self.latencies.host, of.host),
         };
         let shape = &self.setting.shapes[route];
         let touches = shape.touches.iter().zip(latencies).map(|(touches, of)| touches * of[class]);
         // Whatever is made is freed one day, by a handler or because it expired: that is charged to who makes it.
         let entries = shape.inserts * (tier.insert_ns.value + tier.remove_ns.value);
-        instructions * tier.instruction_ns.value
+        executed.instructions * tier.instruction_ns.value
+            + executed.mispredictions * tier.mispredict_ns.value
             + touches.sum::<f64>() * tier.exposed.value
             + entries
     }

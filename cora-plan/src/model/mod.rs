@@ -3,7 +3,8 @@
 //! It goes by states. The cost of a route on a side is
 //!
 //! ```text
-//! packet + bytes·byte + instructions·instruction + Σ first touches·latency·exposed + entries made and freed
+//! packet + bytes·byte + instructions·instruction + mispredictions·mispredict + Σ first touches·latency·exposed
+//!        + entries made and freed
 //! ```
 //!
 //! with the numbers of the NIC profile. The latency of a touch follows from the working set that the side has, by

@@ -50,6 +50,8 @@ pub struct Tier {
     pub busy: Figure,
     /// An instruction, when all its data are in the first cache.
     pub instruction_ns: Figure,
+    /// A branch that the core foretold wrongly, beyond that: what it had begun of what does not come.
+    pub mispredict_ns: Figure,
     /// Receiving and sending a frame, apart from handlers and copies; on the host, what a frame costs beside
     /// them.
     pub packet_ns: Figure,
@@ -143,6 +145,7 @@ impl Tier {
             &self.cores,
             &self.busy,
             &self.instruction_ns,
+            &self.mispredict_ns,
             &self.packet_ns,
             &self.byte_ns,
             &self.memory_ns,

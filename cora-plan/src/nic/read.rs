@@ -10,6 +10,7 @@ const TIER_KEYS: &[&str] = &[
     "cores",
     "busy",
     "instruction_ns",
+    "mispredict_ns",
     "packet_ns",
     "byte_ns",
     "cache",
@@ -84,6 +85,7 @@ fn tier(reader: &mut Reading<'_>, table: &Table<'_>, key: &str, name: &str) -> O
     let cores = figure(reader, table, "cores", ONE_OR_MORE);
     let busy = figure(reader, table, "busy", Range::POSITIVE_SHARE);
     let instruction_ns = figure(reader, table, "instruction_ns", Range::POSITIVE);
+    let mispredict_ns = figure(reader, table, "mispredict_ns", Range::NOT_NEGATIVE);
     let packet_ns = figure(reader, table, "packet_ns", Range::NOT_NEGATIVE);
     let byte_ns = figure(reader, table, "byte_ns", Range::NOT_NEGATIVE);
     let memory_ns = figure(reader, table, "memory_ns", Range::POSITIVE);
@@ -97,6 +99,7 @@ fn tier(reader: &mut Reading<'_>, table: &Table<'_>, key: &str, name: &str) -> O
         cores: cores?,
         busy: busy?,
         instruction_ns: instruction_ns?,
+        mispredict_ns: mispredict_ns?,
         packet_ns: packet_ns?,
         byte_ns: byte_ns?,
         caches: caches?,

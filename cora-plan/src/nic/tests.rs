@@ -88,16 +88,16 @@ fn all_faults_are_told_at_once_with_their_lines() {
             "4: `state_bytes` is missing in `[nic]`; write `state_bytes = …`, as in \
              `{ value = 1.5, measured = \"how\" }`",
             "7: `busy = 1.5` is out of range; write a number above 0.0, at most 1.0",
-            "9: `packet_ns` has no source; say where the number is from: `{ value = …, measured = \"how\" }`, or \
+            "10: `packet_ns` has no source; say where the number is from: `{ value = …, measured = \"how\" }`, or \
              `published`, `derived`, `assumed`",
-            "12: `guessed` means nothing in `exposed`; write one of `value`, `published`, `measured`, `derived`, \
+            "13: `guessed` means nothing in `exposed`; write one of `value`, `published`, `measured`, `derived`, \
              `assumed`",
-            "12: `exposed` has no source; say where the number is from: `{ value = …, measured = \"how\" }`, or \
+            "13: `exposed` has no source; say where the number is from: `{ value = …, measured = \"how\" }`, or \
              `published`, `derived`, `assumed`",
-            "13: `insert_ns` has 2 sources; keep the one that the number is from",
-            "14: `remove_ns` is a string, where a number that is 0 or more is wanted; write a number that is 0 or \
+            "14: `insert_ns` has 2 sources; keep the one that the number is from",
+            "15: `remove_ns` is a string, where a number that is 0 or more is wanted; write a number that is 0 or \
              more",
-            "14: `remove_ns` has no source; say where the number is from: `{ value = …, measured = \"how\" }`, or \
+            "15: `remove_ns` has no source; say where the number is from: `{ value = …, measured = \"how\" }`, or \
              `published`, `derived`, `assumed`",
         ]
     );
@@ -109,14 +109,14 @@ fn caches_must_rise_and_be_there() {
     assert_eq!(
         told,
         [
-            "22: `bytes = 1024` is not above the 32768 of the cache before it; write the caches in order, the nearest \
+            "23: `bytes = 1024` is not above the 32768 of the cache before it; write the caches in order, the nearest \
           first: sizes and latencies rise"
         ]
     );
     let told =
         refusals(|text| text.replacen("memory_ns = { value = 120,", "memory_ns = { value = 3,", 1));
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].starts_with("11: `memory_ns = 3` is not above the 35 "), "{told:?}");
+    assert!(told[0].starts_with("12: `memory_ns = 3` is not above the 35 "), "{told:?}");
     let told = refusals(|text| {
         let (nic, rest) = text.split_once("[[nic.cache]]").expect("caches");
         let (_, rest) = rest.split_once("[host]").expect("a host");

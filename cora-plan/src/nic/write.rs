@@ -31,6 +31,7 @@ impl Page {
             ("cores", &tier.cores),
             ("busy", &tier.busy),
             ("instruction_ns", &tier.instruction_ns),
+            ("mispredict_ns", &tier.mispredict_ns),
             ("packet_ns", &tier.packet_ns),
             ("byte_ns", &tier.byte_ns),
             ("memory_ns", &tier.memory_ns),
