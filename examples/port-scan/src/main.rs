@@ -32,6 +32,8 @@ struct Source {
     /// When it may send again (ns).
     blocked_until: u64,
     tried: [u64; 4],
+    /// How many bits of that are set.
+    set: u32,
     dropped: u64,
 }
 
@@ -102,37 +104,42 @@ impl Configure for Limits {
 
 impl Source {
     const fn new(now: u64) -> Self {
-        Self { since: now, blocked_until: 0, tried: [0; 4], dropped: 0 }
+        Self { since: now, blocked_until: 0, tried: [0; 4], set: 0, dropped: 0 }
     }
 
-    /// Notes a service, if one is tried; whether the source may go on.
-    fn note(&mut self, service: Option<FiveTuple>, limit: &Limit, now: u64) -> bool {
+    /// Notes a service by its bit, if one is tried; whether the source may go on.
+    fn note(&mut self, service: Option<u8>, limit: &Limit, now: u64) -> bool {
         if now < self.blocked_until {
             self.dropped += 1;
             return false;
         }
         if now.saturating_sub(self.since) >= limit.window {
-            (self.since, self.tried) = (now, [0; 4]);
+            self.begin(now);
         }
-        let Some(service) = service else { return true };
-        let bit = bit(&service);
-        if let Some(word) = self.tried.get_mut((bit / 64) as usize) {
-            *word |= 1 << (bit % 64);
+        let Some(bit) = service else { return true };
+        if let Some(word) = self.tried.get_mut(usize::from(bit / 64)) {
+            let mask = 1 << (bit % 64);
+            self.set += u32::from(*word & mask == 0);
+            *word |= mask;
         }
-        let set: u32 = self.tried.iter().map(|word| word.count_ones()).sum();
-        if set <= limit.bits {
+        if self.set <= limit.bits {
             return true;
         }
         // The next window begins when the block ends.
         self.blocked_until = now.saturating_add(limit.block);
-        (self.since, self.tried) = (self.blocked_until, [0; 4]);
+        self.begin(self.blocked_until);
         self.dropped += 1;
         false
+    }
+
+    /// Begins a window, in which nothing was tried.
+    fn begin(&mut self, now: u64) {
+        (self.since, self.tried, self.set) = (now, [0; 4], 0);
     }
 }
 
 /// The service that a packet tries to reach.
-fn service(packet: &Packet, flow: &FiveTuple) -> Option<FiveTuple> {
+fn service(packet: &Packet, flow: &FiveTuple) -> Option<u8> {
     let (tried, destination_port) = match flow.protocol {
         protocol::ICMP | protocol::ICMPV6 => (!packet.is_icmp_error(), 0),
         protocol::TCP => {
@@ -142,16 +149,17 @@ fn service(packet: &Packet, flow: &FiveTuple) -> Option<FiveTuple> {
     };
     let service =
         FiveTuple { source: Address::default(), source_port: 0, destination_port, ..*flow };
-    tried.then_some(service)
+    tried.then(|| bit(&service))
 }
 
-/// Where a service's bit is.
-fn bit(service: &FiveTuple) -> u32 {
-    let mixed = service.words().iter().fold(0x9e37_79b9_7f4a_7c15_u64, |hash, word| {
+/// Where a service's bit is. It has no source.
+fn bit(service: &FiveTuple) -> u8 {
+    let [_, _, words @ ..] = service.words();
+    let mixed = words.iter().fold(0x9e37_79b9_7f4a_7c15_u64, |hash, word| {
         let mixed = (hash ^ word).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed ^ (mixed >> 32)
     });
-    (mixed.wrapping_mul(0x94d0_49bb_1331_11eb) >> 56) as u32
+    (mixed.wrapping_mul(0x94d0_49bb_1331_11eb) >> 56) as u8
 }
 
 /// Notes the service that a packet is for, and stops scanners.

@@ -2,9 +2,11 @@
 
 use super::*;
 
-fn service(port: u16) -> Option<FiveTuple> {
+fn service(port: u16) -> Option<u8> {
     let destination = Address::v4([10, 0, 0, 1]);
-    Some(FiveTuple { destination, destination_port: port, protocol: 6, ..FiveTuple::default() })
+    let service =
+        FiveTuple { destination, destination_port: port, protocol: 6, ..FiveTuple::default() };
+    Some(bit(&service))
 }
 
 /// How many services of a row a source may try, one a millisecond.
@@ -39,7 +41,7 @@ fn a_block_ends_and_so_does_a_window() {
     let mut source = Source::new(0);
     let mut at = |port, second| source.note(service(port), &limits.limit, second * SECOND);
     // Ports whose bits differ.
-    let ports = [1, 2, 3, 4].map(|n| bit(&service(n).unwrap()));
+    let ports = [1, 2, 3, 4].map(|n| service(n).unwrap());
     assert!(ports.iter().all(|bit| ports.iter().filter(|it| *it == bit).count() == 1));
     assert!(at(1, 0) && at(2, 0) && at(3, 0));
     assert!(at(4, 10), "another window");
