@@ -286,7 +286,10 @@ impl<const VARIES: bool> Pair<VARIES> {
         for entry in &wanted {
             for key in [entry.key, entry.reply] {
                 let flow = (entry.flow < FLOWS).then_some(entry.flow);
-                prop_assert_eq!(self.table.flow_of(&key, self.model.now), flow);
+                // Whatever was looked up ahead, and for whichever packet.
+                for ahead in [0, 1, ALONE] {
+                    prop_assert_eq!(self.table.flow_of(&key, self.model.now, ahead), flow);
+                }
             }
         }
         for flow in 0..FLOWS {

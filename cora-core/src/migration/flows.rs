@@ -204,7 +204,7 @@ impl<A: App> Flows<A> {
         let number = match self.records.find(group) {
             Some((number, Direction::Original)) => number,
             // What has an entry with this very key comes before the flow whose answer this would be.
-            other => Self::find_by_entry(app, group, now).or(other.map(|(number, _)| number))?,
+            other => self.find_by_entry(app, group, now).or(other.map(|(number, _)| number))?,
         };
         let record = self.records.entry(number)?;
         let recent = now.saturating_sub(record.used.get()) < self.idle;
@@ -225,9 +225,11 @@ impl<A: App> Flows<A> {
         self.records.set_used(number, now);
     }
 
-    fn find_by_entry(app: &mut A, group: &A::Group, now: u64) -> Option<u32> {
-        let mut found = None;
-        each_travelling(app, &mut |_, table| found = found.or_else(|| table.flow_of(group, now)));
+    fn find_by_entry(&self, app: &mut A, group: &A::Group, now: u64) -> Option<u32> {
+        let (mut found, ahead) = (None, self.records.ahead());
+        each_travelling(app, &mut |_, table| {
+            found = found.or_else(|| table.flow_of(group, now, ahead));
+        });
         found
     }
 

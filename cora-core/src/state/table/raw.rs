@@ -190,6 +190,11 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.free(number);
     }
 
+    /// The packet's number in its burst.
+    pub(crate) const fn ahead(&self) -> u8 {
+        self.visit.ahead
+    }
+
     /// The packet's time.
     pub(super) const fn now(&self) -> u64 {
         self.visit.now
