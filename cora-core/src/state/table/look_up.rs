@@ -92,26 +92,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// Likewise, for packet `packet` of the burst, before its turn: what was looked up ahead counts, whichever packet's turn was
-    /// last.
-    #[inline]
-    pub(super) fn find_ahead(&self, packet: u8, key: &K) -> Option<u32> {
-        let guess = self.ahead.entry(packet);
-        if let Some(entry) = self.entries.get(guess)
-            && entry.is_alive()
-            && self.is(guess, entry, key).is_some()
-        {
-            return Some(guess);
-        }
-        if self.ahead.is_absent(packet, key, self.index.taken()) {
-            return None;
-        }
-        let known = self.ahead.hash_of(packet, key);
-        let hash = known.unwrap_or_else(|| self.hasher.hash(&Self::hashed(key)));
-        self.find_by(hash, key).map(|(number, _)| number)
-    }
-
-    /// The value that the key finds, to change, where it may be somewhere.
+    /// Likewise, where it may be somewhere.
     #[inline(never)]
     fn find_unguessed(&mut self, key: &K::Packed) -> Option<(Direction, &mut V)> {
         let key = &K::unpack(key);

@@ -38,9 +38,9 @@ pub trait Travelling {
     /// The type of the key.
     fn key_type(&self) -> TypeId;
 
-    /// The flow of the entry that the key finds at `now`, if it is that of packet `ahead` of the burst by what was looked up
-    /// ahead; none, if it is of another type than the table's keys.
-    fn flow_of(&self, key: &dyn Any, now: u64, ahead: u8) -> Option<u32>;
+    /// The flow of the entry that the key finds at `now`, by what was looked up ahead for packet `ahead` of the burst, before its
+    /// turn; none, if it is of another type than the table's keys.
+    fn flow_of(&mut self, key: &dyn Any, now: u64, ahead: u8) -> Option<u32>;
 
     /// Whether the flow has entries here.
     fn has_entries(&self, flow: u32) -> bool;
@@ -99,8 +99,9 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
     }
 
     #[inline]
-    fn flow_of(&self, key: &dyn Any, now: u64, ahead: u8) -> Option<u32> {
-        let number = self.find_ahead(ahead, key.downcast_ref()?)?;
+    fn flow_of(&mut self, key: &dyn Any, now: u64, ahead: u8) -> Option<u32> {
+        self.visit.ahead = ahead;
+        let number = self.number_of(key.downcast_ref()?)?;
         let entry = self.entry(number)?;
         let flow = self.in_flows.get(number)?.flow;
         (flow != NO_FLOW && !self.expired_at(entry, now)).then_some(flow)
