@@ -80,8 +80,12 @@ impl Counter {
         let _was_there = std::fs::remove_file(&out);
         let mut command = self.command(&out);
         command.arg(programs.join(program)).args(words);
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| {
+            let counter = command.get_program().display();
+            let told = format!("{counter} doesn't start: {error} (Debian: valgrind, qemu-user)");
+            Error::new(error.kind(), told)
+        })?;
         if let Some(mut lines) = child.stdin.take() {
             lines.write_all("\n".repeat(passes).as_bytes())?;
         }

@@ -7,8 +7,8 @@
 //!      + 2 lines·exposed·latency(working set)
 //! ```
 //!
-//! where what a branch costs is measured by itself (`branches`), and the latency is that of the walks through memory, with the working set as the model has it. The times at all
-//! numbers of flows give both unknowns by least squares of relative errors.
+//! where what a branch costs is measured by itself (`branches`), and the latency is that of the walks through memory, with the
+//! working set as the model has it. The times at all numbers of flows give both unknowns by least squares of relative errors.
 
 use std::io::Result;
 use std::path::Path;
