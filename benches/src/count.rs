@@ -14,17 +14,13 @@ pub(crate) const BY_HAND: &str = "cora-bench";
 pub(crate) enum Counter {
     /// valgrind's callgrind, of a program for this machine.
     Callgrind,
-    /// The plugin in `benches/counter`, in QEMU.
-    Qemu(Qemu),
-}
-
-/// An emulator, and what counts in it: branches foretold wrongly, too.
-#[derive(Clone, Debug)]
-pub(crate) struct Qemu {
-    /// What it emulates, as its name has it: `aarch64`.
-    pub(crate) machine: &'static str,
-    /// The plugin's file.
-    pub(crate) plugin: PathBuf,
+    /// The plugin in `benches/counter`, in QEMU: branches foretold wrongly, too.
+    Qemu {
+        /// What is emulated, as QEMU's name has it: `aarch64`.
+        machine: &'static str,
+        /// The plugin's file.
+        plugin: PathBuf,
+    },
 }
 
 impl Counter {
@@ -37,31 +33,28 @@ impl Counter {
         words: &[&str],
         packets: usize,
     ) -> Result<f64> {
-        self.each_per_packet(programs, program, words, packets)
-            .map(|[instructions, _]| instructions)
+        self.executed(programs, program, words, packets).map(|executed| executed.instructions)
     }
 
-    /// Both numbers likewise: instructions, and branches foretold wrongly, of which valgrind counts none.
-    fn each_per_packet(
+    /// What a packet executes, likewise. Valgrind counts no branches foretold wrongly.
+    pub(crate) fn executed(
         &self,
         programs: &Path,
         program: &str,
         words: &[&str],
         packets: usize,
-    ) -> Result<[f64; 2]> {
+    ) -> Result<Executed> {
         let count = |passes| self.count(programs, program, words, passes);
         let (one, three) = (count(1)?, count(3)?);
-        let of =
-            |number: usize| three[number].saturating_sub(one[number]) as f64 / (2 * packets) as f64;
-        Ok([of(0), of(1)])
+        Ok(three.beyond(one).map(|counted| counted / (2 * packets) as f64))
     }
 
     /// Whether it can count; the error says why not.
     pub(crate) fn works(&self, programs: &Path) -> std::result::Result<(), String> {
         let why = |error: Error| match self {
             Self::Callgrind => format!("valgrind does not count ({error})"),
-            Self::Qemu(qemu) => {
-                format!("qemu-{} does not count with the plugin ({error})", qemu.machine)
+            Self::Qemu { machine, .. } => {
+                format!("qemu-{machine} does not count with the plugin ({error})")
             }
         };
         // The loops by hand, of which it makes no pass, are a program that surely ends.
@@ -75,7 +68,7 @@ impl Counter {
         program: &str,
         words: &[&str],
         passes: usize,
-    ) -> Result<[u64; 2]> {
+    ) -> Result<Executed> {
         let out = programs.join("instructions.out");
         let _was_there = std::fs::remove_file(&out);
         let mut command = self.command(&out);
@@ -107,7 +100,7 @@ impl Counter {
                 command.args(["--quiet", "--tool=callgrind", &out]);
                 command
             }
-            Self::Qemu(Qemu { machine, plugin }) => {
+            Self::Qemu { machine, plugin } => {
                 let mut command = Command::new(format!("qemu-{machine}"));
                 let plugin = format!("{},out={}", plugin.display(), out.display());
                 command.args(["-plugin", &plugin]);
@@ -117,32 +110,14 @@ impl Counter {
     }
 
     /// The counts in what it left behind.
-    fn read(&self, left: &str) -> Option<[u64; 2]> {
+    fn read(&self, left: &str) -> Option<Executed> {
         match self {
             Self::Callgrind => {
                 let summary = left.lines().find_map(|line| line.strip_prefix("summary: "))?;
-                Some([summary.trim().parse().ok()?, 0])
+                let instructions = summary.trim().parse::<u64>().ok()? as f64;
+                Some(Executed { instructions, mispredictions: 0.0 })
             }
-            Self::Qemu(_) => {
-                let (instructions, wrong) = left.trim().split_once(' ')?;
-                Some([instructions.parse().ok()?, wrong.parse().ok()?])
-            }
+            Self::Qemu { .. } => Executed::parse(left.trim()).ok(),
         }
-    }
-}
-
-impl Qemu {
-    /// What a packet executes, as [`Counter::per_packet`] finds it.
-    pub(crate) fn executed(
-        &self,
-        programs: &Path,
-        program: &str,
-        words: &[&str],
-        packets: usize,
-    ) -> Result<Executed> {
-        let counter = Counter::Qemu(self.clone());
-        let [instructions, mispredictions] =
-            counter.each_per_packet(programs, program, words, packets)?;
-        Ok(Executed { instructions, mispredictions })
     }
 }

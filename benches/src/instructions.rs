@@ -12,7 +12,7 @@ use std::io::{BufRead as _, Error, Result};
 use std::path::{Path, PathBuf};
 
 use crate::by_hand::BURST;
-use crate::count::{BY_HAND, Counter, Qemu};
+use crate::count::{BY_HAND, Counter};
 use crate::figure::Figure;
 use crate::keys::Skew;
 use crate::nf::{EXAMPLES, Example, GOAL};
@@ -39,7 +39,7 @@ impl Side {
 
     /// The NIC half, likewise, with the plugin that counts.
     pub(crate) fn nic(programs: &Path, plugin: &Path) -> Self {
-        let counter = Counter::Qemu(Qemu { machine: "aarch64", plugin: plugin.to_owned() });
+        let counter = Counter::Qemu { machine: "aarch64", plugin: plugin.to_owned() };
         Self { name: "nic", programs: programs.to_owned(), counter }
     }
 }

@@ -34,9 +34,8 @@ pub(crate) struct Block {
     pub(crate) ending: Ending,
 }
 
-/// Counters of a table are found by so many bits.
-const BITS: u32 = 12;
-const COUNTERS: usize = 1 << BITS;
+/// Counters of a table: as many branches of history find one.
+const COUNTERS: usize = 1 << 12;
 /// Goals that are remembered.
 const GOALS: usize = 1 << 9;
 
@@ -48,7 +47,7 @@ struct Predictor {
     chooser: [u8; COUNTERS],
     goals: [u64; GOALS],
     /// What the last branches did, the latest in the lowest bit.
-    history: u64,
+    history: usize,
     before: Option<Block>,
 }
 
@@ -83,8 +82,8 @@ impl Predictor {
 
     /// A branch was taken or not.
     fn decide(&mut self, branch: u64, taken: bool) -> bool {
-        let own = fold(branch) % COUNTERS;
-        let with_history = (fold(branch) ^ fold(self.history)) % COUNTERS;
+        let own = place(branch);
+        let with_history = own ^ self.history;
         let says = |counter: u8| counter >= 2;
         let simple = says(self.by_branch[own]) == taken;
         let seasoned = says(self.by_history[with_history]) == taken;
@@ -94,20 +93,20 @@ impl Predictor {
         }
         learn(&mut self.by_branch[own], taken);
         learn(&mut self.by_history[with_history], taken);
-        self.history = (self.history << 1) % (1 << BITS) + u64::from(taken);
+        self.history = (self.history << 1) % COUNTERS + usize::from(taken);
         !right
     }
 
     /// A jump went there.
     fn jump(&mut self, branch: u64, goal: u64) -> bool {
-        let goals = &mut self.goals[(fold(branch) ^ fold(self.history)) % GOALS];
+        let goals = &mut self.goals[(place(branch) ^ self.history) % GOALS];
         std::mem::replace(goals, goal) != goal
     }
 }
 
-/// The bits that find a counter. Where a program is loaded does not show in the lowest twelve of an address.
-fn fold(bits: u64) -> usize {
-    (bits % (1 << BITS)) as usize
+/// The counter of a branch. Where a program is loaded does not show in the lowest twelve bits of an address.
+fn place(branch: u64) -> usize {
+    (branch % COUNTERS as u64) as usize
 }
 
 /// A counter of two bits, which says yes from 2 on.

@@ -22,7 +22,7 @@ use super::measure::Moment;
 use super::popularity::Popularity;
 use super::source::Source;
 use super::traffic::profile;
-use crate::count::Qemu;
+use crate::count::Counter;
 
 /// Flows and packets that are counted on. How skewed their popularity is matters: a list of the heaviest flows takes more
 /// instructions for those that are on it, and which ones are on it no predictor knows.
@@ -127,10 +127,8 @@ impl Model {
             side.mispredict_ns.value *= work_ns / self.work_ns;
         }
         let (_, idle) = self.executed(&EMPTY, Popularity::Uniform);
-        let idle_ns = idle.instructions * nic.host.instruction_ns.value
-            + idle.mispredictions * nic.host.mispredict_ns.value;
         nic.link.nic_ns.value = (crossing.nic_ns - nic.nic.packet_ns.value).max(0.0);
-        nic.link.host_ns.value = (crossing.host_ns - idle_ns).max(0.0);
+        nic.link.host_ns.value = (crossing.host_ns - idle.ns(&nic.host)).max(0.0);
         if case.plan == Plan::Half {
             nic.host.packet_ns.value += self.host_owner_ns;
         }
@@ -226,7 +224,8 @@ pub(crate) fn count(
     nf: &Nf,
     skew: Popularity,
 ) -> Result<(Executed, Executed)> {
-    let counter = Qemu { machine: std::env::consts::ARCH, plugin: counter.to_owned() };
+    let (machine, plugin) = (std::env::consts::ARCH, counter.to_owned());
+    let counter = Counter::Qemu { machine, plugin };
     let capture = programs.join("count.pcap");
     let made = Capture::save(&capture, nf.feed, FLOWS, skew, PACKETS)?;
     let (warm, capture) = (made.warm.to_string(), capture.display().to_string());

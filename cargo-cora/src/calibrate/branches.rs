@@ -10,7 +10,6 @@ use std::path::Path;
 use super::child::Program;
 use super::counts::MIXED;
 use super::program::Plan;
-use super::rounds::Times;
 use super::traffic::{Capture, Order};
 
 /// As many as are in the nearest caches.
@@ -33,13 +32,8 @@ impl Branches {
         Ok(Self { drawn: start(Order::Drawn)?, by_turns: start(Order::ByTurns)? })
     }
 
-    /// A round: nanoseconds of a branch that was foretold wrongly.
+    /// A round: nanoseconds of a branch that was foretold wrongly, never less than nothing.
     pub(crate) fn round(&mut self) -> Result<f64> {
-        Ok((self.drawn.packet()? - self.by_turns.packet()?) / MIXED)
-    }
-
-    /// What all rounds came to: never less than nothing.
-    pub(crate) fn times(rounds: impl Iterator<Item = f64>) -> Times {
-        Times::new(rounds.map(|ns| ns.max(0.0)).collect())
+        Ok(((self.drawn.packet()? - self.by_turns.packet()?) / MIXED).max(0.0))
     }
 }

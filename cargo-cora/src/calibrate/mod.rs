@@ -237,7 +237,7 @@ impl Stage {
         let (short, long) = (each(&|round| round.frames.0), each(&|round| round.frames.1));
         Handled {
             frames: FrameTimes { short, long },
-            mispredict: Branches::times(taken.iter().map(|round| round.mispredict)),
+            mispredict: each(&|round| round.mispredict),
             nic: side(&self.nic, &|round| &round.nic),
             host: side(&self.host, &|round| &round.host),
             insert: each(&|round| round.entries.0),

@@ -6,7 +6,7 @@
 //! same for each, is taken off. How far that holds is seen by taking it from the first half of the bursts and
 //! predicting the second.
 
-use super::Executed;
+use super::executed::{Executed, number};
 
 /// What a counted run left.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,29 +28,6 @@ pub struct Counted {
     pub error: f64,
 }
 
-impl Executed {
-    /// Both numbers, each with its counterpart.
-    fn zip(self, other: Self, of: impl Fn(f64, f64) -> f64) -> Self {
-        Self {
-            instructions: of(self.instructions, other.instructions),
-            mispredictions: of(self.mispredictions, other.mispredictions),
-        }
-    }
-
-    fn map(self, of: impl Fn(f64) -> f64) -> Self {
-        self.zip(self, |own, _| of(own))
-    }
-
-    /// What is beyond the other, or nothing.
-    fn beyond(self, other: Self) -> Self {
-        self.zip(other, |own, other| (own - other).max(0.0))
-    }
-
-    fn sum(all: impl IntoIterator<Item = Self>) -> Self {
-        all.into_iter().fold(Self::default(), |sum, next| sum.zip(next, |a, b| a + b))
-    }
-}
-
 impl Marks {
     /// Reads counts at marks, a line each: the instructions until then, and the branches that were foretold wrongly. The first
     /// two have nothing between them; of the others, `sizes` has the packets between them, likewise.
@@ -59,7 +36,7 @@ impl Marks {
     ///
     /// A sentence, when these are no such numbers.
     pub fn parse(marks: &str, sizes: &str) -> Result<Self, String> {
-        let marks = marks.lines().map(executed).collect::<Result<Vec<_>, _>>()?;
+        let marks = marks.lines().map(Executed::parse).collect::<Result<Vec<_>, _>>()?;
         let sizes = sizes.lines().map(number).collect::<Result<Vec<usize>, _>>()?;
         let [nothing, first, ..] = marks[..] else {
             return Err("the counter left no marks".to_owned());
@@ -94,18 +71,6 @@ impl Marks {
         let ((b, c), (s, t)) = (self.bursts.split_at(half), self.sizes.split_at(half));
         [part(b, s), part(c, t)]
     }
-}
-
-/// A line of counts.
-fn executed(line: &str) -> Result<Executed, String> {
-    let (instructions, mispredictions) =
-        line.split_once(' ').ok_or_else(|| format!("`{line}` is not two numbers"))?;
-    let count = |word: &str| number::<u64>(word).map(|count| count as f64);
-    Ok(Executed { instructions: count(instructions)?, mispredictions: count(mispredictions)? })
-}
-
-fn number<T: std::str::FromStr>(word: &str) -> Result<T, String> {
-    word.parse().map_err(|_| format!("`{word}` is no number"))
 }
 
 impl Counted {

@@ -6,6 +6,7 @@
 
 pub mod counted;
 mod estimate;
+mod executed;
 mod measured;
 mod measurement;
 mod nearest_path;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use counted::Counted;
 pub use estimate::estimate;
+pub use executed::Executed;
 pub use measured::{Fits, Measured, measured};
 pub use nearest_path::{Fit, Nearest, nearest_path};
 pub use observed::Observed;
@@ -44,15 +46,6 @@ pub struct Route {
     pub nic: Executed,
     /// What it makes one of the host execute.
     pub host: Executed,
-}
-
-/// What one packet makes a core execute, all told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Executed {
-    /// Instructions.
-    pub instructions: f64,
-    /// Branches among them that the core foretells wrongly.
-    pub mispredictions: f64,
 }
 
 /// Where a number is from.

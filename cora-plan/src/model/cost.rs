@@ -37,10 +37,7 @@ impl Costs<'_> {
         let touches = shape.touches.iter().zip(latencies).map(|(touches, of)| touches * of[class]);
         // Whatever is made is freed one day, by a handler or because it expired: that is charged to who makes it.
         let entries = shape.inserts * (tier.insert_ns.value + tier.remove_ns.value);
-        executed.instructions * tier.instruction_ns.value
-            + executed.mispredictions * tier.mispredict_ns.value
-            + touches.sum::<f64>() * tier.exposed.value
-            + entries
+        executed.ns(tier) + touches.sum::<f64>() * tier.exposed.value + entries
     }
 
     /// Crossing to the host and back, at one side.

@@ -100,6 +100,7 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
 
     #[inline]
     fn flow_of(&mut self, key: &dyn Any, now: u64, ahead: u8) -> Option<u32> {
+        // Its turn has not begun: until it does, the table is still at the packet before.
         self.visit.ahead = ahead;
         let number = self.number_of(key.downcast_ref()?)?;
         let entry = self.entry(number)?;
