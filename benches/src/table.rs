@@ -24,6 +24,8 @@ type Map = HashMap<Tuple4, Value, RandomState>;
 /// The two contestants, with the same contents.
 struct Ring {
     entries: u64,
+    /// The number of the key that is in longest.
+    oldest: u64,
     table: Table,
     map: Map,
 }
@@ -87,7 +89,7 @@ impl Ring {
         for number in 0..entries {
             map.insert(Tuple4::of_number(number), Value::default());
         }
-        Self { entries, table, map }
+        Self { entries, oldest: 0, table, map }
     }
 
     /// Finds and changes, in batches as a burst of packets does.
@@ -149,8 +151,8 @@ impl Ring {
 
     /// Takes the oldest entry out and puts a new one in, of a full table.
     fn churn(&mut self, name: String, turns: usize, announced: Announced) -> Figure {
-        let Self { table, map, entries } = self;
-        let [cora, peer] = churn(*entries, turns, announced, table, |old, new| {
+        let Self { table, map, entries, oldest } = self;
+        let [cora, peer] = churn(*entries, oldest, turns, announced, table, |old, new| {
             let gone = map.remove(&Tuple4::of_number(old));
             let put = map.insert(Tuple4::of_number(new), Value::default());
             assert!(gone.is_some() && put.is_none());
@@ -171,14 +173,15 @@ pub(crate) enum Announced {
 /// Lets the table and a peer, both full, take the oldest entry out and put a new one in, again and again.
 pub(crate) fn churn(
     entries: u64,
+    oldest: &mut u64,
     turns: usize,
     announced: Announced,
     table: &mut Table,
     mut replace_of_peer: impl FnMut(u64, u64),
 ) -> [Turns; 2] {
     let count = TURN as u64 / 4;
-    let (mut of_table, mut of_peer) = (0, 0);
-    take(
+    let (mut of_table, mut of_peer) = (*oldest, *oldest);
+    let took = take(
         turns,
         [
             &mut || {
@@ -195,7 +198,9 @@ pub(crate) fn churn(
                 count
             },
         ],
-    )
+    );
+    *oldest = of_table;
+    took
 }
 
 /// Takes keys out, and puts others in, so many further: half of a burst of packets each.

@@ -144,10 +144,11 @@ impl Pair {
     /// Takes the oldest entry out and puts a new one in, of a full table.
     fn churn(&mut self, name: String, turns: usize) -> Figure {
         let Self { entries, table, peer } = self;
-        let [cora, peer] = churn(*entries, turns, Announced::InBursts, table, |old, new| {
-            let gone = peer.hash.remove(&padded(old));
-            assert!(gone.is_some() && peer.add(&padded(new)));
-        });
+        let [cora, peer] =
+            churn(*entries, &mut 0, turns, Announced::InBursts, table, |old, new| {
+                let gone = peer.hash.remove(&padded(old));
+                assert!(gone.is_some() && peer.add(&padded(new)));
+            });
         Figure::of_times(name, &cora, &peer, PEER, 1.0)
     }
 
