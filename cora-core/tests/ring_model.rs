@@ -14,7 +14,16 @@ use ring_memory::HeapMemory;
 /// One step of either side.
 #[derive(Clone, Debug)]
 enum Step {
-    Push { kind: u16, len: usize, cuts: (usize, usize) },
+    Push {
+        kind: u16,
+        len: usize,
+        cuts: (usize, usize),
+    },
+    /// What stands behind words is `len` bytes long.
+    PushBehind {
+        kind: u16,
+        len: usize,
+    },
     Publish,
     Pop,
     Release,
@@ -23,7 +32,9 @@ enum Step {
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let push = (any::<u16>(), 0..300_usize, (0..300_usize, 0..300_usize))
         .prop_map(|(kind, len, cuts)| Step::Push { kind, len, cuts });
-    let step = prop_oneof![4 => push, 2 => Just(Step::Publish), 4 => Just(Step::Pop), 2 => Just(Step::Release)];
+    let behind =
+        (any::<u16>(), 0..250_usize).prop_map(|(kind, len)| Step::PushBehind { kind, len });
+    let step = prop_oneof![4 => push, 4 => behind, 2 => Just(Step::Publish), 8 => Just(Step::Pop), 2 => Just(Step::Release)];
     prop::collection::vec(step, 1..200)
 }
 
@@ -90,6 +101,14 @@ fn run(words: usize, start: u64, steps: &[Step]) -> Result<(), TestCaseError> {
                 let payload: Vec<u8> = (0..*len).map(|at| (at ^ number) as u8).collect();
                 prop_assert_eq!(producer.has_room(*len), model.room(*len).is_ok());
                 let outcome = producer.push(*kind, &cut(&payload, *cuts));
+                prop_assert_eq!(outcome, model.push(*kind, &payload));
+                pushed += u64::from(outcome.is_ok());
+            }
+            Step::PushBehind { kind, len } => {
+                let head = [0, 1, 2, 3, number as u64];
+                let body: Vec<u8> = (0..*len).map(|at| (at ^ number) as u8).collect();
+                let payload = [head.map(u64::to_le_bytes).as_flattened(), &body].concat();
+                let outcome = producer.push_behind(*kind, &head, &body);
                 prop_assert_eq!(outcome, model.push(*kind, &payload));
                 pushed += u64::from(outcome.is_ok());
             }

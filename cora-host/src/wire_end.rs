@@ -178,7 +178,7 @@ impl<C: Cable> WireEnd<C> {
                 Next::End(now) => Message::WireEnd(now),
                 Next::NotYet => break,
             };
-            match message.encode(|kind, parts| self.wire_in.push(kind, parts)) {
+            match message.push(&mut self.wire_in) {
                 Ok(()) => {
                     self.fed_all = matches!(next, Next::End(_));
                     self.tally.fed += u64::from(!self.fed_all);

@@ -68,6 +68,19 @@ impl Back {
         self.ring.occupancy()
     }
 
+    /// Pushes a message, if there is room.
+    #[inline]
+    fn push(&mut self, message: &Message<'_>) -> bool {
+        match message.push(&mut self.ring) {
+            Ok(()) => true,
+            Err(PushError::Full) => false,
+            Err(PushError::TooLong | PushError::Failed(_)) => {
+                self.broken = true;
+                false
+            }
+        }
+    }
+
     /// Sends what waits, as far as there is room, and makes all visible.
     pub(crate) fn flush(&mut self) {
         while let Some((kind, bytes)) = self.waiting.front() {
@@ -89,16 +102,10 @@ impl Outbox for Back {
         if let Some(ledger) = &mut self.ledger {
             ledger.sent(message);
         }
-        message.encode(|kind, parts| {
-            if self.waiting.is_empty() {
-                match self.ring.push(kind, parts) {
-                    Ok(()) => return,
-                    Err(PushError::Full) => {}
-                    Err(PushError::TooLong | PushError::Failed(_)) => self.broken = true,
-                }
-            }
-            self.waiting.push_back((kind, parts.concat()));
-        });
+        if self.waiting.is_empty() && self.push(message) {
+            return;
+        }
+        self.waiting.push_back(message.encode(|kind, parts| (kind, parts.concat())));
     }
 
     /// Marked, so that it can be told from what the NIC handled.

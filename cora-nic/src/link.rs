@@ -106,44 +106,65 @@ impl Outgoing {
 impl Outbox for Outgoing {
     #[inline]
     fn send(&mut self, message: &Message<'_>) {
-        message.encode_from_nic(|kind, parts| self.push(kind, parts));
+        match message.stamped() {
+            Some((stamp, frame)) => self.push_frame(message.kind(), stamp, frame),
+            None => message.encode_from_nic(|kind, parts| self.push(kind, parts)),
+        }
     }
 }
 
 impl Wire for Outgoing {
     #[inline]
     fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
-        Message::Frame(*stamp, frame).encode_from_nic(|kind, parts| self.push(kind, parts));
+        self.push_frame(Message::FRAME, stamp, frame);
     }
 }
 
 impl Outgoing {
-    /// Pushes, waiting for room if there is none. One copy of it serves all kinds of messages, for the NIC's
-    /// instruction cache is small: frames leave at the wire, all others are for the host.
+    /// Pushes a message without a frame: they are for the host. One copy of it serves all kinds, for the NIC's
+    /// instruction cache is small.
     #[inline(never)]
     fn push(&mut self, kind: u16, parts: &[&[u8]]) {
         let mut idle = Idle::default();
+        while let Err(why) = self.punt.push(kind, parts)
+            && self.waits(kind, why, &mut idle)
+        {}
+    }
+
+    /// Pushes a packet: it leaves at the wire, or is for the host.
+    #[inline(never)]
+    fn push_frame(&mut self, kind: u16, stamp: &Stamp, frame: &[u8]) {
+        let mut idle = Idle::default();
+        let head = stamp.words();
         loop {
             let wire = kind == Message::FRAME;
             let ring = if wire { &mut self.wire_out } else { &mut self.punt };
-            match ring.push(kind, parts) {
-                Ok(()) => return,
-                Err(PushError::Full) if self.gives_up(kind) => return,
-                Err(PushError::Full) => idle.pause(sys::yield_now),
-                Err(_) => {
-                    self.broken = true;
-                    return;
-                }
+            match ring.push_behind(kind, &head, frame) {
+                Err(why) if self.waits(kind, why, &mut idle) => {}
+                _ => return,
             }
         }
+    }
+
+    /// What could not be pushed: whether it is to be tried again, after a little while.
+    #[cold]
+    #[inline(never)]
+    fn waits(&mut self, kind: u16, why: PushError, idle: &mut Idle) -> bool {
+        if why != PushError::Full {
+            self.broken = true;
+            return false;
+        }
+        if self.gives_up(kind) {
+            return false;
+        }
+        idle.pause(sys::yield_now);
+        true
     }
 
     /// Shows the host what fills the ring, and tells whether what there is no room for is not to wait: the host
     /// drains its ends whatever else it does, when it is awake, but it may be gone. Then packets for it are dropped, so
     /// that those which this side handles go on; what is said of flows waits for its successor, which reads what is
     /// left here.
-    #[cold]
-    #[inline(never)]
     fn gives_up(&mut self, kind: u16) -> bool {
         // What leaves may depend on what the host is about to be told.
         self.punt.publish();

@@ -40,7 +40,7 @@ pub(super) fn through_ring(
         let (mut frame, mut patience) = ([0x5a; FRAME], Patience::default());
         for number in 0..count {
             number_frame(&mut frame, number);
-            while producer.push(1, &[black_box(&frame)]).is_err() {
+            while producer.push_behind(1, &[number], black_box(&frame[8..])).is_err() {
                 producer.publish();
                 patience.wait();
             }

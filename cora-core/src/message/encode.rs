@@ -1,13 +1,28 @@
 //! Messages to bytes.
 
 use super::Message;
+use crate::ring::{Producer, PushError, RingMemory};
 
 impl Message<'_> {
+    /// Pushes it onto a ring.
+    ///
+    /// # Errors
+    /// Those of [`Producer::push`].
+    #[inline]
+    pub fn push<M: RingMemory>(&self, ring: &mut Producer<M>) -> Result<(), PushError> {
+        match self.stamped() {
+            Some((stamp, frame)) => ring.push_behind(self.kind(), &stamp.words(), frame),
+            None => self.encode(|kind, parts| ring.push(kind, parts)),
+        }
+    }
+
     /// Hands the encoding to `push`, in parts.
     pub fn encode<T>(&self, push: impl FnOnce(u16, &[&[u8]]) -> T) -> T {
         let kind = self.kind();
         match self {
-            Self::Send(stamp, frame) => push(kind, &[&stamp.encode(), frame]),
+            Self::Frame(stamp, frame) | Self::Punt(stamp, frame) | Self::Send(stamp, frame) => {
+                push(kind, &[bytes_of(&stamp.words()).as_flattened(), frame])
+            }
             Self::Begin => push(kind, &[]),
             Self::Withdraw(ticket) => push(kind, &[&ticket.to_le_bytes()]),
             Self::Offer { ticket, punts, group, keys } => {
@@ -25,14 +40,11 @@ impl Message<'_> {
         }
     }
 
-    /// The same of those that the NIC sends, some of which the host sends, too. The NIC half has no code for others;
-    /// nothing stands in their place.
+    /// The same of those that the NIC sends, some of which the host sends, too, but for those with
+    /// [frames](Self::stamped). The NIC half has no code for others; nothing stands in their place.
     pub fn encode_from_nic<T>(&self, push: impl FnOnce(u16, &[&[u8]]) -> T) -> T {
         let kind = self.kind();
         match self {
-            Self::Frame(stamp, frame) | Self::Punt(stamp, frame) => {
-                push(kind, &[&stamp.encode(), frame])
-            }
             Self::Release { punts, entries, group } => {
                 push(kind, &[&punts.to_le_bytes(), &entries.to_le_bytes(), group])
             }

@@ -143,6 +143,18 @@ pub enum Message<'a> {
 }
 
 impl<'a> Message<'a> {
+    /// The frame that this carries, and its stamp. Nearly all messages carry one: their payload is
+    /// [`Stamp::words`] and the frame.
+    #[inline(always)]
+    pub const fn stamped(&self) -> Option<(&Stamp, &'a [u8])> {
+        match self {
+            Self::Frame(stamp, frame) | Self::Punt(stamp, frame) | Self::Send(stamp, frame) => {
+                Some((stamp, frame))
+            }
+            _ => None,
+        }
+    }
+
     /// The entry of a recorded state that ended at the NIC, and its state's number, if this tells of one.
     pub const fn ending(&self) -> Option<(u16, Ending<'a>)> {
         match *self {

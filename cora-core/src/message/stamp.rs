@@ -18,17 +18,16 @@ pub struct Stamp {
 
 impl Stamp {
     /// Whole words, so that the frame behind it is moved by words, too.
-    pub(super) const BYTES: usize = 40;
+    pub(super) const BYTES: usize = 8 * Self::WORDS;
 
-    pub(super) fn encode(&self) -> [u8; Self::BYTES] {
-        let mut bytes = [0; Self::BYTES];
-        bytes[..8].copy_from_slice(&self.meta.time.to_le_bytes());
-        bytes[8..16].copy_from_slice(&self.meta.now.to_le_bytes());
-        bytes[16..24].copy_from_slice(&self.number.to_le_bytes());
-        bytes[24..32].copy_from_slice(&self.horizon.to_le_bytes());
-        bytes[32] = self.meta.port.0;
-        bytes[33] = self.egress.0;
-        bytes
+    /// An odd number, as [`push_behind`](crate::ring::Producer::push_behind) has it.
+    const WORDS: usize = 5;
+
+    /// What stands before the frame.
+    #[inline(always)]
+    pub fn words(&self) -> [u64; Self::WORDS] {
+        let ports = u64::from(self.meta.port.0) | u64::from(self.egress.0) << 8;
+        [self.meta.time, self.meta.now, self.number, self.horizon, ports]
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {

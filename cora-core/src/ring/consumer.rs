@@ -4,11 +4,15 @@ use core::fmt;
 
 use super::memory::RingMemory;
 use super::producer::unaligned;
-use super::record::{Header, NO_RECORD, PADDING, RingError, Shape};
+use super::record::{AHEAD, Header, LINE_WORDS, NO_RECORD, PADDING, RingError, Shape};
 
 /// Looks in vain between two at the producer's index, which only tells whether the peer is broken:
 /// seldom enough that the index's line stays with the producer.
 const LOOKS: u32 = 64;
+
+/// Records in a row until the consumer looks how far the producer is. Who takes single ones has nothing to ask ahead
+/// for, and should leave the index's line with the producer.
+const STREAK: u32 = 32;
 
 /// The reading end: records are copied out one by one, and their room is given back together.
 pub struct Consumer<M> {
@@ -20,6 +24,13 @@ pub struct Consumer<M> {
     released: u64,
     /// The producer's index, as last read and checked.
     head: u64,
+    /// A record that ends here or before needs no look at anything but its header: it is within the lap, and
+    /// where the producer can have written. 0 once the ring failed.
+    clear: u64,
+    /// Up to here lines are known to be published.
+    shown: u64,
+    /// Records taken since the last look in vain, or at the producer's index, while less than [`AHEAD`] was known of.
+    streak: u32,
     /// Looks in vain since the last at the producer's index.
     looks: u32,
     records: u64,
@@ -42,7 +53,19 @@ impl<M: RingMemory> Consumer<M> {
         let shape = Shape::new(memory.words());
         let tail = memory.tail();
         let failed = unaligned(tail);
-        Self { memory, shape, tail, released: tail, head: tail, looks: 0, records: 0, failed }
+        Self {
+            memory,
+            shape,
+            tail,
+            released: tail,
+            head: tail,
+            clear: 0,
+            shown: tail,
+            streak: 0,
+            looks: 0,
+            records: 0,
+            failed,
+        }
     }
 
     /// Longest payload that the ring carries, in bytes: a buffer of this length fits every record.
@@ -56,41 +79,105 @@ impl<M: RingMemory> Consumer<M> {
     /// anything then.
     #[inline]
     pub fn pop(&mut self, buffer: &mut [u8]) -> Result<Option<Popped>, RingError> {
-        let word = self.next_header()?;
+        let word = self.header_word();
         if word == NO_RECORD {
-            return Ok(None);
+            return self.look_in_vain().map(|()| None);
         }
-        let short =
-            self.take_lines::<7>(word, buffer).or_else(|| self.take_lines::<15>(word, buffer));
-        match short {
+        match self.take_short(word, buffer) {
             Some(popped) => Ok(Some(popped)),
             None => self.take_any(word, buffer).map(Some),
         }
     }
 
-    /// Takes a record that is no longer than `WORDS`, one less than those of whole lines: all of them are
-    /// copied, whatever its length, so that there is nothing to count. `None` when that is not so here, or
-    /// anything is wrong.
+    /// Takes a record of one line or two: all of them are copied, whatever its length, so that there is nothing to
+    /// count. `None` when that is not so here, or anything is wrong.
     #[inline(always)]
-    fn take_lines<const WORDS: usize>(&mut self, word: u64, buffer: &mut [u8]) -> Option<Popped> {
-        let Header { len, kind } = Header::decode(word, self.tail)?;
-        let span = WORDS as u64 + 1;
-        let (words, _) = buffer.as_chunks_mut::<8>();
-        let place: &mut [[u8; 8]; WORDS] = words.first_chunk_mut()?;
-        let has_lines = span <= self.room() && span <= self.shape.rest_of_lap(self.tail);
-        if len as usize > WORDS * 8 || !has_lines {
+    fn take_short(&mut self, word: u64, buffer: &mut [u8]) -> Option<Popped> {
+        const LINE: usize = LINE_WORDS as usize;
+        let Header { len, lines, kind } = Header::decode(word, self.tail)?;
+        let (buffer, _) = buffer.as_chunks_mut::<8>();
+        let place: &mut [_; 2 * LINE - 1] = buffer.first_chunk_mut()?;
+        let bytes = len as usize;
+        let two = bytes > 8 * (LINE - 1);
+        let span = LINE_WORDS << u32::from(two);
+        if bytes > size_of_val(place) || self.tail.saturating_add(span) > self.clear {
             return None;
         }
-        self.memory.read(self.shape.index(self.tail) + 1, place);
+        self.expect_ahead(span, lines);
+        let at = self.shape.index(self.tail);
+        let (first, second) = place.split_at_mut(LINE - 1);
+        self.memory.read(at + 1, first);
+        if two {
+            self.memory.read(at + LINE, second);
+        }
         self.tail = self.tail.wrapping_add(span);
         self.records += 1;
-        Some(Popped { kind, len: len as usize })
+        Some(Popped { kind, len: bytes })
+    }
+
+    /// Asks for as many lines ahead as a record of `span` words takes, if they are known to be published: the producer
+    /// would have to fetch others back. A batch's first record tells how many `lines` there are.
+    #[inline(always)]
+    fn expect_ahead(&mut self, span: u64, lines: u16) {
+        if lines > 0 {
+            self.is_shown(self.tail.wrapping_add(u64::from(lines) * LINE_WORDS));
+        }
+        let ahead = self.tail.wrapping_add(AHEAD);
+        if ahead.wrapping_add(span) <= self.shown {
+            self.expect(ahead, span);
+        } else {
+            self.look_ahead();
+        }
+    }
+
+    /// Asks for so many words from `position` on.
+    #[inline(always)]
+    fn expect(&self, position: u64, words: u64) {
+        for word in (0..words).step_by(LINE_WORDS as usize) {
+            self.memory.expect(self.shape.index(position.wrapping_add(word)));
+        }
+    }
+
+    /// Up to `end`, it turned out, records are published: asks for the first of them.
+    #[inline(never)]
+    fn is_shown(&mut self, end: u64) {
+        let from = self.shown.max(self.tail.wrapping_add(LINE_WORDS));
+        let to = end.min(self.tail.wrapping_add(AHEAD));
+        self.expect(from, to.saturating_sub(from));
+        self.shown = self.shown.max(end);
+    }
+
+    /// Too little is known to be published. Looks now and then how far the producer is; what is wrong with its index is
+    /// told by the next call.
+    #[inline(never)]
+    fn look_ahead(&mut self) {
+        self.streak += 1;
+        if self.streak >= STREAK {
+            self.streak = 0;
+            if self.refresh().is_ok() {
+                self.is_shown(self.head);
+            }
+        }
     }
 
     /// Takes any record.
     #[inline(never)]
     fn take_any(&mut self, word: u64, buffer: &mut [u8]) -> Result<Popped, RingError> {
-        self.take(word, buffer).map_err(|error| self.fail(error))
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let taken = self.take(word, buffer).map_err(|error| self.fail(error));
+        self.look_for_clear();
+        taken
+    }
+
+    /// Looks how far records can be taken as they come.
+    #[inline]
+    fn look_for_clear(&mut self) {
+        if self.failed.is_none() {
+            let rest = self.room().min(self.shape.rest_of_lap(self.tail));
+            self.clear = self.tail.wrapping_add(rest);
+        }
     }
 
     /// Gives the room of every record popped so far back to the producer. Do so after a batch, and
@@ -100,13 +187,18 @@ impl<M: RingMemory> Consumer<M> {
         if self.released != self.tail {
             self.memory.set_tail(self.tail);
             self.released = self.tail;
+            self.look_for_clear();
         }
     }
 
     /// Whether no record is published.
     #[inline]
     pub fn is_empty(&mut self) -> Result<bool, RingError> {
-        Ok(self.next_header()? == NO_RECORD)
+        if self.header_word() != NO_RECORD && self.failed.is_none() {
+            return Ok(false);
+        }
+        self.look_in_vain()?;
+        Ok(true)
     }
 
     /// Whether no record is published and none should be: a look at the producer's index too. Every
@@ -145,6 +237,7 @@ impl<M: RingMemory> Consumer<M> {
 
     fn fail(&mut self, error: RingError) -> RingError {
         self.failed = Some(error);
+        self.clear = 0;
         error
     }
 
@@ -154,23 +247,19 @@ impl<M: RingMemory> Consumer<M> {
         self.memory.header(self.shape.index(self.tail))
     }
 
-    /// The next header's word, or [`NO_RECORD`].
-    #[inline]
-    fn next_header(&mut self) -> Result<u64, RingError> {
-        if let Some(error) = self.failed {
-            return Err(error);
+    /// No record stands there. Now and then, there should be one.
+    #[inline(never)]
+    fn look_in_vain(&mut self) -> Result<(), RingError> {
+        self.streak = 0;
+        self.looks += 1;
+        if self.looks >= LOOKS || self.failed.is_some() {
+            self.is_empty_indeed()?;
         }
-        let word = self.header_word();
-        if word == NO_RECORD {
-            self.looks += 1;
-            if self.looks >= LOOKS {
-                self.is_empty_indeed()?;
-            }
-        }
-        Ok(word)
+        Ok(())
     }
 
     /// Reads the producer's index. It may go forward, up to what was released and a ring's length.
+    #[inline(never)]
     fn refresh(&mut self) -> Result<(), RingError> {
         let head = self.memory.head();
         let highest = self.released.wrapping_add(self.shape.usable());
@@ -190,12 +279,12 @@ impl<M: RingMemory> Consumer<M> {
     /// byte of payload is copied.
     #[inline]
     fn take(&mut self, word: u64, buffer: &mut [u8]) -> Result<Popped, RingError> {
-        let mut header = self.decode(word)?;
-        if header.len == PADDING {
+        let Header { len, lines, kind } = self.decode(word)?;
+        if len == PADDING {
             self.skip_padding()?;
-            header = self.decode(self.header_word())?;
+            // Never again: at a lap's beginning is no padding.
+            return self.take(self.header_word(), buffer);
         }
-        let Header { len, kind } = header;
         let room = self.room().min(self.shape.rest_of_lap(self.tail));
         let bytes = len as usize;
         let span = Shape::span(bytes);
@@ -204,6 +293,7 @@ impl<M: RingMemory> Consumer<M> {
             return Err(RingError::BadLength { position: self.tail, len, room });
         }
         let too_short = RingError::BufferTooShort { len, buffer: buffer.len() };
+        self.expect_ahead(span, lines);
         self.copy_payload(buffer.get_mut(..bytes).ok_or(too_short)?);
         self.tail = self.tail.wrapping_add(span);
         self.records += 1;
@@ -241,9 +331,7 @@ impl<M: RingMemory> Consumer<M> {
         self.memory.read(at, words);
         if !tail.is_empty() {
             let last = self.memory.load(at + words.len()).to_le_bytes();
-            for (to, from) in tail.iter_mut().zip(last) {
-                *to = from;
-            }
+            tail.copy_from_slice(&last[..tail.len()]);
         }
     }
 }

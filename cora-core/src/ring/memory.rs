@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::copy::{copy_out, store_pair};
 use super::record::{MAX_RING_BYTES, MIN_RING_BYTES};
-use crate::prefetch::prefetch_to_write;
+use crate::prefetch::{prefetch, prefetch_to_write};
 
 /// The words of one ring, with the accesses that its two ends need and no others.
 ///
@@ -54,6 +54,12 @@ pub trait RingMemory {
     /// Asks for the line at `index`, which will be written soon. Changes nothing else.
     #[inline]
     fn want(&self, index: usize) {
+        let _ = index;
+    }
+
+    /// Asks for the line at `index`, which will be read soon. Changes nothing else.
+    #[inline]
+    fn expect(&self, index: usize) {
         let _ = index;
     }
 }
@@ -146,6 +152,11 @@ impl RingMemory for SharedMemory {
     #[inline(always)]
     fn want(&self, index: usize) {
         prefetch_to_write(self.word(index));
+    }
+
+    #[inline(always)]
+    fn expect(&self, index: usize) {
+        prefetch(self.word(index));
     }
 
     #[inline]

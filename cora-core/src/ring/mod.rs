@@ -22,8 +22,8 @@
 //! `head` and `tail` count words since the beginning and never wrap; a position's place in the data
 //! is its remainder by `n`. A record is contiguous: where the rest of a lap is too short for it, a
 //! padding header closes the lap and the record begins the next one. The header word holds the
-//! payload's length in bytes (32 bits), a kind that the user chooses (16 bits), and a check (16
-//! bits) made from both and the position, so that stale or foreign words are noticed.
+//! payload's length in bytes (20 bits), the lines of the batch that it begins (12 bits; see below), a kind that the user chooses
+//! (16 bits), and a check (16 bits) made from both and the position, so that stale or foreign words are noticed.
 //!
 //! # Showing records
 //!

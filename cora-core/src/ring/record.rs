@@ -20,10 +20,24 @@ const LINE_BYTES: usize = 64;
 /// The same in words.
 pub(super) const LINE_WORDS: u64 = (LINE_BYTES / WORD_BYTES) as u64;
 
+/// How far ahead of the record at hand both ends ask for lines. A line comes from another core in the time of some
+/// ten records, and what a processor asks for by itself, the dozen lines its loads and stores reach, is not enough to
+/// have it there in time.
+pub(super) const AHEAD: u64 = 24 * LINE_WORDS;
+
 const WORD_BYTES: usize = 8;
 
+/// Bits of a header word for the length.
+const LEN_BITS: u32 = 20;
+
 /// The length that marks a padding header. No record is that long.
-pub(super) const PADDING: u32 = u32::MAX;
+pub(super) const PADDING: u32 = (1 << LEN_BITS) - 1;
+
+/// Bits for the lines of a batch.
+const LINES_BITS: u32 = 12;
+
+/// Most lines that a header tells of.
+const MAX_LINES: u64 = (1 << LINES_BITS) - 1;
 
 /// The word that stands where a header will be, until it is. No header is zero.
 pub(super) const NO_RECORD: u64 = 0;
@@ -39,15 +53,32 @@ pub const fn record_bytes(len: usize) -> usize {
 pub(super) struct Header {
     /// Bytes of payload, or [`PADDING`].
     pub(super) len: u32,
+    /// Of a batch's first header, the lines that were published with it, this record's among them, or as many as it
+    /// can tell of. Of others, 0.
+    pub(super) lines: u16,
     /// The user's own.
     pub(super) kind: u16,
 }
 
 impl Header {
+    /// That of a record, or padding, behind the first of its batch.
+    #[inline]
+    pub(super) const fn new(len: u32, kind: u16) -> Self {
+        Self { len, lines: 0, kind }
+    }
+
+    /// That of a batch's first, with so many words in it.
+    #[inline]
+    pub(super) const fn first_of(self, words: u64) -> Self {
+        let lines = words / LINE_WORDS;
+        Self { lines: if lines < MAX_LINES { lines } else { MAX_LINES } as u16, ..self }
+    }
+
     /// The word for a record that begins at `position`.
     #[inline]
     pub(super) const fn encode(self, position: u64) -> u64 {
-        let plain = (self.kind as u64) << 32 | self.len as u64;
+        let lines = (self.lines as u64) << LEN_BITS;
+        let plain = (self.kind as u64) << 32 | lines | self.len as u64;
         plain | (check(plain, position) as u64) << 48
     }
 
@@ -58,7 +89,8 @@ impl Header {
         if check(plain, position) != (word >> 48) as u16 {
             return None;
         }
-        Some(Self { len: plain as u32, kind: (plain >> 32) as u16 })
+        let lines = (plain >> LEN_BITS & MAX_LINES) as u16;
+        Some(Self { len: plain as u32 & PADDING, lines, kind: (plain >> 32) as u16 })
     }
 }
 
@@ -216,17 +248,21 @@ mod tests {
 
     #[test]
     fn a_header_round_trips_only_at_its_position() {
-        let header = Header { len: 1500, kind: 7 };
+        let header = Header::new(1500, 7).first_of(3 * 8);
+        assert_eq!(header.lines, 3);
         let word = header.encode(640);
         assert_eq!(Header::decode(word, 640), Some(header));
         assert_eq!(Header::decode(word, 648), None);
         assert_eq!(Header::decode(word ^ 1, 640), None, "another length");
+        assert_eq!(Header::decode(word ^ 1 << LEN_BITS, 640), None, "other lines");
         assert_eq!(Header::decode(word ^ 1 << 32, 640), None, "another kind");
+        let most = Header::new(PADDING, u16::MAX).first_of(u64::MAX);
+        assert_eq!((most.lines, Header::decode(most.encode(0), 0)), (4095, Some(most)));
     }
 
     #[test]
     fn words_left_from_an_earlier_lap_are_seldom_headers() {
-        let word = Header { len: 64, kind: 1 }.encode(0);
+        let word = Header::new(64, 1).encode(0);
         let laps = (1..10_000_u64).filter(|lap| Header::decode(word, lap * 4096).is_some());
         assert!(laps.count() <= 3, "a 15-bit check passes about once in 32768");
     }
@@ -234,7 +270,7 @@ mod tests {
     #[test]
     fn no_header_says_that_there_is_none() {
         for position in 0..200_000 {
-            assert_ne!(Header { len: 0, kind: 0 }.encode(position * 8), NO_RECORD);
+            assert_ne!(Header::new(0, 0).encode(position * 8), NO_RECORD);
         }
     }
 

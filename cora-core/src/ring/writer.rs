@@ -1,4 +1,4 @@
-//! Puts a record's words into the ring, two at a time.
+//! Puts a record's words into the ring: two at a time where that matters.
 //!
 //! A producer is as fast as its stores leave: each line that the consumer read must come back before
 //! it is written, stores leave in order, and only those that the processor's queue holds ask for
@@ -6,43 +6,81 @@
 
 use super::memory::RingMemory;
 
-/// One record on its way in: its header, then parts, one after the other.
+/// Writes a record whose payload is an odd number of words, and then `body`, which so begins with a pair.
+#[inline(always)]
+pub(super) fn write_behind<M: RingMemory, const N: usize>(
+    memory: &M,
+    mut at: usize,
+    header: u64,
+    head: &[u64; N],
+    body: &[u8],
+) {
+    const { assert!(N % 2 == 1, "with the header, whole pairs") };
+    memory.store_pair(at, [header, head[0]]);
+    for pair in head[1..].as_chunks().0 {
+        at += 2;
+        memory.store_pair(at, *pair);
+    }
+    let (pairs, rest) = body.as_chunks::<16>();
+    for pair in pairs {
+        at += 2;
+        memory.store_pair(at, words_of(u128::from_le_bytes(*pair)));
+    }
+    if !rest.is_empty() {
+        // The line is the record's to its end, so what follows the payload in it may be anything.
+        let last = match body.last_chunk() {
+            Some(last) => u128::from_le_bytes(*last) >> (8 * (16 - rest.len())),
+            None => rest.iter().rev().fold(0, |bytes, byte| bytes << 8 | u128::from(*byte)),
+        };
+        memory.store_pair(at + 2, words_of(last));
+    }
+}
+
+#[inline(always)]
+const fn words_of(pair: u128) -> [u64; 2] {
+    [pair as u64, (pair >> 64) as u64]
+}
+
+/// One record on its way in, of parts of any lengths, one after the other.
 pub(super) struct Writer<'a, M> {
     memory: &'a M,
-    /// Where the next pair goes: even.
+    /// Where the next word goes.
     at: usize,
-    /// The first word of that pair, if `half`.
-    low: u64,
-    half: bool,
     /// Bytes of a word that the last part left unfinished, and how many bits they are.
     rest: u64,
     bits: u32,
 }
 
 impl<'a, M: RingMemory> Writer<'a, M> {
-    /// Begins a record at a line's beginning.
+    /// Begins a record.
     #[inline(always)]
-    pub(super) const fn new(memory: &'a M, at: usize, header: u64) -> Self {
-        Self { memory, at, low: header, half: true, rest: 0, bits: 0 }
+    pub(super) fn new(memory: &'a M, at: usize, header: u64) -> Self {
+        memory.store(at, header);
+        Self { memory, at: at + 1, rest: 0, bits: 0 }
     }
 
     /// Where one part ends within a word, the next goes on there.
-    #[inline(always)]
+    #[inline]
     pub(super) fn part(&mut self, part: &[u8]) {
         let (words, bytes) = part.as_chunks::<8>();
-        if self.bits == 0 {
-            self.words(words);
-        } else {
-            self.shifted(words);
+        for word in words {
+            self.put(u64::from_le_bytes(*word), 64);
         }
-        for &byte in bytes {
-            self.rest |= u64::from(byte) << self.bits;
-            self.bits += 8;
-            if self.bits == 64 {
-                self.word(self.rest);
-                (self.rest, self.bits) = (0, 0);
-            }
+        let mut last = [0; 8];
+        last[..bytes.len()].copy_from_slice(bytes);
+        self.put(u64::from_le_bytes(last), 8 * bytes.len() as u32);
+    }
+
+    /// So many bits of `value`; it has no others.
+    #[inline(always)]
+    fn put(&mut self, value: u64, bits: u32) {
+        self.rest |= value << self.bits;
+        let end = self.bits + bits;
+        if end >= 64 {
+            self.word(self.rest);
+            self.rest = value.checked_shr(64 - self.bits).unwrap_or(0);
         }
+        self.bits = end % 64;
     }
 
     /// Writes what is unfinished.
@@ -51,47 +89,11 @@ impl<'a, M: RingMemory> Writer<'a, M> {
         if self.bits > 0 {
             self.word(self.rest);
         }
-        if self.half {
-            self.memory.store(self.at, self.low);
-        }
-    }
-
-    #[inline(always)]
-    fn words(&mut self, mut words: &[[u8; 8]]) {
-        if self.half
-            && let Some((first, others)) = words.split_first()
-        {
-            self.word(u64::from_le_bytes(*first));
-            words = others;
-        }
-        let (pairs, last) = words.as_chunks::<2>();
-        for pair in pairs {
-            self.memory.store_pair(self.at, pair.map(u64::from_le_bytes));
-            self.at += 2;
-        }
-        if let [last] = last {
-            self.word(u64::from_le_bytes(*last));
-        }
-    }
-
-    /// Words that begin within a word of the ring.
-    #[inline]
-    fn shifted(&mut self, words: &[[u8; 8]]) {
-        for word in words {
-            let next = u64::from_le_bytes(*word);
-            self.word(self.rest | next << self.bits);
-            self.rest = next >> (64 - self.bits);
-        }
     }
 
     #[inline(always)]
     fn word(&mut self, word: u64) {
-        if self.half {
-            self.memory.store_pair(self.at, [self.low, word]);
-            self.at += 2;
-        } else {
-            self.low = word;
-        }
-        self.half = !self.half;
+        self.memory.store(self.at, word);
+        self.at += 1;
     }
 }

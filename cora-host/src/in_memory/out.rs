@@ -28,17 +28,23 @@ impl<'a, L: Default> Out<'a, L> {
 }
 
 impl<L> Out<'_, L> {
-    #[inline(never)]
-    fn push(&mut self, kind: u16, parts: &[&[u8]]) -> bool {
-        let first = self.punt.push(kind, parts);
-        if !matches!(first, Err(PushError::Full)) {
-            return first.is_ok();
+    /// Pushes as often as it takes; whether it was pushed.
+    #[inline]
+    fn push(&mut self, message: &Message<'_>) -> bool {
+        match message.push(&mut self.punt) {
+            Err(PushError::Full) => self.push_when_there_is_room(message),
+            first => first.is_ok(),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_when_there_is_room(&mut self, message: &Message<'_>) -> bool {
         let start = Instant::now();
         self.punt.publish();
         let mut patience = Patience::default();
         let pushed = loop {
-            match self.punt.push(kind, parts) {
+            match message.push(&mut self.punt) {
                 Err(PushError::Full) if !self.told.is_over() => patience.wait(),
                 last => break last.is_ok(),
             }
@@ -65,7 +71,7 @@ impl<L> Out<'_, L> {
 impl<L> Outbox for Out<'_, L> {
     #[inline]
     fn send(&mut self, message: &Message<'_>) {
-        self.broken |= !message.encode(|kind, parts| self.push(kind, parts));
+        self.broken |= !self.push(message);
     }
 }
 
