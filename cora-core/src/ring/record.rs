@@ -97,9 +97,8 @@ impl Header {
 /// Mixes a header with its position: accidents are noticed, forgery is not the point.
 #[inline]
 const fn check(plain: u64, position: u64) -> u16 {
-    // Odd constants of Steele, Lea and Flood's SplitMix64.
-    let mixed = plain ^ position.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    // The golden ratio, whose upper bits depend on all bits of what it is multiplied by.
+    let mixed = (plain ^ position.rotate_left(20)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     // Odd, so that no header word is `NO_RECORD`.
     (mixed >> 48) as u16 | 1
 }

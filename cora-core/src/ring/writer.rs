@@ -30,10 +30,18 @@ pub(super) fn write_behind<M: RingMemory, const N: usize>(
         // The line is the record's to its end, so what follows the payload in it may be anything.
         let last = match body.last_chunk() {
             Some(last) => u128::from_le_bytes(*last) >> (8 * (16 - rest.len())),
-            None => rest.iter().rev().fold(0, |bytes, byte| bytes << 8 | u128::from(*byte)),
+            None => u128::from_le_bytes(filled_up(rest)),
         };
         memory.store_pair(at + 2, words_of(last));
     }
+}
+
+/// With zeros behind them.
+#[inline]
+fn filled_up<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut all = [0; N];
+    all[..bytes.len()].copy_from_slice(bytes);
+    all
 }
 
 #[inline(always)]
@@ -66,9 +74,7 @@ impl<'a, M: RingMemory> Writer<'a, M> {
         for word in words {
             self.put(u64::from_le_bytes(*word), 64);
         }
-        let mut last = [0; 8];
-        last[..bytes.len()].copy_from_slice(bytes);
-        self.put(u64::from_le_bytes(last), 8 * bytes.len() as u32);
+        self.put(u64::from_le_bytes(filled_up(bytes)), 8 * bytes.len() as u32);
     }
 
     /// So many bits of `value`; it has no others.
