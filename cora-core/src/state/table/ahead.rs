@@ -9,6 +9,8 @@
 //! A table that only packets of unknown flows need is announced for those alone, once the first tables are guessed
 //! ([`App::FURTHER`](crate::app::App::FURTHER)). What it knew of the burst before is forgotten then ([`RawTable::forget`]).
 
+use core::num::NonZeroU64;
+
 use super::entry::NONE;
 use super::index::Guess;
 use super::raw::RawTable;
@@ -37,20 +39,19 @@ impl Hint {
     const NONE: Self = Self { hash: 0, home: u32::MAX, entry: NONE };
 }
 
-/// In place of an entry: the key's home line names none, but another place may. Then the key itself is
-/// kept.
+/// In place of an entry: the key's home line names none. Then the key itself is kept.
 const MISSED: u32 = NONE - 1;
 
-/// Likewise: nothing has the key, until something is put in.
-const ABSENT: u32 = NONE - 2;
+/// In place of a number of keys that the index ever took in: another line may name an entry. No index takes in as many.
+const ELSEWHERE: NonZeroU64 = NonZeroU64::MAX;
 
 /// What is known ahead of each packet of the burst.
 #[derive(Debug)]
 pub(super) struct Ahead<K: Key> {
     hints: [Hint; BURST],
-    /// The keys of those that [`MISSED`] or are [`ABSENT`], so that what finds its entry need not be hashed
-    /// again; and how many keys the index had ever taken in by then.
-    missed: [Option<(K::Packed, u64)>; BURST],
+    /// The keys of those that [`MISSED`], so that what finds its entry need not be hashed again; and what the index had
+    /// [taken](super::index::Index::taken) in when nothing had the key, or [`ELSEWHERE`].
+    missed: [Option<(K::Packed, NonZeroU64)>; BURST],
 }
 
 impl<K: Key> Ahead<K> {
@@ -66,22 +67,18 @@ impl<K: Key> Ahead<K> {
     /// for whichever packet has that number.
     #[inline]
     pub(super) fn hash_of(&self, packet: u8, key: &K) -> Option<u64> {
-        self.missed(packet, key).map(|(hint, _)| hint.hash)
-    }
-
-    /// Whether it is known that nothing has the key, in an index that ever took in `taken` keys.
-    #[inline]
-    pub(super) fn is_absent(&self, packet: u8, key: &K, taken: u64) -> bool {
-        self.missed(packet, key).is_some_and(|(hint, known)| hint.entry == ABSENT && known == taken)
-    }
-
-    /// What is known of this packet's key, if it is this one and was not found.
-    #[inline]
-    fn missed(&self, packet: u8, key: &K) -> Option<(&Hint, u64)> {
         let packet = usize::from(packet);
-        let hint = self.hints.get(packet).filter(|hint| matches!(hint.entry, MISSED | ABSENT))?;
-        let (missed, known) = self.missed.get(packet)?.as_ref()?;
-        (K::unpack(missed) == *key).then_some((hint, *known))
+        let hint = self.hints.get(packet).filter(|hint| hint.entry == MISSED)?;
+        let (missed, _) = self.missed.get(packet)?.as_ref()?;
+        (K::unpack(missed) == *key).then_some(hint.hash)
+    }
+
+    /// Whether it is known that nothing has the key, in an index that has `taken` in what it has. Of a burst before, it is
+    /// true as well.
+    #[inline]
+    pub(super) fn is_absent(&self, packet: u8, key: &K, taken: NonZeroU64) -> bool {
+        let missed = self.missed.get(usize::from(packet)).and_then(Option::as_ref);
+        missed.is_some_and(|(missed, known)| *known == taken && K::unpack(missed) == *key)
     }
 }
 
@@ -139,18 +136,18 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline(always)]
     pub fn guess(&mut self, packet: u8, key: impl FnOnce() -> Option<K>) -> bool {
         let hint = &mut self.ahead.hints[place(packet)];
-        let missed = match self.index.guess(hint.home, hint.hash) {
+        let known = match self.index.guess(hint.home, hint.hash) {
             Guess::Entry(number) => {
                 self.entries.prefetch(number);
                 hint.entry = number;
                 return true;
             }
-            Guess::Elsewhere => MISSED,
-            Guess::Nowhere => ABSENT,
+            Guess::Elsewhere => ELSEWHERE,
+            Guess::Nowhere => self.index.taken(),
         };
         let Some(key) = key() else { return true };
-        hint.entry = missed;
-        self.ahead.missed[place(packet)] = Some((key.pack(), self.index.taken()));
+        hint.entry = MISSED;
+        self.ahead.missed[place(packet)] = Some((key.pack(), known));
         false
     }
 }
