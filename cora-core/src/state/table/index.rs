@@ -62,6 +62,8 @@ pub(super) enum Guess {
     Elsewhere,
     /// No entry has it.
     Nowhere,
+    /// It has no home line: nothing was announced.
+    Unasked,
 }
 
 impl Index {
@@ -118,7 +120,7 @@ impl Index {
     #[inline(always)]
     pub(super) fn guess(&self, home: u32, hash: u64) -> Guess {
         let (home, mark) = (home as usize, mark(hash));
-        let Some(words) = self.lines.get(home).map(Line::words) else { return Guess::Elsewhere };
+        let Some(words) = self.lines.get(home).map(Line::words) else { return Guess::Unasked };
         let matches = matches(words, mark);
         if matches != 0 {
             return Guess::Entry(number(words, slot(matches)));
@@ -130,6 +132,35 @@ impl Index {
             prefetch(line);
         }
         Guess::Elsewhere
+    }
+
+    /// The first entry whose slot has this hash's mark, or that is stashed by this hash: if there is none, nothing has the key.
+    #[inline(never)]
+    pub(super) fn first(&self, hash: u64) -> Option<u32> {
+        let (home, mark) = (self.home(hash), mark(hash));
+        let (mut at, mut sought) = (home, mark);
+        loop {
+            let words = self.lines.get(at)?.words();
+            let matches = matches(words, sought);
+            if matches != 0 {
+                return Some(number(words, slot(matches)));
+            }
+            if sought != mark {
+                break;
+            }
+            if away(words, mark) == 0 {
+                return None;
+            }
+            (at, sought) = (self.other(home, mark), mark | AWAY);
+        }
+        self.stashed(hash, |_| true)
+    }
+
+    /// The first entry of the stash that has this hash and that `is_it` accepts.
+    #[inline]
+    fn stashed(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
+        let mut stash = self.stash.iter();
+        stash.find(|(stashed, entry)| *stashed == hash && is_it(*entry)).map(|(_, entry)| *entry)
     }
 
     /// The first entry whose slot has this hash's mark and that `is_it` accepts.
@@ -147,8 +178,7 @@ impl Index {
         if let Some(found) = find_in(words, mark | AWAY, &mut is_it) {
             return Some(found);
         }
-        let mut stash = self.stash.iter();
-        stash.find(|(stashed, entry)| *stashed == hash && is_it(*entry)).map(|(_, entry)| *entry)
+        self.stashed(hash, is_it)
     }
 
     /// Notes that `entry` is found by `hash`; `false` when there is no room, which does not happen while
@@ -328,6 +358,9 @@ mod tests {
                 for entry in 0..40 {
                     let found = index.find(hash(entry), |candidate| candidate == entry);
                     prop_assert_eq!(found.is_some(), model.contains(&entry));
+                    let first = index.first(hash(entry));
+                    prop_assert!(first.is_none_or(|first| hash(first) == hash(entry)));
+                    prop_assert_eq!(first.is_some(), model.iter().any(|other| hash(*other) == hash(entry)));
                 }
             }
             for entry in model {
