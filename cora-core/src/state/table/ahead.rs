@@ -3,11 +3,15 @@
 //!
 //! 1. [`RawTable::hint`] hashes a packet's key and asks for its line of the index.
 //! 2. [`RawTable::guess`] reads that line, and asks for the entry that it names.
-//! 3. When the packet's turn comes, its look-up tries that entry first. Whatever happened meanwhile, the
+//! 3. When the first packet's turn begins ([`RawTable::begin`]), the second lines have come of those keys whose home line told
+//!    nothing. They are read, and the entries that they name are asked for.
+//! 4. When the packet's turn comes, its look-up tries that entry first. Whatever happened meanwhile, the
 //!    entry counts only if it is alive and has the key.
 //!
 //! A table that only packets of unknown flows need is announced for those alone, once the first tables are guessed
 //! ([`App::FURTHER`](crate::app::App::FURTHER)). What it knew of the burst before is forgotten then ([`RawTable::forget`]).
+
+use core::num::NonZeroU64;
 
 use super::entry::NONE;
 use super::index::Guess;
@@ -37,24 +41,26 @@ impl Hint {
     const NONE: Self = Self { hash: 0, home: u32::MAX, entry: NONE };
 }
 
-/// In place of an entry: the key's home line names none, but another place may. Then the key itself is
-/// kept.
+/// In place of an entry: the key's home line names none. Then the key itself is kept.
 const MISSED: u32 = NONE - 1;
 
-/// Likewise: nothing has the key, until something is put in.
-const ABSENT: u32 = NONE - 2;
+/// In place of a number of keys that the index ever took in: another line may name an entry. No index takes in as many.
+const ELSEWHERE: NonZeroU64 = NonZeroU64::MAX;
 
 /// What is known ahead of each packet of the burst.
 #[derive(Debug)]
 pub(super) struct Ahead<K: Key> {
     hints: [Hint; BURST],
-    /// The keys of those that [`MISSED`] or are [`ABSENT`], so that what finds its entry need not be hashed
-    /// again; and how many keys the index had ever taken in by then.
-    missed: [Option<(K::Packed, u64)>; BURST],
+    /// The keys of those that [`MISSED`], so that what finds its entry need not be hashed again; and what the index had
+    /// [taken](super::index::Index::taken) in when nothing had the key, or [`ELSEWHERE`].
+    missed: [Option<(K::Packed, NonZeroU64)>; BURST],
+    /// Those whose second lines are still to be looked at, a bit each.
+    elsewhere: u32,
 }
 
 impl<K: Key> Ahead<K> {
-    pub(super) const NOTHING: Self = Self { hints: [Hint::NONE; BURST], missed: [None; BURST] };
+    pub(super) const NOTHING: Self =
+        Self { hints: [Hint::NONE; BURST], missed: [None; BURST], elsewhere: 0 };
 
     /// The entry that this packet may find; no entry at all, if there is none.
     #[inline(always)]
@@ -66,22 +72,18 @@ impl<K: Key> Ahead<K> {
     /// for whichever packet has that number.
     #[inline]
     pub(super) fn hash_of(&self, packet: u8, key: &K) -> Option<u64> {
-        self.missed(packet, key).map(|(hint, _)| hint.hash)
-    }
-
-    /// Whether it is known that nothing has the key, in an index that ever took in `taken` keys.
-    #[inline]
-    pub(super) fn is_absent(&self, packet: u8, key: &K, taken: u64) -> bool {
-        self.missed(packet, key).is_some_and(|(hint, known)| hint.entry == ABSENT && known == taken)
-    }
-
-    /// What is known of this packet's key, if it is this one and was not found.
-    #[inline]
-    fn missed(&self, packet: u8, key: &K) -> Option<(&Hint, u64)> {
         let packet = usize::from(packet);
-        let hint = self.hints.get(packet).filter(|hint| matches!(hint.entry, MISSED | ABSENT))?;
-        let (missed, known) = self.missed.get(packet)?.as_ref()?;
-        (K::unpack(missed) == *key).then_some((hint, *known))
+        let hint = self.hints.get(packet).filter(|hint| hint.entry == MISSED)?;
+        let (missed, _) = self.missed.get(packet)?.as_ref()?;
+        (K::unpack(missed) == *key).then_some(hint.hash)
+    }
+
+    /// Whether it is known that nothing has the key, in an index that has `taken` in what it has. Of a burst before, it is
+    /// true as well.
+    #[inline]
+    pub(super) fn is_absent(&self, packet: u8, key: &K, taken: NonZeroU64) -> bool {
+        let missed = self.missed.get(usize::from(packet)).and_then(Option::as_ref);
+        missed.is_some_and(|(missed, known)| *known == taken && K::unpack(missed) == *key)
     }
 }
 
@@ -139,18 +141,99 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline(always)]
     pub fn guess(&mut self, packet: u8, key: impl FnOnce() -> Option<K>) -> bool {
         let hint = &mut self.ahead.hints[place(packet)];
-        let missed = match self.index.guess(hint.home, hint.hash) {
+        let known = match self.index.guess(hint.home, hint.hash) {
             Guess::Entry(number) => {
                 self.entries.prefetch(number);
                 hint.entry = number;
                 return true;
             }
-            Guess::Elsewhere => MISSED,
-            Guess::Nowhere => ABSENT,
+            Guess::Elsewhere => {
+                self.ahead.elsewhere |= 1 << place(packet);
+                self.wheel.call();
+                ELSEWHERE
+            }
+            Guess::Unasked => ELSEWHERE,
+            Guess::Nowhere => self.index.taken(),
         };
         let Some(key) = key() else { return true };
-        hint.entry = missed;
-        self.ahead.missed[place(packet)] = Some((key.pack(), self.index.taken()));
+        hint.entry = MISSED;
+        self.ahead.missed[place(packet)] = Some((key.pack(), known));
         false
+    }
+
+    /// Looks further, where one line did not tell: the second ones have come meanwhile.
+    pub(super) fn guess_elsewhere(&mut self) {
+        if self.ahead.elsewhere == 0 {
+            return;
+        }
+        self.wheel.called();
+        let mut left = core::mem::take(&mut self.ahead.elsewhere);
+        while left != 0 {
+            let packet = left.trailing_zeros() as u8;
+            left &= left - 1;
+            let hint = &mut self.ahead.hints[place(packet)];
+            // It may have been announced anew.
+            if hint.entry != MISSED {
+                continue;
+            }
+            match self.index.first(hint.hash) {
+                Some(number) => {
+                    self.entries.prefetch(number);
+                    hint.entry = number;
+                }
+                None => {
+                    if let Some((_, known)) = &mut self.ahead.missed[place(packet)] {
+                        *known = self.index.taken();
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::memory::leak;
+    use super::super::super::{NO_FLOW, Visit};
+    use super::super::raw::Shape;
+    use super::*;
+    use crate::key::{Address, FiveTuple};
+
+    fn key(number: u32) -> FiveTuple {
+        let source = Address::v4(number.to_be_bytes());
+        let destination = Address::v4([10, 0, 0, 1]);
+        FiveTuple { source, destination, source_port: 1, destination_port: 2, protocol: 17 }
+    }
+
+    /// Of a full table, in which many keys are away from home.
+    #[test]
+    fn all_is_known_when_the_first_packet_begins() {
+        let keys = if cfg!(miri) { 64 } else { 2048 };
+        let shape = Shape { capacity: keys, spare: 0, idle: 1 << 40, reply: false };
+        let mut memory = leak(RawTable::<FiveTuple, u64>::bytes(shape) + 1024);
+        let mut table = RawTable::<FiveTuple, u64>::create(&mut memory, shape).unwrap();
+        let visit = |ahead| Visit { now: 1, horizon: 1, undo: false, flow: NO_FLOW, ahead };
+        table.begin(visit(ALONE));
+        (0..keys).for_each(|number| table.insert(key(number), None, u64::from(number)).unwrap());
+        let mut elsewhere = 0;
+        for first in (0..2 * keys).step_by(BURST) {
+            let burst = || (0_u8..).zip(first..first + BURST as u32);
+            burst().for_each(|(packet, number)| table.hint(packet, Some(&key(number))));
+            for (packet, number) in burst() {
+                table.guess(packet, || Some(key(number)));
+            }
+            elsewhere += table.ahead.elsewhere.count_ones();
+            table.begin(visit(0));
+            for (packet, number) in burst() {
+                table.begin(visit(packet));
+                let found = table.find_mut(&key(number)).map(|(_, value)| *value);
+                assert_eq!(found, (number < keys).then_some(u64::from(number)));
+                // All but those whose marks others have, too.
+                let guessed = table.guessed_by_key(&key(number)).is_some();
+                let known = guessed || table.is_absent(&key(number));
+                assert!(known || table.ahead.entry(packet) < keys);
+            }
+        }
+        assert!(elsewhere > 0);
     }
 }

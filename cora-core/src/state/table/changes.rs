@@ -154,7 +154,7 @@ impl<K: Key, V: Plain> Durable for RawTable<K, V> {
     }
 
     fn changed(&mut self, piece: &[u8]) {
-        if let Some(number) = K::get(piece).and_then(|key| self.find_alive(&key)) {
+        if let Some((number, _)) = K::get(piece).and_then(|key| self.find_alive(&key)) {
             self.note(number);
         }
     }

@@ -3,8 +3,8 @@
 //! A line has ten slots and eight counters:
 //!
 //! ```text
-//! word 0, 1   marks of slots 0 to 7, 16 bits each: 15 of the hash, and whether the key is away from home;
-//!             0 is an empty slot
+//! word 0, 1   marks of slots 0 to 7, 16 bits each: 14 of the hash, whether the key is away from home, and a
+//!             one; 0 is an empty slot
 //! word 2      marks of slots 8 and 9; above them, per class of marks, how many keys are away (4 bits)
 //! word 3 … 7  the entry numbers of the slots, two to a word, in the order of memory
 //! ```
@@ -21,6 +21,8 @@
 //! number of removals, a hit reads 1.3 and a miss 1.3 on average (a test holds it). Who can't guess the
 //! seed of the hash can't choose keys that share lines.
 
+use core::num::NonZeroU64;
+
 use super::super::{Line, Memory, OutOfMemory};
 use super::lanes::{matches, slot};
 use crate::prefetch::{prefetch, prefetch_at};
@@ -33,18 +35,22 @@ const FIRST_NUMBER: usize = 6;
 const FEW: usize = 512;
 /// Keys that found no room in their lines.
 const STASH: usize = 16;
+/// The bit of a mark that no empty slot has.
+const TAKEN: u16 = 1;
 /// The bit of a mark that says that the key is away from home.
-const AWAY: u16 = 1;
+const AWAY: u16 = 2;
+/// What of a mark is its class, in place: four times its number.
+const CLASS: u16 = 7 << 2;
 /// A counter that has been this high stays there.
-const MANY: u64 = 15;
+const MANY: u32 = 15;
 
 /// The lines.
 #[derive(Debug)]
 pub(super) struct Index {
     lines: &'static mut [Line],
     stash: heapless::Vec<(u64, u32), STASH>,
-    /// Keys ever taken in.
-    taken: u64,
+    /// Keys ever taken in, and one.
+    taken: NonZeroU64,
 }
 
 /// What a home line tells of a key.
@@ -56,6 +62,8 @@ pub(super) enum Guess {
     Elsewhere,
     /// No entry has it.
     Nowhere,
+    /// It has no home line: nothing was announced.
+    Unasked,
 }
 
 impl Index {
@@ -68,7 +76,7 @@ impl Index {
         Ok(Self {
             lines: memory.take_lines(Self::lines(keys))?,
             stash: heapless::Vec::new(),
-            taken: 0,
+            taken: NonZeroU64::MIN,
         })
     }
 
@@ -101,9 +109,9 @@ impl Index {
         home as u32
     }
 
-    /// Keys ever taken in: while that stays the same, what was [`Guess::Nowhere`] still is.
+    /// Grows with each key that is taken in: while that stays the same, what was [`Guess::Nowhere`] still is.
     #[inline(always)]
-    pub(super) const fn taken(&self) -> u64 {
+    pub(super) const fn taken(&self) -> NonZeroU64 {
         self.taken
     }
 
@@ -112,7 +120,7 @@ impl Index {
     #[inline(always)]
     pub(super) fn guess(&self, home: u32, hash: u64) -> Guess {
         let (home, mark) = (home as usize, mark(hash));
-        let Some(words) = self.lines.get(home).map(Line::words) else { return Guess::Elsewhere };
+        let Some(words) = self.lines.get(home).map(Line::words) else { return Guess::Unasked };
         let matches = matches(words, mark);
         if matches != 0 {
             return Guess::Entry(number(words, slot(matches)));
@@ -124,6 +132,35 @@ impl Index {
             prefetch(line);
         }
         Guess::Elsewhere
+    }
+
+    /// The first entry whose slot has this hash's mark, or that is stashed by this hash: if there is none, nothing has the key.
+    #[inline(never)]
+    pub(super) fn first(&self, hash: u64) -> Option<u32> {
+        let (home, mark) = (self.home(hash), mark(hash));
+        let (mut at, mut sought) = (home, mark);
+        loop {
+            let words = self.lines.get(at)?.words();
+            let matches = matches(words, sought);
+            if matches != 0 {
+                return Some(number(words, slot(matches)));
+            }
+            if sought != mark {
+                break;
+            }
+            if away(words, mark) == 0 {
+                return None;
+            }
+            (at, sought) = (self.other(home, mark), mark | AWAY);
+        }
+        self.stashed(hash, |_| true)
+    }
+
+    /// The first entry of the stash that has this hash and that `is_it` accepts.
+    #[inline]
+    fn stashed(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
+        let mut stash = self.stash.iter();
+        stash.find(|(stashed, entry)| *stashed == hash && is_it(*entry)).map(|(_, entry)| *entry)
     }
 
     /// The first entry whose slot has this hash's mark and that `is_it` accepts.
@@ -141,14 +178,13 @@ impl Index {
         if let Some(found) = find_in(words, mark | AWAY, &mut is_it) {
             return Some(found);
         }
-        let mut stash = self.stash.iter();
-        stash.find(|(stashed, entry)| *stashed == hash && is_it(*entry)).map(|(_, entry)| *entry)
+        self.stashed(hash, is_it)
     }
 
     /// Notes that `entry` is found by `hash`; `false` when there is no room, which does not happen while
     /// the caller keeps the number of keys within bounds.
     pub(super) fn insert(&mut self, hash: u64, entry: u32) -> bool {
-        self.taken += 1;
+        self.taken = self.taken.saturating_add(1);
         let (home, mark) = (self.home(hash), mark(hash));
         let second = self.other(home, mark);
         if self.put_at(home, mark, entry) {
@@ -237,7 +273,7 @@ impl Index {
         let Some(words) = self.lines.get_mut(at).map(Line::words_mut) else { return };
         let count = away(words, mark);
         if count < MANY {
-            words[2] = words[2].wrapping_add_signed(i64::from(change) << shift(mark));
+            words[2] = words[2].wrapping_add_signed(i64::from(change) << (32 + shift(mark)));
         }
     }
 }
@@ -245,8 +281,7 @@ impl Index {
 /// What of a hash stands in the slot of a key that is at home; never 0.
 #[inline]
 const fn mark(hash: u64) -> u16 {
-    let mark = (hash as u16) << 1;
-    if mark == 0 { 2 } else { mark }
+    (hash as u16) << 2 | TAKEN
 }
 
 /// The first entry in this line with the mark that `is_it` accepts.
@@ -277,16 +312,16 @@ fn number(words: &[u64; 8], slot: usize) -> u32 {
     halves[(FIRST_NUMBER + slot) & 15]
 }
 
-/// Where in word 2 the counter of this mark's class stands.
+/// Where in the upper half of word 2 the counter of this mark's class stands.
 #[inline]
 const fn shift(mark: u16) -> u32 {
-    32 + 4 * (mark as u32 >> 1 & 7)
+    (mark & CLASS) as u32
 }
 
 /// How many keys of this mark's class, at home in this line, are away.
 #[inline]
-const fn away(words: &[u64; 8], mark: u16) -> u64 {
-    words[2] >> shift(mark) & MANY
+const fn away(words: &[u64; 8], mark: u16) -> u32 {
+    (words[2] >> 32) as u32 >> shift(mark) & MANY
 }
 
 fn put(words: &mut [u64; 8], slot: usize, mark: u16, entry: u32) {
@@ -323,6 +358,9 @@ mod tests {
                 for entry in 0..40 {
                     let found = index.find(hash(entry), |candidate| candidate == entry);
                     prop_assert_eq!(found.is_some(), model.contains(&entry));
+                    let first = index.first(hash(entry));
+                    prop_assert!(first.is_none_or(|first| hash(first) == hash(entry)));
+                    prop_assert_eq!(first.is_some(), model.iter().any(|other| hash(*other) == hash(entry)));
                 }
             }
             for entry in model {
@@ -333,7 +371,7 @@ mod tests {
             for line in index.lines.iter() {
                 let words = line.words();
                 prop_assert_eq!((words[0], words[1], words[2] as u32), (0, 0, 0));
-                prop_assert!((0..8).all(|class| [0, MANY].contains(&away(words, class << 1))));
+                prop_assert!((0..8).all(|class| [0, MANY].contains(&away(words, class << 2))));
             }
         }
 
@@ -344,7 +382,7 @@ mod tests {
                 put(&mut words, slot, marks[slot], entries[slot]);
             }
             for class in 0..8 {
-                prop_assert_eq!(away(&words, class << 1), u64::from(counters) >> (4 * class) & 15);
+                prop_assert_eq!(away(&words, class << 2), counters >> (4 * class) & 15);
             }
             for mark in 0..4 {
                 let mut found = BTreeSet::new();
@@ -362,7 +400,7 @@ mod tests {
 
         #[test]
         fn the_other_line_of_the_other_line_is_the_first(lines in 1..100_usize, hash in any::<u64>()) {
-            let index = Index { lines: std::vec![Line::ZERO; lines].leak(), stash: heapless::Vec::new(), taken: 0 };
+            let index = Index { lines: std::vec![Line::ZERO; lines].leak(), stash: heapless::Vec::new(), taken: NonZeroU64::MIN };
             let (home, mark) = (index.home(hash), mark(hash));
             let second = index.other(home, mark);
             prop_assert!(home < lines && second < lines);

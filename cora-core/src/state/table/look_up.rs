@@ -53,7 +53,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// registers; and apart from what follows, so that what is known to be nowhere takes no more of them.
     #[inline(never)]
     fn find_otherwise(&mut self, key: &K::Packed) -> Option<(Direction, &mut V)> {
-        if self.ahead.is_absent(self.visit.ahead, &K::unpack(key), self.index.taken()) {
+        if self.is_absent(&K::unpack(key)) {
             return None;
         }
         self.find_unguessed(key)
@@ -86,7 +86,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline]
     pub fn find(&self, key: &K) -> Option<(u32, Direction)> {
         match self.guessed(key) {
-            None if self.ahead.is_absent(self.visit.ahead, key, self.index.taken()) => None,
+            None if self.is_absent(key) => None,
             None => self.find_by(self.hash(key), key),
             found => found,
         }
@@ -95,12 +95,14 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// Likewise, where it may be somewhere.
     #[inline(never)]
     fn find_unguessed(&mut self, key: &K::Packed) -> Option<(Direction, &mut V)> {
-        let key = &K::unpack(key);
-        if let Some((number, direction)) = self.guessed(key) {
-            return self.handed_out(number, direction);
-        }
-        let (number, direction) = self.find_unexpired(self.hash(key), key)?;
+        let (number, direction) = self.find_alive(&K::unpack(key))?;
         self.handed_out(number, direction)
+    }
+
+    /// Whether it is known from ahead that nothing has the key.
+    #[inline(always)]
+    pub(super) fn is_absent(&self, key: &K) -> bool {
+        self.ahead.is_absent(self.visit.ahead, key, self.index.taken())
     }
 
     /// The entry that was looked up ahead, if it is there and unexpired.
@@ -113,7 +115,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     /// Likewise, if this is the key it was inserted under.
     #[inline(always)]
-    fn guessed_by_key(&self, key: &K) -> Option<u32> {
+    pub(super) fn guessed_by_key(&self, key: &K) -> Option<u32> {
         let (guess, entry) = self.guessed_any()?;
         (entry.key() == *key).then_some(guess)
     }
@@ -172,10 +174,10 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// The entry that the key finds; one that has expired is freed instead.
+    /// The entry that the key finds, and which of its keys this is; one that has expired is freed instead.
     #[inline(never)]
-    pub(super) fn find_alive(&mut self, key: &K) -> Option<u32> {
-        self.find_unexpired(self.hash_apart(key), key).map(|(number, _)| number)
+    pub(super) fn find_alive(&mut self, key: &K) -> Option<(u32, Direction)> {
+        self.guessed(key).or_else(|| self.find_unexpired(self.hash_apart(key), key))
     }
 
     #[inline]

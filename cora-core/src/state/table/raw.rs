@@ -126,7 +126,10 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         let key = *key;
         let reply = reply.unwrap_or(key);
         let hash = self.hash_apart(&key);
-        let old = self.find_unexpired(hash, &key).map(|(number, _)| number);
+        // Mostly nothing has even the mark: that is told at once.
+        let maybe = self.index.first(hash).is_some();
+        let old = if maybe { self.find_unexpired(hash, &key) } else { None };
+        let old = old.map(|(number, _)| number);
         if let Some(number) = old.filter(|number| self.has_keys(*number, &key, &reply)) {
             return self.overwrite(number, value);
         }
@@ -159,7 +162,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     /// Takes an entry out.
     pub fn remove(&mut self, key: &K) -> Option<V> {
-        let number = self.find_alive(key)?;
+        let (number, _) = self.find_alive(key)?;
         let value = self.entries.get(number)?.value;
         self.take_out_noted(number).then_some(value)
     }

@@ -13,8 +13,15 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     pub fn begin(&mut self, visit: Visit) {
         self.visit = visit;
         if self.wheel.is_due(visit.horizon) {
-            self.expire(visit.horizon, false);
+            self.attend();
         }
+    }
+
+    /// Does what is due when a packet's run begins.
+    #[inline(never)]
+    fn attend(&mut self) {
+        self.guess_elsewhere();
+        self.expire(self.visit.horizon, false);
     }
 
     /// What the packet wrote stays.
@@ -94,8 +101,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         noted
     }
 
-    /// Notes what the entry's value was, once per packet; `false` when there is no room for that.
-    #[inline]
+    /// Notes what the entry's value was, once per packet; `false` when there is no room for that. By itself: few packets
+    /// may be taken back, and all handlers would have it.
+    #[inline(never)]
     pub(super) fn note_change(&mut self, number: u32) -> bool {
         if !self.visit.undo || self.journal.knows(number) {
             return true;

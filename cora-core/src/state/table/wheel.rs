@@ -42,7 +42,7 @@ pub(super) struct Wheel {
     ticks_per_ns: u128,
     /// The next tick whose slot is to be looked at.
     due: u64,
-    /// When that tick begins (ns): saves the division.
+    /// When that tick begins (ns): saves the division. The beginning of time, when the next packet is to do something else.
     due_at: u64,
 }
 
@@ -58,6 +58,17 @@ impl Wheel {
     #[inline]
     pub(super) const fn is_due(&self, now: u64) -> bool {
         now >= self.due_at
+    }
+
+    /// Lets the next packet be one at which something is due.
+    #[inline(always)]
+    pub(super) const fn call(&mut self) {
+        self.due_at = 0;
+    }
+
+    /// That is done.
+    pub(super) const fn called(&mut self) {
+        self.set_due(self.due);
     }
 
     const fn set_due(&mut self, tick: u64) {
