@@ -25,10 +25,14 @@ const ETHERTYPE: usize = 12;
 /// The bits of IPv4's second word, in the order of its bytes, that a whole packet has not: all of the upper half but the
 /// one that says not to fragment.
 const FRAGMENT: u32 = 0xffbf_0000;
-/// Where the payload of an untagged datagram without options begins.
-pub(super) const PLAIN_UDP: usize = 42;
-/// Likewise of a segment.
-const PLAIN_TCP: usize = 54;
+/// Bytes of an untagged frame's headers, with TCP without options: what a plain frame's memory has at least.
+pub(super) const PLAIN: usize = 54;
+/// Where the checksum of the segment then stands.
+pub(super) const PLAIN_TCP_SUM: usize = 50;
+/// Likewise of a datagram.
+pub(super) const PLAIN_UDP_SUM: usize = 40;
+/// Where the payload of that datagram begins.
+const PLAIN_UDP: usize = 42;
 /// Where the transport of an untagged packet of IPv6 begins that has no extension headers.
 const PLAIN_V6: usize = 54;
 /// Where the payload of a datagram then begins.
@@ -208,9 +212,12 @@ impl Layers {
 
     /// What most frames are: IPv4 without options, its header undamaged, not a fragment, carrying TCP or UDP, with no
     /// VLAN tag. `None` for all others; for these, what [`Self::parse`] gives.
+    ///
+    /// The first `length` bytes of `memory` are the frame. What is read beyond them counts for nothing: the ends that the
+    /// headers tell are within them.
     #[inline(always)]
-    pub(super) fn plain(frame: &[u8]) -> Option<(Self, Carried)> {
-        let head: &[u8; PLAIN_UDP] = frame.first_chunk()?;
+    pub(super) fn plain(memory: &[u8], length: usize) -> Option<(Self, Carried)> {
+        let head: &[u8; PLAIN] = memory.first_chunk()?;
         let number = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
         // Each word of the header is loaded once, for its fields and for the checksum.
         let word =
@@ -221,25 +228,26 @@ impl Layers {
             return None;
         }
         let end = 14 + usize::from(((lengths >> 16) as u16).swap_bytes());
-        if end > frame.len() || !checksum::is_right_plain(header) {
+        if end > length || !checksum::is_right_plain(header) {
             return None;
         }
         let protocol = (transport >> 8) as u8;
         let (sum, payload, payload_end) = if protocol == TCP {
-            let payload = 34 + usize::from(*frame.get(46)? >> 4) * 4;
-            if payload < PLAIN_TCP || payload > end {
+            let payload = 34 + usize::from(head[46] >> 4) * 4;
+            if payload < PLAIN || payload > end {
                 return None;
             }
-            (50, payload, end)
+            (PLAIN_TCP_SUM, payload, end)
         } else if protocol == UDP {
             let payload_end = 34 + usize::from(number(38));
             if payload_end < PLAIN_UDP || payload_end > end {
                 return None;
             }
-            (40, PLAIN_UDP, payload_end)
+            (PLAIN_UDP_SUM, PLAIN_UDP, payload_end)
         } else {
             return None;
         };
+        let sum = sum as u16;
         let outer = Header { ip: 14, transport: 34, ports: 34, sum, protocol, ..Header::NONE };
         let layers = Self {
             outer,
@@ -418,7 +426,7 @@ mod tests {
     #[test]
     fn what_is_plain_is_found_to_be() {
         for udp in [false, true] {
-            assert!(Layers::plain(&frame(udp)).is_some());
+            assert!(Layers::plain(&frame(udp), 64).is_some());
             assert!(Layers::plain_v6(&frame_v6(udp)).is_some());
         }
     }
@@ -462,8 +470,10 @@ mod tests {
             if summed {
                 sum_up(&mut frame);
             }
+            // What was behind the frame is room.
+            let in_room = frame.clone();
             for frame in [&frame[..], &frame[..length]] {
-                if let Some((plain, flow)) = Layers::plain(frame) {
+                if let Some((plain, flow)) = Layers::plain(&in_room, frame.len()) {
                     let parsed = Layers { is_plain: true, ..Layers::parse(frame) };
                     prop_assert_eq!(flow.flow(), parsed.flow(frame));
                     prop_assert_eq!(std::format!("{plain:?}"), std::format!("{parsed:?}"));
