@@ -13,6 +13,9 @@ use crate::plain::Describe;
 /// Updates of one packet that can be taken back.
 const PENDING: usize = 4;
 
+/// Keys that it is remembered of where they stood last; a power of two.
+const PLACES: usize = 64;
+
 /// The `N` keys that were raised highest, with their values. Equal values are ordered by key.
 ///
 /// One packet makes at most 4 updates; further ones are refused under every plan alike, because they
@@ -21,6 +24,8 @@ const PENDING: usize = 4;
 pub struct TopK<K, const N: usize> {
     /// In descending order, those in use first.
     kept: [Option<(u64, K)>; N],
+    /// Where a key stood that was raised last, of all that share this number: it may be gone from there.
+    places: [u8; PLACES],
     /// What this packet changed.
     changes: [Change<K>; PENDING],
     changed: u8,
@@ -66,34 +71,54 @@ impl<K: Key, const N: usize> TopK<K, N> {
     }
 
     /// Keeps what is as great as the least that is kept, if it is greater. Mostly it is kept already, and stays where it
-    /// is: who is ahead by much.
+    /// was.
     #[inline(never)]
     fn place(&mut self, key: &K, value: u64) {
-        if let Some(Some(least)) = self.kept.last()
-            && value == least.0
-            && !greater(&(value, *key), least)
-        {
+        let number = number_of(key);
+        let from = usize::from(self.places[number]);
+        match self.kept.get(from) {
+            Some(Some((_, kept))) if kept == key => self.raise_at(from, value),
+            _ => self.search(key, value, number),
+        }
+    }
+
+    /// Likewise, wherever it is.
+    #[inline(never)]
+    fn search(&mut self, key: &K, value: u64, number: usize) {
+        let is_it = |kept: &Option<(u64, K)>| matches!(kept, Some((_, kept)) if kept == key);
+        match self.kept.last() {
+            Some(Some((least, last))) if value == *least && key.words() >= last.words() => {}
+            _ => match self.kept.iter().position(is_it) {
+                Some(from) => {
+                    if let Some(place) = self.places.get_mut(number) {
+                        *place = from as u8;
+                    }
+                    self.raise_at(from, value);
+                }
+                None => self.enter(key, value),
+            },
+        }
+    }
+
+    /// Raises what is at `from`, if that is higher than before.
+    #[inline(never)]
+    fn raise_at(&mut self, from: usize, value: u64) {
+        let Some(Some((kept, _))) = self.kept.get_mut(from) else { return };
+        let before = *kept;
+        if value <= before {
             return;
         }
-        let mut above = u64::MAX;
-        for (from, kept) in self.kept.iter_mut().enumerate() {
-            let Some((kept, of)) = kept else { break };
-            if of == key {
-                let before = *kept;
-                if before < value {
-                    *kept = value;
-                    let at = if above > value { from } else { self.rise(from) };
-                    self.note(Change::Risen { at, from, before });
-                }
-                return;
-            }
-            above = *kept;
-        }
-        self.enter(key, value);
+        *kept = value;
+        let at = match self.kept.get(from.wrapping_sub(1)) {
+            // Who is ahead by much stays there.
+            Some(Some((above, _))) if *above > value => from,
+            Some(_) => self.rise(from),
+            None => from,
+        };
+        self.note(Change::Risen { at, from, before });
     }
 
     /// Keeps a key that was not kept, and is greater than what falls off the end for it.
-    #[inline(never)]
     fn enter(&mut self, key: &K, value: u64) {
         let last = self.kept.len().saturating_sub(1);
         let from = self.kept.iter().position(Option::is_none).unwrap_or(last);
@@ -116,6 +141,16 @@ impl<K: Key, const N: usize> TopK<K, N> {
         at
     }
 
+    /// Moves what is at `at` down to `to`, the last place at most.
+    #[inline(never)]
+    fn sink(&mut self, at: usize, to: usize) {
+        for at in at..to {
+            if let Some([a, b]) = self.kept.get_mut(at..=at + 1) {
+                core::mem::swap(a, b);
+            }
+        }
+    }
+
     /// Notes a change, to be taken back. There are no more of them than updates.
     #[inline]
     fn note(&mut self, change: Change<K>) {
@@ -130,23 +165,29 @@ impl<K: Key, const N: usize> TopK<K, N> {
         match change {
             Change::Nothing => {}
             Change::Risen { at, from, before } => {
-                if let Some(passed) = self.kept.get_mut(at..=from) {
-                    passed.rotate_left(1);
-                }
+                self.sink(at, from);
                 if let Some(Some((value, _))) = self.kept.get_mut(from) {
                     *value = before;
                 }
             }
             Change::Entered { at, fallen } => {
-                if let Some(passed) = self.kept.get_mut(at..) {
-                    passed.rotate_left(1);
-                }
+                self.sink(at, self.kept.len());
                 if let Some(last) = self.kept.last_mut() {
                     *last = fallen;
                 }
             }
         }
     }
+}
+
+/// The number that a key shares with others, below [`PLACES`].
+#[inline(always)]
+fn number_of<K: Key>(key: &K) -> usize {
+    const SHIFT: u32 = u64::BITS - PLACES.trailing_zeros();
+    // Knuth's multiplier, of 64 bits: the upper bits of the product are of all bits of the words. The upper halves of
+    // addresses tell fewer keys apart.
+    let [_, b, _, d, e] = key.words();
+    ((b ^ d ^ e).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> SHIFT) as usize
 }
 
 fn greater<K: Key>(a: &(u64, K), b: &(u64, K)) -> bool {
@@ -156,6 +197,7 @@ fn greater<K: Key>(a: &(u64, K), b: &(u64, K)) -> bool {
 impl<K: Key, const N: usize> Replica for TopK<K, N> {
     const EMPTY: Self = Self {
         kept: [None; N],
+        places: [0; PLACES],
         changes: [const { Change::Nothing }; PENDING],
         changed: 0,
         updates: 0,
