@@ -22,6 +22,8 @@ pub(super) const MAC_DESTINATION: usize = 0;
 pub(super) const MAC_SOURCE: usize = 6;
 const ETHERTYPE: usize = 12;
 
+/// The Ethernet type of IPv4, and the first byte of a header without options, in the order of their bytes.
+const PLAIN_BEGIN: u32 = 0x0045_0008;
 /// The bits of IPv4's second word, in the order of its bytes, that a whole packet has not: all of the upper half but the
 /// one that says not to fragment.
 const FRAGMENT: u32 = 0xffbf_0000;
@@ -169,10 +171,11 @@ impl Header {
 // In this order for the same reason.
 #[repr(C)]
 pub(super) struct Layers {
-    /// Where the transport's payload begins. Offsets fit 32 bits: lengths on the wire have 16.
-    pub(super) payload: u32,
-    /// Where it ends.
-    pub(super) payload_end: u32,
+    /// Where the transport's payload begins. Offsets fit 32 bits: lengths on the wire have 16. Of a plain frame it is not
+    /// kept, see [`Self::payload`].
+    payload: u32,
+    /// Where it ends; likewise.
+    payload_end: u32,
     /// Where the IP packet ends.
     pub(super) end: u32,
     /// The packet's own headers.
@@ -218,13 +221,13 @@ impl Layers {
     #[inline(always)]
     pub(super) fn plain(memory: &[u8], length: usize) -> Option<(Self, Carried)> {
         let head: &[u8; PLAIN] = memory.first_chunk()?;
-        let number = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
         // Each word of the header is loaded once, for its fields and for the checksum.
         let word =
             |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let header @ [lengths, part, transport, source, destination] =
             [word(14), word(18), word(22), word(26), word(30)];
-        if number(ETHERTYPE) != ETHERTYPE_IPV4 || lengths as u8 != 0x45 || part & FRAGMENT != 0 {
+        // The Ethernet type, version and length, and a byte that may be any.
+        if word(ETHERTYPE) & 0x00ff_ffff != PLAIN_BEGIN || part & FRAGMENT != 0 {
             return None;
         }
         let end = 14 + usize::from(((lengths >> 16) as u16).swap_bytes());
@@ -232,27 +235,17 @@ impl Layers {
             return None;
         }
         let protocol = (transport >> 8) as u8;
-        let (sum, payload, payload_end) = if protocol == TCP {
-            let payload = 34 + usize::from(head[46] >> 4) * 4;
-            if payload < PLAIN || payload > end {
-                return None;
-            }
-            (PLAIN_TCP_SUM, payload, end)
-        } else if protocol == UDP {
-            let payload_end = 34 + usize::from(number(38));
-            if payload_end < PLAIN_UDP || payload_end > end {
-                return None;
-            }
-            (PLAIN_UDP_SUM, PLAIN_UDP, payload_end)
-        } else {
-            return None;
+        let (sum, fits) = match protocol {
+            TCP => (PLAIN_TCP_SUM as u16, (PLAIN..=end).contains(&plain_segment(head))),
+            UDP => (PLAIN_UDP_SUM as u16, (PLAIN_UDP..=end).contains(&plain_datagram(head).end)),
+            _ => return None,
         };
-        let sum = sum as u16;
+        if !fits {
+            return None;
+        }
         let outer = Header { ip: 14, transport: 34, ports: 34, sum, protocol, ..Header::NONE };
         let layers = Self {
             outer,
-            payload: payload as u32,
-            payload_end: payload_end as u32,
             end: end as u32,
             is_plain: true,
             ..Self::none(ETHERTYPE_IPV4, Version::V4, Fault::None)
@@ -341,10 +334,16 @@ impl Layers {
         }
     }
 
-    /// What the transport carries.
+    /// What the transport carries. The headers of a plain frame tell it as soon as anything else: few handlers ask.
     #[inline]
-    pub(super) const fn payload(&self) -> Range<usize> {
-        self.payload as usize..self.payload_end as usize
+    pub(super) fn payload(&self, frame: &[u8]) -> Range<usize> {
+        match frame.first_chunk() {
+            Some(head) if self.is_plain && self.outer.protocol == TCP => {
+                plain_segment(head)..self.end as usize
+            }
+            Some(head) if self.is_plain => plain_datagram(head),
+            _ => self.payload as usize..self.payload_end as usize,
+        }
     }
 
     /// Notes where the transport's payload begins and ends.
@@ -352,6 +351,18 @@ impl Layers {
     pub(super) const fn set_payload(&mut self, begin: usize, end: usize) {
         (self.payload, self.payload_end) = (begin as u32, end as u32);
     }
+}
+
+/// Where the payload of a plain frame's segment begins.
+#[inline(always)]
+fn plain_segment(head: &[u8; PLAIN]) -> usize {
+    34 + usize::from(head[46] >> 4) * 4
+}
+
+/// What a plain frame's datagram carries.
+#[inline(always)]
+fn plain_datagram(head: &[u8; PLAIN]) -> Range<usize> {
+    PLAIN_UDP..34 + usize::from(u16::from_be_bytes([head[38], head[39]]))
 }
 
 /// The Ethernet type behind the tags, and where its payload begins.
@@ -474,8 +485,10 @@ mod tests {
             let in_room = frame.clone();
             for frame in [&frame[..], &frame[..length]] {
                 if let Some((plain, flow)) = Layers::plain(&in_room, frame.len()) {
-                    let parsed = Layers { is_plain: true, ..Layers::parse(frame) };
+                    let parsed = Layers::parse(frame);
                     prop_assert_eq!(flow.flow(), parsed.flow(frame));
+                    prop_assert_eq!(plain.payload(&in_room), parsed.payload(frame));
+                    let parsed = Layers { is_plain: true, payload: 0, payload_end: 0, ..parsed };
                     prop_assert_eq!(std::format!("{plain:?}"), std::format!("{parsed:?}"));
                 }
             }

@@ -221,7 +221,7 @@ impl Packet<'_> {
     /// and of a transport that Cora does not read. Empty when the headers don't parse.
     #[inline]
     pub fn payload(&self) -> &[u8] {
-        self.frame.get(self.layers.payload()).unwrap_or_default()
+        self.frame.get(self.layers.payload(self.frame)).unwrap_or_default()
     }
 
     /// The Ethernet address that the frame comes from.
