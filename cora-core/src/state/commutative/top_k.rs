@@ -101,7 +101,7 @@ impl<K: Key, const N: usize> TopK<K, N> {
     }
 
     /// Raises what is at `from`, if that is higher than before.
-    #[inline(never)]
+    #[inline(always)]
     fn raise_at(&mut self, from: usize, value: u64) {
         let Some(Some((kept, _))) = self.kept.get_mut(from) else { return };
         let before = *kept;
