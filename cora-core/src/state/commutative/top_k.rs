@@ -61,8 +61,8 @@ impl<K: Key, const N: usize> TopK<K, N> {
         {
             return;
         }
-        // A copy, so that a key that is not among the greatest need not be in memory.
-        self.place(&{ key }, value);
+        // Packed, so that a key that is not among the greatest need not be in memory, and is else written as it is read.
+        self.place(&key.pack(), value);
     }
 
     /// The keys kept, from the greatest value down.
@@ -73,18 +73,20 @@ impl<K: Key, const N: usize> TopK<K, N> {
     /// Keeps what is as great as the least that is kept, if it is greater. Mostly it is kept already, and stays where it
     /// was.
     #[inline(never)]
-    fn place(&mut self, key: &K, value: u64) {
-        let number = number_of(key);
+    fn place(&mut self, packed: &K::Packed, value: u64) {
+        let key = K::unpack(packed);
+        let number = number_of(&key);
         let from = usize::from(self.places[number]);
         match self.kept.get(from) {
-            Some(Some((_, kept))) if kept == key => self.raise_at(from, value),
-            _ => self.search(key, value, number),
+            Some(Some((_, kept))) if *kept == key => self.raise_at(from, value),
+            _ => self.search(packed, value, number),
         }
     }
 
     /// Likewise, wherever it is.
     #[inline(never)]
-    fn search(&mut self, key: &K, value: u64, number: usize) {
+    fn search(&mut self, packed: &K::Packed, value: u64, number: usize) {
+        let key = &K::unpack(packed);
         let is_it = |kept: &Option<(u64, K)>| matches!(kept, Some((_, kept)) if kept == key);
         match self.kept.last() {
             Some(Some((least, last))) if value == *least && key.words() >= last.words() => {}
