@@ -136,6 +136,9 @@ const REPLY: Moves = [
 /// The flags that [`Segment::of`] looks at: FIN, SYN, RST, PSH (which it does not), ACK.
 const KNOWN_FLAGS: u8 = 0x1f;
 
+/// Those of them that count.
+const COUNTING_FLAGS: u8 = KNOWN_FLAGS & !TcpFlags::PSH.0;
+
 /// The state after a segment, by state, direction and flags: one look per packet.
 static AFTER: [[[Option<TcpState>; 32]; 2]; 10] = {
     let mut after = [[[None; 32]; 2]; 10];
@@ -145,6 +148,13 @@ static AFTER: [[[Option<TcpState>; 32]; 2]; 10] = {
         state += 1;
     }
     after
+};
+
+/// An ACK leaves an established connection as it is, whichever end sends it.
+const _: () = {
+    let (state, ack) = (TcpState::Established as usize, Segment::Ack as usize);
+    assert!(matches!(ORIGINAL[state][ack], Move::To(TcpState::Established)));
+    assert!(matches!(REPLY[state][ack], Move::To(TcpState::Established)));
 };
 
 const fn by_flags(moves: &Moves, state: usize) -> [Option<TcpState>; 32] {
@@ -198,6 +208,10 @@ impl TcpState {
     #[inline]
     pub fn advance(&mut self, packet: &Packet<'_>, direction: Direction) -> Result<(), Reason> {
         let Some(flags) = packet.tcp_flags() else { return Ok(()) };
+        // What nearly all segments are, and it changes nothing.
+        if *self == Self::Established && flags.0 & COUNTING_FLAGS == TcpFlags::ACK.0 {
+            return Ok(());
+        }
         *self = self.after(flags, direction).ok_or(BadTcpState)?;
         Ok(())
     }

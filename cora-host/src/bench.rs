@@ -200,10 +200,12 @@ impl Pass<'_> {
         to: impl FnOnce(Stamp, Roomy<'a>),
     ) -> bool {
         let Some(room) = frames.room() else { return false };
-        let Some(Frame { time, length, port }) = self.left.next().copied() else { return false };
-        let (frame, rest) = self.bytes.split_at(length as usize);
+        let Some(next) = self.left.next() else { return false };
+        let (frame, rest) = self.bytes.split_at(next.length as usize);
         room[..frame.len()].copy_from_slice(frame);
         self.bytes = rest;
+        // Behind the copy: before it, they would have to be kept somewhere meanwhile.
+        let Frame { time, port, .. } = *next;
         let meta = Meta { time, now: time, port };
         let stamp = Stamp { meta, number: 0, horizon: time, egress: port };
         to(stamp, frames.keep(frame.len()));

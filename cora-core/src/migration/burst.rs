@@ -142,7 +142,7 @@ impl<'a> Frames<'a> {
         (self.rest.len() >= MAX_MESSAGE).then_some(&mut *self.rest)
     }
 
-    /// Keeps the first `length` bytes of what was read, with [`ROOM`] behind them.
+    /// Keeps the first `length` bytes of what was read, with [`ROOM`] behind them. There are as many in [`Self::room`].
     #[inline]
     pub fn keep(&mut self, length: usize) -> Roomy<'a> {
         let rest = core::mem::take(&mut self.rest);
@@ -150,7 +150,7 @@ impl<'a> Frames<'a> {
         let stride = (length.next_multiple_of(64) + ROOM).min(rest.len());
         let (kept, rest) = rest.split_at_mut(stride);
         self.rest = rest;
-        Roomy::new(kept, length)
+        Roomy::fitting(kept, length)
     }
 }
 

@@ -212,10 +212,20 @@ impl<A: App> HostHalf<A> {
     /// Runs the packets; `FLOWS` says whether it matters which flows they belong to.
     #[inline(always)]
     fn run_all<const FLOWS: bool>(&mut self, burst: &mut Burst<'_>, out: &mut impl Outbox) {
-        for (number, arrival) in (0..).zip(burst.arrivals_mut()) {
-            self.run::<FLOWS>(&arrival.stamp(), &mut arrival.packet, number, out);
+        for (number, arrival) in burst.arrivals_mut().iter_mut().enumerate() {
+            self.run::<FLOWS>(&arrival.stamp(), &mut arrival.packet, number as u8, out);
+        }
+        if !FLOWS && let Some(last) = burst.arrivals().last() {
+            self.reach(&last.stamp());
         }
         self.report.packets += burst.len() as u64;
+    }
+
+    /// The time is this packet's, at least.
+    #[inline(always)]
+    fn reach(&mut self, stamp: &Stamp) {
+        self.now = self.now.max(stamp.meta.now);
+        self.horizon = self.horizon.max(stamp.horizon);
     }
 
     #[inline(always)]
@@ -226,11 +236,9 @@ impl<A: App> HostHalf<A> {
         ahead: u8,
         out: &mut impl Outbox,
     ) {
-        if stamp.meta.now > self.now {
-            self.now = stamp.meta.now;
-        }
-        if stamp.horizon > self.horizon {
-            self.horizon = stamp.horizon;
+        // Where no flow moves, nobody asks amid a burst: the last packet's will do.
+        if FLOWS {
+            self.reach(stamp);
         }
         let group = if FLOWS { A::Group::of(packet).ok() } else { None };
         let flow = group.and_then(|group| {

@@ -9,12 +9,21 @@ const PORT: u64 = 0xffff;
 
 /// The words of a [`FiveTuple`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Carried([u64; 5]);
+// In this order, what is zero of all flows of IPv4 is written at once.
+#[repr(C)]
+pub(super) struct Carried {
+    /// Of source and destination, the upper half.
+    high: [u64; 2],
+    /// Likewise, the lower half.
+    low: [u64; 2],
+    last: u64,
+}
 
 impl From<FiveTuple> for Carried {
     #[inline(always)]
     fn from(flow: FiveTuple) -> Self {
-        Self(flow.words())
+        let [a, b, c, d, last] = flow.words();
+        Self { high: [a, c], low: [b, d], last }
     }
 }
 
@@ -28,23 +37,22 @@ impl Carried {
         protocol: u8,
     ) -> Self {
         let ([a, b], [c, d]) = (source.halves(), destination.halves());
-        Self([a, b, c, d, (protocol as u64) << 32 | ports as u64])
+        Self { high: [a, c], low: [b, d], last: (protocol as u64) << 32 | ports as u64 }
     }
 
     /// The flow.
     #[inline(always)]
     pub(super) const fn flow(&self) -> FiveTuple {
-        FiveTuple::of_words(&self.0)
+        let Self { high: [a, c], low: [b, d], last } = *self;
+        FiveTuple::of_words(&[a, b, c, d, last])
     }
 
     /// Notes another address at one end.
     #[inline(always)]
     pub(super) const fn set_address(&mut self, end: End, address: Address) {
         let [high, low] = address.halves();
-        match end {
-            End::Source => (self.0[0], self.0[1]) = (high, low),
-            End::Destination => (self.0[2], self.0[3]) = (high, low),
-        }
+        let at = end as usize;
+        (self.high[at], self.low[at]) = (high, low);
     }
 
     /// Notes another port at one end.
@@ -54,7 +62,7 @@ impl Carried {
             End::Source => 16,
             End::Destination => 0,
         };
-        self.0[4] = self.0[4] & !(PORT << shift) | (port as u64) << shift;
+        self.last = self.last & !(PORT << shift) | (port as u64) << shift;
     }
 }
 

@@ -120,13 +120,25 @@ fn pseudo(source: Address, destination: Address, protocol: u8, length: usize) ->
 /// both halves, in the upper half, with the carry of the lower one.
 #[inline]
 const fn fold(sum: u64) -> u16 {
-    let sum = (sum.wrapping_add(sum.rotate_left(32)) >> 32) as u32;
+    fold_word((sum.wrapping_add(sum.rotate_left(32)) >> 32) as u32)
+}
+
+/// Likewise of 32 bits.
+#[inline]
+const fn fold_word(sum: u32) -> u16 {
     (sum.wrapping_add(sum.rotate_left(16)) >> 16) as u16
+}
+
+/// The sum of both, the carry added back in: zero only when both are.
+#[inline]
+const fn add(a: u32, b: u32) -> u32 {
+    let (sum, carry) = a.overflowing_add(b);
+    sum.wrapping_add(carry as u32)
 }
 
 /// What a checksum must take in, since bytes that it covers have changed: RFC 1624, equation 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Change(u64);
+pub struct Change(u32);
 
 impl Change {
     /// Nothing has changed.
@@ -148,28 +160,28 @@ impl Change {
     #[inline]
     #[must_use]
     pub const fn of_number(old: u16, new: u16) -> Self {
-        Self(!old as u64 + new as u64)
+        Self(!old as u32 + new as u32)
     }
 
     /// Likewise of 32 bits: of both halves.
     #[inline]
     #[must_use]
     pub const fn of_word(old: u32, new: u32) -> Self {
-        Self(!old as u64 + new as u64)
+        Self(add(!old, new))
     }
 
     /// Both changes.
     #[inline]
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
-        Self(self.0 + other.0)
+        Self(add(self.0, other.0))
     }
 
     /// The checksum after the change.
     #[inline]
     #[must_use]
     pub const fn applied_to(self, checksum: u16) -> u16 {
-        !fold(!checksum as u64 + self.0)
+        !fold_word(add(!checksum as u32, self.0))
     }
 }
 

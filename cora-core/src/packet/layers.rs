@@ -22,13 +22,19 @@ pub(super) const MAC_DESTINATION: usize = 0;
 pub(super) const MAC_SOURCE: usize = 6;
 const ETHERTYPE: usize = 12;
 
+/// The Ethernet type of IPv4, and the first byte of a header without options, in the order of their bytes.
+const PLAIN_BEGIN: u32 = 0x0045_0008;
 /// The bits of IPv4's second word, in the order of its bytes, that a whole packet has not: all of the upper half but the
 /// one that says not to fragment.
 const FRAGMENT: u32 = 0xffbf_0000;
-/// Where the payload of an untagged datagram without options begins.
-pub(super) const PLAIN_UDP: usize = 42;
-/// Likewise of a segment.
-const PLAIN_TCP: usize = 54;
+/// Bytes of an untagged frame's headers, with TCP without options: what a plain frame's memory has at least.
+pub(super) const PLAIN: usize = 54;
+/// Where the checksum of the segment then stands.
+pub(super) const PLAIN_TCP_SUM: usize = 50;
+/// Likewise of a datagram.
+pub(super) const PLAIN_UDP_SUM: usize = 40;
+/// Where the payload of that datagram begins.
+const PLAIN_UDP: usize = 42;
 /// Where the transport of an untagged packet of IPv6 begins that has no extension headers.
 const PLAIN_V6: usize = 54;
 /// Where the payload of a datagram then begins.
@@ -165,10 +171,11 @@ impl Header {
 // In this order for the same reason.
 #[repr(C)]
 pub(super) struct Layers {
-    /// Where the transport's payload begins. Offsets fit 32 bits: lengths on the wire have 16.
-    pub(super) payload: u32,
-    /// Where it ends.
-    pub(super) payload_end: u32,
+    /// Where the transport's payload begins. Offsets fit 32 bits: lengths on the wire have 16. Of a plain frame it is not
+    /// kept, see [`Self::payload`].
+    payload: u32,
+    /// Where it ends; likewise.
+    payload_end: u32,
     /// Where the IP packet ends.
     pub(super) end: u32,
     /// The packet's own headers.
@@ -208,43 +215,37 @@ impl Layers {
 
     /// What most frames are: IPv4 without options, its header undamaged, not a fragment, carrying TCP or UDP, with no
     /// VLAN tag. `None` for all others; for these, what [`Self::parse`] gives.
+    ///
+    /// The first `length` bytes of `memory` are the frame. What is read beyond them counts for nothing: the ends that the
+    /// headers tell are within them.
     #[inline(always)]
-    pub(super) fn plain(frame: &[u8]) -> Option<(Self, Carried)> {
-        let head: &[u8; PLAIN_UDP] = frame.first_chunk()?;
-        let number = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+    pub(super) fn plain(memory: &[u8], length: usize) -> Option<(Self, Carried)> {
+        let head: &[u8; PLAIN] = memory.first_chunk()?;
         // Each word of the header is loaded once, for its fields and for the checksum.
         let word =
             |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let header @ [lengths, part, transport, source, destination] =
             [word(14), word(18), word(22), word(26), word(30)];
-        if number(ETHERTYPE) != ETHERTYPE_IPV4 || lengths as u8 != 0x45 || part & FRAGMENT != 0 {
+        // The Ethernet type, version and length, and a byte that may be any.
+        if word(ETHERTYPE) & 0x00ff_ffff != PLAIN_BEGIN || part & FRAGMENT != 0 {
             return None;
         }
         let end = 14 + usize::from(((lengths >> 16) as u16).swap_bytes());
-        if end > frame.len() || !checksum::is_right_plain(header) {
+        if end > length || !checksum::is_right_plain(header) {
             return None;
         }
         let protocol = (transport >> 8) as u8;
-        let (sum, payload, payload_end) = if protocol == TCP {
-            let payload = 34 + usize::from(*frame.get(46)? >> 4) * 4;
-            if payload < PLAIN_TCP || payload > end {
-                return None;
-            }
-            (50, payload, end)
-        } else if protocol == UDP {
-            let payload_end = 34 + usize::from(number(38));
-            if payload_end < PLAIN_UDP || payload_end > end {
-                return None;
-            }
-            (40, PLAIN_UDP, payload_end)
-        } else {
-            return None;
+        let (sum, fits) = match protocol {
+            TCP => (PLAIN_TCP_SUM as u16, (PLAIN..=end).contains(&plain_segment(head))),
+            UDP => (PLAIN_UDP_SUM as u16, (PLAIN_UDP..=end).contains(&plain_datagram(head).end)),
+            _ => return None,
         };
+        if !fits {
+            return None;
+        }
         let outer = Header { ip: 14, transport: 34, ports: 34, sum, protocol, ..Header::NONE };
         let layers = Self {
             outer,
-            payload: payload as u32,
-            payload_end: payload_end as u32,
             end: end as u32,
             is_plain: true,
             ..Self::none(ETHERTYPE_IPV4, Version::V4, Fault::None)
@@ -333,10 +334,16 @@ impl Layers {
         }
     }
 
-    /// What the transport carries.
+    /// What the transport carries. The headers of a plain frame tell it as soon as anything else: few handlers ask.
     #[inline]
-    pub(super) const fn payload(&self) -> Range<usize> {
-        self.payload as usize..self.payload_end as usize
+    pub(super) fn payload(&self, frame: &[u8]) -> Range<usize> {
+        match frame.first_chunk() {
+            Some(head) if self.is_plain && self.outer.protocol == TCP => {
+                plain_segment(head)..self.end as usize
+            }
+            Some(head) if self.is_plain => plain_datagram(head),
+            _ => self.payload as usize..self.payload_end as usize,
+        }
     }
 
     /// Notes where the transport's payload begins and ends.
@@ -344,6 +351,18 @@ impl Layers {
     pub(super) const fn set_payload(&mut self, begin: usize, end: usize) {
         (self.payload, self.payload_end) = (begin as u32, end as u32);
     }
+}
+
+/// Where the payload of a plain frame's segment begins.
+#[inline(always)]
+fn plain_segment(head: &[u8; PLAIN]) -> usize {
+    34 + usize::from(head[46] >> 4) * 4
+}
+
+/// What a plain frame's datagram carries.
+#[inline(always)]
+fn plain_datagram(head: &[u8; PLAIN]) -> Range<usize> {
+    PLAIN_UDP..34 + usize::from(u16::from_be_bytes([head[38], head[39]]))
 }
 
 /// The Ethernet type behind the tags, and where its payload begins.
@@ -418,7 +437,7 @@ mod tests {
     #[test]
     fn what_is_plain_is_found_to_be() {
         for udp in [false, true] {
-            assert!(Layers::plain(&frame(udp)).is_some());
+            assert!(Layers::plain(&frame(udp), 64).is_some());
             assert!(Layers::plain_v6(&frame_v6(udp)).is_some());
         }
     }
@@ -462,10 +481,14 @@ mod tests {
             if summed {
                 sum_up(&mut frame);
             }
+            // What was behind the frame is room.
+            let in_room = frame.clone();
             for frame in [&frame[..], &frame[..length]] {
-                if let Some((plain, flow)) = Layers::plain(frame) {
-                    let parsed = Layers { is_plain: true, ..Layers::parse(frame) };
+                if let Some((plain, flow)) = Layers::plain(&in_room, frame.len()) {
+                    let parsed = Layers::parse(frame);
                     prop_assert_eq!(flow.flow(), parsed.flow(frame));
+                    prop_assert_eq!(plain.payload(&in_room), parsed.payload(frame));
+                    let parsed = Layers { is_plain: true, payload: 0, payload_end: 0, ..parsed };
                     prop_assert_eq!(std::format!("{plain:?}"), std::format!("{parsed:?}"));
                 }
             }

@@ -123,12 +123,10 @@ impl<'a> Packet<'a> {
     #[inline(always)]
     pub(crate) fn plain(frame: Roomy<'a>, meta: Meta) -> Result<Self, Roomy<'a>> {
         let Meta { time, now, port } = meta;
-        match Layers::plain(frame.frame()) {
-            Some((layers, flow)) => {
-                let (frame, length) = frame.into_parts();
-                Ok(Self { frame, length, layers, flow, time, now, port })
-            }
-            None => Err(frame),
+        let (frame, length) = frame.into_parts();
+        match Layers::plain(frame, length) {
+            Some((layers, flow)) => Ok(Self { frame, length, layers, flow, time, now, port }),
+            None => Err(Roomy::new(frame, length)),
         }
     }
 
@@ -214,7 +212,8 @@ impl Packet<'_> {
     /// Whether the frame says it carries IPv6, well-formed or not.
     #[inline]
     pub const fn is_ipv6(&self) -> bool {
-        matches!(self.layers.version, Version::V6)
+        // Of a plain packet, one question answers this and others.
+        !self.layers.is_plain && matches!(self.layers.version, Version::V6)
     }
 
     /// What the transport carries, up to the end of the IP packet (for UDP, of the datagram): what
@@ -222,7 +221,7 @@ impl Packet<'_> {
     /// and of a transport that Cora does not read. Empty when the headers don't parse.
     #[inline]
     pub fn payload(&self) -> &[u8] {
-        self.frame.get(self.layers.payload()).unwrap_or_default()
+        self.frame.get(self.layers.payload(self.frame)).unwrap_or_default()
     }
 
     /// The Ethernet address that the frame comes from.

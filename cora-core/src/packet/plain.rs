@@ -7,7 +7,7 @@
 use super::Packet;
 use super::checksum::Change;
 use super::flow::End;
-use super::layers::PLAIN_UDP;
+use super::layers::{PLAIN, PLAIN_TCP_SUM, PLAIN_UDP_SUM};
 use crate::key::{Address, protocol};
 
 const V4_CHECKSUM: usize = 24;
@@ -20,75 +20,85 @@ impl Packet<'_> {
     /// Makes the packet come from or go to `address`, which is of IPv4.
     #[inline(always)]
     pub(super) fn readdress_plain(&mut self, end: End, address: Address) {
-        let change = self.put_address(end, address);
-        self.follow(change);
+        // That long is the memory of every plain frame.
+        let Some(head) = self.frame.first_chunk_mut() else { return };
+        self.flow.set_address(end, address);
+        let change = put_address(head, end, address);
+        follow(head, self.layers.outer.protocol, change);
     }
 
     /// Makes the packet come from or go to `port`.
     #[inline(always)]
     pub(super) fn set_plain_port(&mut self, end: End, port: u16) {
-        let change = self.put_port(end, port);
-        self.follow(change);
+        let Some(head) = self.frame.first_chunk_mut() else { return };
+        self.flow.set_port(end, port);
+        let change = put_port(head, end, port);
+        follow(head, self.layers.outer.protocol, change);
     }
 
     /// Both; the transport's checksum follows once.
     #[inline(always)]
     pub(super) fn set_plain_endpoint(&mut self, end: End, address: Address, port: u16) {
-        let change = self.put_address(end, address).and(self.put_port(end, port));
-        self.follow(change);
-    }
-
-    /// Writes an address, and the header's checksum.
-    #[inline(always)]
-    fn put_address(&mut self, end: End, address: Address) -> Change {
-        // That long is every plain frame.
-        let Some(head) = self.frame.first_chunk_mut::<PLAIN_UDP>() else { return Change::NONE };
-        let at = match end {
-            End::Source => SOURCE,
-            End::Destination => DESTINATION,
-        };
+        let Some(head) = self.frame.first_chunk_mut() else { return };
         self.flow.set_address(end, address);
-        let new = (address.bits() as u32).to_be_bytes();
-        let old = [head[at], head[at + 1], head[at + 2], head[at + 3]];
-        head[at..at + 4].copy_from_slice(&new);
-        let change = Change::of_word(u32::from_ne_bytes(old), u32::from_ne_bytes(new));
-        let sum = u16::from_ne_bytes([head[V4_CHECKSUM], head[V4_CHECKSUM + 1]]);
-        let sum = change.applied_to(sum).to_ne_bytes();
-        head[V4_CHECKSUM..V4_CHECKSUM + 2].copy_from_slice(&sum);
-        change
-    }
-
-    /// Writes a port.
-    #[inline(always)]
-    fn put_port(&mut self, end: End, port: u16) -> Change {
-        let Some(head) = self.frame.first_chunk_mut::<PLAIN_UDP>() else { return Change::NONE };
-        let at = match end {
-            End::Source => SOURCE_PORT,
-            End::Destination => DESTINATION_PORT,
-        };
         self.flow.set_port(end, port);
-        let (old, new) = ([head[at], head[at + 1]], port.to_be_bytes());
-        head[at..at + 2].copy_from_slice(&new);
-        Change::of_number(u16::from_ne_bytes(old), u16::from_ne_bytes(new))
+        let change = put_address(head, end, address).and(put_port(head, end, port));
+        follow(head, self.layers.outer.protocol, change);
     }
+}
 
-    /// Lets the checksum of TCP or UDP follow.
-    #[inline(always)]
-    fn follow(&mut self, change: Change) {
-        let at = usize::from(self.layers.outer.sum);
-        let Some(sum) = self.frame.get_mut(at..at + 2) else { return };
-        let old = u16::from_ne_bytes([sum[0], sum[1]]);
-        let mut new = change.applied_to(old);
-        if self.layers.outer.protocol == protocol::UDP {
-            // Zero says that there is none, so a sum of zero is written as the other zero (RFC 768).
-            match (old, new) {
-                (0, _) => new = 0,
-                (_, 0) => new = 0xffff,
-                _ => {}
-            }
-        }
-        sum.copy_from_slice(&new.to_ne_bytes());
+/// Writes an address, and the header's checksum.
+#[inline(always)]
+fn put_address(head: &mut [u8; PLAIN], end: End, address: Address) -> Change {
+    let at = match end {
+        End::Source => SOURCE,
+        End::Destination => DESTINATION,
+    };
+    let new = (address.bits() as u32).to_be_bytes();
+    let old = [head[at], head[at + 1], head[at + 2], head[at + 3]];
+    head[at..at + 4].copy_from_slice(&new);
+    let change = Change::of_word(u32::from_ne_bytes(old), u32::from_ne_bytes(new));
+    put_sum(head, V4_CHECKSUM, change.applied_to(sum(head, V4_CHECKSUM)));
+    change
+}
+
+/// Writes a port.
+#[inline(always)]
+fn put_port(head: &mut [u8; PLAIN], end: End, port: u16) -> Change {
+    let at = match end {
+        End::Source => SOURCE_PORT,
+        End::Destination => DESTINATION_PORT,
+    };
+    let (old, new) = ([head[at], head[at + 1]], port.to_be_bytes());
+    head[at..at + 2].copy_from_slice(&new);
+    Change::of_number(u16::from_ne_bytes(old), u16::from_ne_bytes(new))
+}
+
+/// Lets the checksum of TCP or UDP follow.
+#[inline(always)]
+fn follow(head: &mut [u8; PLAIN], protocol: u8, change: Change) {
+    if protocol != protocol::UDP {
+        put_sum(head, PLAIN_TCP_SUM, change.applied_to(sum(head, PLAIN_TCP_SUM)));
+        return;
     }
+    // Zero says that there is none, so a sum of zero is written as the other zero (RFC 768).
+    let old = sum(head, PLAIN_UDP_SUM);
+    if old != 0 {
+        let new = change.applied_to(old);
+        put_sum(head, PLAIN_UDP_SUM, if new == 0 { 0xffff } else { new });
+    }
+}
+
+/// A checksum, in the machine's byte order.
+#[inline(always)]
+fn sum(head: &[u8; PLAIN], at: usize) -> u16 {
+    u16::from_ne_bytes([head[at], head[at + 1]])
+}
+
+/// Writes it.
+#[inline(always)]
+fn put_sum(head: &mut [u8; PLAIN], at: usize, sum: u16) {
+    head[at..at + 2].copy_from_slice(&sum.to_ne_bytes());
 }
 
 #[cfg(test)]

@@ -75,10 +75,9 @@ impl Packet<'_> {
     /// After bytes were changed that the parse goes by.
     #[inline(never)]
     pub(super) fn parse_again(&mut self) {
-        let frame = self.frame.get(..self.length).unwrap_or_default();
-        (self.layers, self.flow) = match Layers::plain(frame) {
+        (self.layers, self.flow) = match Layers::plain(self.frame, self.length) {
             Some(found) => found,
-            None => Layers::of_any(frame),
+            None => Layers::of_any(self.frame()),
         };
     }
 }

@@ -36,6 +36,13 @@ impl<'a> Roomy<'a> {
         Self { bytes, length }
     }
 
+    /// Likewise, where there are as many.
+    #[inline(always)]
+    pub(crate) fn fitting(bytes: &'a mut [u8], length: usize) -> Self {
+        debug_assert!(length <= bytes.len(), "a frame of {length} bytes does not fit its memory");
+        Self { bytes, length }
+    }
+
     /// The frame.
     #[inline(always)]
     pub fn frame(&self) -> &[u8] {

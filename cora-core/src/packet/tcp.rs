@@ -103,8 +103,8 @@ impl Packet<'_> {
     /// The flags of the TCP header; `None` where [`Self::tcp`] is.
     #[inline]
     pub fn tcp_flags(&self) -> Option<TcpFlags> {
-        let [flags] = self.read(self.tcp_at()? + 13);
-        Some(TcpFlags(flags))
+        let flags = self.frame.get(self.tcp_at()? + 13)?;
+        Some(TcpFlags(*flags))
     }
 
     /// Where the TCP header begins, if there is one.
@@ -130,7 +130,7 @@ impl Packet<'_> {
             flags: TcpFlags(flags),
             window: u16::from_be_bytes([w0, w1]),
             header_len: (offset >> 4) * 4,
-            payload_len: layers.payload_end - layers.payload,
+            payload_len: layers.payload(self.frame).len() as u32,
         })
     }
 }

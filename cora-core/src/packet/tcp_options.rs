@@ -47,7 +47,7 @@ fn walk(options: &[u8], mut each: impl FnMut(u8, usize, usize)) {
 impl Packet<'_> {
     /// The bytes between the fixed TCP header and the payload.
     fn tcp_option_bytes(&self) -> &[u8] {
-        let range = self.tcp_at().map(|at| at + TCP_HEADER..self.layers.payload as usize);
+        let range = self.tcp_at().map(|at| at + TCP_HEADER..self.layers.payload(self.frame).start);
         range.and_then(|range| self.frame.get(range)).unwrap_or_default()
     }
 

@@ -153,7 +153,7 @@ impl Backends {
         }
     }
 
-    fn choose(&self, flow: &FiveTuple) -> Result<Address, Reason> {
+    fn choose(&self, flow: FiveTuple) -> Result<Address, Reason> {
         let slot = (mix(&flow.words()) % SLOTS as u64) as usize;
         self.all().get(usize::from(self.slots[slot])).copied().ok_or(NO_BACKEND)
     }
@@ -186,7 +186,7 @@ fn balancer(packet: &mut Packet, pins: &mut Table<Pin>, backends: &Backends) -> 
             packet.set_source(backends.service)?;
         }
         None if flow.destination == backends.service => {
-            let backend = backends.choose(&flow)?;
+            let backend = backends.choose(flow)?;
             let answer = FiveTuple { source: backend, ..flow.reversed() };
             pins.insert_with_reply(flow, answer, Pin { backend, packets: 1 })?;
             packet.set_destination(backend)?;

@@ -42,7 +42,7 @@ fn shares_follow_weights_and_who_drains_gets_none() {
     let (one, three) = (count(0), count(1));
     assert!(three.abs_diff(3 * one) <= 3, "{one} slots of weight 1, {three} of weight 3");
     for number in 0..1_000 {
-        assert_ne!(backends.choose(&flow(number)).unwrap(), Address::v4([10, 1, 0, 3]));
+        assert_ne!(backends.choose(flow(number)).unwrap(), Address::v4([10, 1, 0, 3]));
     }
 }
 
@@ -80,7 +80,7 @@ fn few_flows_move_when_a_backend_drains() {
     let (mut stayed, mut moved) = (0, 0);
     for number in 0..10_000 {
         let (then, now) =
-            (before.choose(&flow(number)).unwrap(), after.choose(&flow(number)).unwrap());
+            (before.choose(flow(number)).unwrap(), after.choose(flow(number)).unwrap());
         if then != gone {
             stayed += u32::from(then == now);
             moved += u32::from(then != now);

@@ -25,10 +25,10 @@ const PENDING: usize = 16;
 pub struct CountMin<const ROWS: usize, const COLUMNS: usize> {
     counters: [[u64; COLUMNS]; ROWS],
     refused: u64,
+    /// What this packet added, by its hash.
     pending: [(u64, u64); PENDING],
-    pending_count: u8,
-    /// Of this packet.
-    pending_refused: u64,
+    /// Updates of this packet, those included that were refused.
+    updates: u64,
 }
 
 impl<const ROWS: usize, const COLUMNS: usize> CountMin<ROWS, COLUMNS> {
@@ -39,14 +39,14 @@ impl<const ROWS: usize, const COLUMNS: usize> CountMin<ROWS, COLUMNS> {
             assert!(COLUMNS.is_power_of_two(), "COLUMNS is a power of two");
             assert!(ROWS >= 1 && ROWS <= 8, "ROWS is between 1 and 8");
         };
-        let Some(record) = self.pending.get_mut(usize::from(self.pending_count)) else {
+        let record = self.pending.get_mut(self.updates as usize);
+        self.updates += 1;
+        let Some(record) = record else {
             self.refused += 1;
-            self.pending_refused += 1;
             return;
         };
         let hash = HASHER.hash(&key.words());
         *record = (hash, amount);
-        self.pending_count += 1;
         self.apply(hash, amount);
     }
 
@@ -76,13 +76,8 @@ const fn column<const COLUMNS: usize>(hash: u64, row: usize) -> usize {
 }
 
 impl<const ROWS: usize, const COLUMNS: usize> Replica for CountMin<ROWS, COLUMNS> {
-    const EMPTY: Self = Self {
-        counters: [[0; COLUMNS]; ROWS],
-        refused: 0,
-        pending: [(0, 0); PENDING],
-        pending_count: 0,
-        pending_refused: 0,
-    };
+    const EMPTY: Self =
+        Self { counters: [[0; COLUMNS]; ROWS], refused: 0, pending: [(0, 0); PENDING], updates: 0 };
     /// The counters row by row, then the refused updates.
     const UNITS: u32 = (ROWS * COLUMNS) as u32 + 1;
 
@@ -103,18 +98,17 @@ impl<const ROWS: usize, const COLUMNS: usize> Replica for CountMin<ROWS, COLUMNS
 
     #[inline]
     fn commit(&mut self) {
-        self.pending_count = 0;
-        self.pending_refused = 0;
+        self.updates = 0;
     }
 
     fn rollback(&mut self) {
-        self.refused = self.refused.wrapping_sub(self.pending_refused);
-        self.pending_refused = 0;
-        while self.pending_count > 0 {
-            self.pending_count -= 1;
-            let (hash, amount) = self.pending[usize::from(self.pending_count) % PENDING];
+        let refused = self.updates.saturating_sub(PENDING as u64);
+        self.refused = self.refused.wrapping_sub(refused);
+        for number in 0..(self.updates - refused) as usize {
+            let (hash, amount) = self.pending[number % PENDING];
             self.apply(hash, amount.wrapping_neg());
         }
+        self.updates = 0;
     }
 
     /// Its size, sum, fullness and a digest: the counters themselves are too many to read.

@@ -8,8 +8,8 @@ use crate::plain::Describe;
 #[derive(Clone, Copy, Debug)]
 pub struct Sum {
     total: u64,
-    /// The packet's own part, to be taken back if it is rolled back.
-    pending: u64,
+    /// What it was before the packet, to be so again if that is rolled back.
+    before: u64,
 }
 
 impl Sum {
@@ -17,7 +17,6 @@ impl Sum {
     #[inline]
     pub const fn add(&mut self, amount: u64) {
         self.total = self.total.wrapping_add(amount);
-        self.pending = self.pending.wrapping_add(amount);
     }
 
     /// What it comes to. Only the whole value tells it: reports read it after the merge, a handler sees one side's
@@ -28,7 +27,7 @@ impl Sum {
 }
 
 impl Replica for Sum {
-    const EMPTY: Self = Self { total: 0, pending: 0 };
+    const EMPTY: Self = Self { total: 0, before: 0 };
     const UNITS: u32 = 1;
 
     fn put_unit(&self, _: u32, out: &mut [u8]) -> usize {
@@ -37,19 +36,20 @@ impl Replica for Sum {
     }
 
     fn merge_unit(&mut self, _: u32, bytes: &[u8]) -> Result<(), Malformed> {
-        self.total = self.total.wrapping_add(number(bytes)?);
+        let part = number(bytes)?;
+        self.total = self.total.wrapping_add(part);
+        self.before = self.before.wrapping_add(part);
         Ok(())
     }
 
     #[inline]
     fn commit(&mut self) {
-        self.pending = 0;
+        self.before = self.total;
     }
 
     #[inline]
     fn rollback(&mut self) {
-        self.total = self.total.wrapping_sub(self.pending);
-        self.pending = 0;
+        self.total = self.before;
     }
 
     fn describe(&self, to: &mut dyn Describe) {

@@ -13,37 +13,37 @@ use crate::plain::Describe;
 /// Updates of one packet that can be taken back.
 const PENDING: usize = 4;
 
+/// Keys that it is remembered of where they stood last; a power of two.
+const PLACES: usize = 64;
+
 /// The `N` keys that were raised highest, with their values. Equal values are ordered by key.
 ///
 /// One packet makes at most 4 updates; further ones are refused under every plan alike, because they
 /// could not be taken back by a punt.
 #[derive(Clone, Copy, Debug)]
 pub struct TopK<K, const N: usize> {
-    /// In descending order; the first `count` are in use.
+    /// In descending order, those in use first.
     kept: [Option<(u64, K)>; N],
-    /// Updates of this packet, and what they displaced.
-    pending: [Pending<K>; PENDING],
-    pending_count: u8,
+    /// Where a key stood that was raised last, of all that share this number: it may be gone from there.
+    places: [u8; PLACES],
+    /// What this packet changed.
+    changes: [Change<K>; PENDING],
+    changed: u8,
+    /// Updates of this packet, those included that changed nothing.
+    updates: u8,
 }
 
-/// One update of the packet. The tag stands by itself, so that an empty replica is all zeroes: a
+/// What an update changed. The tag stands by itself, so that an empty replica is all zeroes: a
 /// program then holds no image of it.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
-enum Pending<K> {
-    /// It changed nothing.
+enum Change<K> {
+    /// In place of a change: none.
     Nothing,
-    /// It changed this.
-    Change(Change<K>),
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Change<K> {
-    key: K,
-    /// The key's value before; `None` when it was not kept.
-    before: Option<u64>,
-    /// What fell off the end.
-    fallen: Option<(u64, K)>,
+    /// What stands at `at` stood at `from`, as far down or further, with this value.
+    Risen { at: usize, from: usize, before: u64 },
+    /// What stands at `at` was not kept; this fell off the end.
+    Entered { at: usize, fallen: Option<(u64, K)> },
 }
 
 impl<K: Key, const N: usize> TopK<K, N> {
@@ -52,16 +52,17 @@ impl<K: Key, const N: usize> TopK<K, N> {
     pub fn raise(&mut self, key: K, value: u64) {
         // Counted even when nothing changes: what is kept differs between replicas, and the limit
         // must not.
-        let Some(record) = self.pending.get_mut(usize::from(self.pending_count)) else { return };
-        *record = Pending::Nothing;
-        self.pending_count += 1;
+        if usize::from(self.updates) >= PENDING {
+            return;
+        }
+        self.updates += 1;
         if let Some(Some((least, _))) = self.kept.last()
             && value < *least
         {
             return;
         }
-        // A copy, so that a key that is not among the greatest need not be in memory.
-        self.place(&{ key }, value);
+        // Packed, so that a key that is not among the greatest need not be in memory, and is else written as it is read.
+        self.place(&key.pack(), value);
     }
 
     /// The keys kept, from the greatest value down.
@@ -69,77 +70,140 @@ impl<K: Key, const N: usize> TopK<K, N> {
         self.kept.iter().flatten().map(|(value, key)| (*key, *value))
     }
 
-    /// Keeps what is as great as the least that is kept, if it is greater.
+    /// Keeps what is as great as the least that is kept, if it is greater. Mostly it is kept already, and stays where it
+    /// was.
     #[inline(never)]
-    fn place(&mut self, key: &K, value: u64) {
-        let key = *key;
-        if let Some(Some(least)) = self.kept.last()
-            && !greater(&(value, key), least)
-        {
-            return;
-        }
-        let old = self.kept.iter().position(|kept| kept.is_some_and(|(_, kept)| kept == key));
-        let before = old.and_then(|at| self.kept.get(at)?.map(|(value, _)| value));
-        if before.is_some_and(|before| before >= value) {
-            return;
-        }
-        let fallen = match old {
-            Some(at) => {
-                self.rise(at, (value, key));
-                None
-            }
-            None => self.insert(key, value),
-        };
-        if let Some(record) = self.pending.get_mut(usize::from(self.pending_count).wrapping_sub(1))
-        {
-            *record = Pending::Change(Change { key, before, fallen });
+    fn place(&mut self, packed: &K::Packed, value: u64) {
+        let key = K::unpack(packed);
+        let number = number_of(&key);
+        let from = usize::from(self.places[number]);
+        match self.kept.get(from) {
+            Some(Some((_, kept))) if *kept == key => self.raise_at(from, value),
+            _ => self.search(packed, value, number),
         }
     }
 
-    /// Puts a key that is not kept where its value belongs; gives what falls off.
-    fn insert(&mut self, key: K, value: u64) -> Option<(u64, K)> {
+    /// Likewise, wherever it is.
+    #[inline(never)]
+    fn search(&mut self, packed: &K::Packed, value: u64, number: usize) {
+        let key = &K::unpack(packed);
+        let is_it = |kept: &Option<(u64, K)>| matches!(kept, Some((_, kept)) if kept == key);
+        match self.kept.last() {
+            Some(Some((least, last))) if value == *least && key.words() >= last.words() => {}
+            _ => match self.kept.iter().position(is_it) {
+                Some(from) => {
+                    if let Some(place) = self.places.get_mut(number) {
+                        *place = from as u8;
+                    }
+                    self.raise_at(from, value);
+                }
+                None => self.enter(key, value),
+            },
+        }
+    }
+
+    /// Raises what is at `from`, if that is higher than before.
+    #[inline(always)]
+    fn raise_at(&mut self, from: usize, value: u64) {
+        let Some(Some((kept, _))) = self.kept.get_mut(from) else { return };
+        let before = *kept;
+        if value <= before {
+            return;
+        }
+        *kept = value;
+        let at = match self.kept.get(from.wrapping_sub(1)) {
+            // Who is ahead by much stays there.
+            Some(Some((above, _))) if *above > value => from,
+            Some(_) => self.rise(from),
+            None => from,
+        };
+        self.note(Change::Risen { at, from, before });
+    }
+
+    /// Keeps a key that was not kept, and is greater than what falls off the end for it.
+    fn enter(&mut self, key: &K, value: u64) {
         let last = self.kept.len().saturating_sub(1);
-        let at = self.kept.iter().position(Option::is_none).unwrap_or(last);
-        let fallen = self.kept.get(at).copied().flatten();
-        if fallen.is_some_and(|least| !greater(&(value, key), &least)) {
-            return Some((value, key));
-        }
-        self.rise(at, (value, key));
-        fallen
+        let from = self.kept.iter().position(Option::is_none).unwrap_or(last);
+        let Some(place) = self.kept.get_mut(from) else { return };
+        let fallen = place.replace((value, *key));
+        let at = self.rise(from);
+        self.note(Change::Entered { at, fallen });
     }
 
-    /// Puts what is greater than what was at `at` there, and moves it up to where it belongs: mostly
-    /// nowhere, for who is ahead by much stays there.
-    fn rise(&mut self, mut at: usize, risen: (u64, K)) {
-        while let Some(Some(above)) = at.checked_sub(1).and_then(|above| self.kept.get(above))
-            && greater(&risen, above)
+    /// Moves what is at `at` up to where it belongs, and tells where that is.
+    #[inline(never)]
+    fn rise(&mut self, mut at: usize) -> usize {
+        while let Some(above) = at.checked_sub(1)
+            && let Some([Some(a), Some(b)]) = self.kept.get(above..=at)
+            && greater(b, a)
         {
-            self.kept.swap(at - 1, at);
-            at -= 1;
+            self.kept.swap(above, at);
+            at = above;
         }
-        if let Some(place) = self.kept.get_mut(at) {
-            *place = Some(risen);
+        at
+    }
+
+    /// Moves what is at `at` down to `to`, the last place at most.
+    #[inline(never)]
+    fn sink(&mut self, at: usize, to: usize) {
+        for at in at..to {
+            if let Some([a, b]) = self.kept.get_mut(at..=at + 1) {
+                core::mem::swap(a, b);
+            }
         }
     }
 
-    /// Takes a key out, closing the gap.
-    fn remove(&mut self, key: K) {
-        let Some(at) = self.kept.iter().position(|kept| kept.is_some_and(|(_, kept)| kept == key))
-        else {
-            return;
-        };
-        self.kept[at] = None;
-        self.kept[at..].rotate_left(1);
+    /// Notes a change, to be taken back. There are no more of them than updates.
+    #[inline]
+    fn note(&mut self, change: Change<K>) {
+        if let Some(place) = self.changes.get_mut(usize::from(self.changed)) {
+            *place = change;
+            self.changed += 1;
+        }
     }
+
+    /// Takes a change back, after which none was made.
+    fn take_back(&mut self, change: Change<K>) {
+        match change {
+            Change::Nothing => {}
+            Change::Risen { at, from, before } => {
+                self.sink(at, from);
+                if let Some(Some((value, _))) = self.kept.get_mut(from) {
+                    *value = before;
+                }
+            }
+            Change::Entered { at, fallen } => {
+                self.sink(at, self.kept.len());
+                if let Some(last) = self.kept.last_mut() {
+                    *last = fallen;
+                }
+            }
+        }
+    }
+}
+
+/// The number that a key shares with others, below [`PLACES`].
+#[inline(always)]
+fn number_of<K: Key>(key: &K) -> usize {
+    const SHIFT: u32 = u64::BITS - PLACES.trailing_zeros();
+    // Knuth's multiplier, of 64 bits: the upper bits of the product are of all bits of the words. The upper halves of
+    // addresses tell fewer keys apart.
+    let [_, b, _, d, e] = key.words();
+    ((b ^ d ^ e).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> SHIFT) as usize
 }
 
 fn greater<K: Key>(a: &(u64, K), b: &(u64, K)) -> bool {
-    (a.0, core::cmp::Reverse(a.1.words())) > (b.0, core::cmp::Reverse(b.1.words()))
+    a.0 > b.0 || a.0 == b.0 && a.1.words() < b.1.words()
 }
 
 impl<K: Key, const N: usize> Replica for TopK<K, N> {
-    const EMPTY: Self =
-        Self { kept: [None; N], pending: [const { Pending::Nothing }; PENDING], pending_count: 0 };
+    const EMPTY: Self = Self {
+        kept: [None; N],
+        places: [0; PLACES],
+        changes: [const { Change::Nothing }; PENDING],
+        changed: 0,
+        updates: 0,
+    };
     const UNITS: u32 = N as u32;
 
     fn put_unit(&self, unit: u32, out: &mut [u8]) -> usize {
@@ -163,24 +227,16 @@ impl<K: Key, const N: usize> Replica for TopK<K, N> {
 
     #[inline]
     fn commit(&mut self) {
-        self.pending_count = 0;
+        (self.changed, self.updates) = (0, 0);
     }
 
     fn rollback(&mut self) {
-        while self.pending_count > 0 {
-            self.pending_count -= 1;
-            let Pending::Change(change) = self.pending[usize::from(self.pending_count) % PENDING]
-            else {
-                continue;
-            };
-            self.remove(change.key);
-            if let Some(before) = change.before {
-                let _none = self.insert(change.key, before);
-            }
-            if let Some((value, key)) = change.fallen {
-                let _none = self.insert(key, value);
+        for number in (0..usize::from(self.changed)).rev() {
+            if let Some(change) = self.changes.get(number).copied() {
+                self.take_back(change);
             }
         }
+        self.commit();
     }
 
     fn describe(&self, to: &mut dyn Describe) {
