@@ -150,7 +150,7 @@ impl Outgoing {
     #[cold]
     #[inline(never)]
     fn waits(&mut self, kind: u16, why: PushError, idle: &mut Idle) -> bool {
-        if why != PushError::Full {
+        if !matches!(why, PushError::Full) {
             self.broken = true;
             return false;
         }

@@ -112,7 +112,8 @@ impl<'a> Message<'a> {
 }
 
 /// The first so many words.
-fn words_of<const WORDS: usize>(bytes: &[u8]) -> Option<[u64; WORDS]> {
+#[inline]
+pub(super) fn words_of<const WORDS: usize>(bytes: &[u8]) -> Option<[u64; WORDS]> {
     let (encoded, _) = bytes.as_chunks::<8>();
     Some(encoded.first_chunk()?.map(u64::from_le_bytes))
 }
@@ -129,7 +130,7 @@ pub fn offered_keys(keys: &[u8]) -> impl Iterator<Item = [u64; 5]> + '_ {
 }
 
 #[inline]
-pub(super) fn word(bytes: &[u8], at: usize) -> Option<u64> {
+fn word(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }
 

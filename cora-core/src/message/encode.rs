@@ -69,7 +69,7 @@ impl Message<'_> {
             Self::Talker { count, error, group } => {
                 push(kind, &[&count.to_le_bytes(), &error.to_le_bytes(), group])
             }
-            _ => push(kind, &[]),
+            _ => push(0, &[]),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What accompanies a frame on every ring.
 
-use super::decode::word;
+use super::decode::words_of;
 use crate::packet::{Meta, Port};
 
 /// What accompanies a frame everywhere.
@@ -32,8 +32,9 @@ impl Stamp {
 
     pub(super) fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (head, rest) = bytes.split_first_chunk::<{ Self::BYTES }>()?;
-        let meta = Meta { time: word(head, 0)?, now: word(head, 8)?, port: Port(head[32]) };
-        let (number, horizon) = (word(head, 16)?, word(head, 24)?);
-        Some((Self { meta, number, horizon, egress: Port(head[33]) }, rest))
+        let [time, now, number, horizon, ports] = words_of(head)?;
+        let meta = Meta { time, now, port: Port(ports as u8) };
+        let egress = Port((ports >> 8) as u8);
+        Some((Self { meta, number, horizon, egress }, rest))
     }
 }

@@ -105,58 +105,56 @@ impl<M: RingMemory> Consumer<M> {
         }
         self.expect_ahead(span, lines);
         let at = self.shape.index(self.tail);
-        let (first, second) = place.split_at_mut(LINE - 1);
-        self.memory.read(at + 1, first);
+        // In one go: a parser that reads across two goes waits until both are written.
         if two {
-            self.memory.read(at + LINE, second);
+            self.memory.read(at + 1, place);
+        } else if let Some(first) = place.first_chunk_mut::<{ LINE - 1 }>() {
+            self.memory.read_line::<1>(at, first);
         }
         self.tail = self.tail.wrapping_add(span);
         self.records += 1;
         Some(Popped { kind, len: bytes })
     }
 
-    /// Asks for as many lines ahead as a record of `span` words takes, if they are known to be published: the producer
-    /// would have to fetch others back. A batch's first record tells how many `lines` there are.
+    /// Asks for as many lines ahead as a record of `span` words takes. A batch's first record tells how many `lines` there
+    /// are.
     #[inline(always)]
     fn expect_ahead(&mut self, span: u64, lines: u16) {
-        if lines > 0 {
-            self.is_shown(self.tail.wrapping_add(u64::from(lines) * LINE_WORDS));
-        }
         let ahead = self.tail.wrapping_add(AHEAD);
-        if ahead.wrapping_add(span) <= self.shown {
-            self.expect(ahead, span);
+        if lines == 0 && ahead.wrapping_add(span) <= self.shown {
+            self.expect(ahead, ahead.wrapping_add(span));
         } else {
-            self.look_ahead();
+            self.look_ahead(span, lines);
         }
     }
 
-    /// Asks for so many words from `position` on.
-    #[inline(always)]
-    fn expect(&self, position: u64, words: u64) {
-        for word in (0..words).step_by(LINE_WORDS as usize) {
-            self.memory.expect(self.shape.index(position.wrapping_add(word)));
-        }
-    }
-
-    /// Up to `end`, it turned out, records are published: asks for the first of them.
-    #[inline(never)]
-    fn is_shown(&mut self, end: u64) {
-        let from = self.shown.max(self.tail.wrapping_add(LINE_WORDS));
-        let to = end.min(self.tail.wrapping_add(AHEAD));
-        self.expect(from, to.saturating_sub(from));
-        self.shown = self.shown.max(end);
-    }
-
-    /// Too little is known to be published. Looks now and then how far the producer is; what is wrong with its index is
+    /// The same where more is known now, or too little: only lines that are known to be published are asked for, as the
+    /// producer would have to fetch others back. Looks, now and then, how far it is; what is wrong with its index is
     /// told by the next call.
     #[inline(never)]
-    fn look_ahead(&mut self) {
-        self.streak += 1;
-        if self.streak >= STREAK {
-            self.streak = 0;
-            if self.refresh().is_ok() {
-                self.is_shown(self.head);
+    fn look_ahead(&mut self, span: u64, lines: u16) {
+        let ahead = self.tail.wrapping_add(AHEAD);
+        let asked = self.shown.min(ahead).max(self.tail.wrapping_add(LINE_WORDS));
+        self.shown = self.shown.max(self.tail.wrapping_add(u64::from(lines) * LINE_WORDS));
+        let until = ahead.wrapping_add(span);
+        if self.shown < until {
+            self.streak += 1;
+            if self.streak >= STREAK {
+                self.streak = 0;
+                if self.refresh().is_ok() {
+                    self.shown = self.shown.max(self.head);
+                }
             }
+        }
+        self.expect(asked, until.min(self.shown));
+    }
+
+    /// Asks for the lines from one position to another.
+    #[inline(always)]
+    fn expect(&self, mut from: u64, to: u64) {
+        while from < to {
+            self.memory.expect(self.shape.index(from));
+            from = from.wrapping_add(LINE_WORDS);
         }
     }
 
@@ -172,7 +170,7 @@ impl<M: RingMemory> Consumer<M> {
     }
 
     /// Looks how far records can be taken as they come.
-    #[inline]
+    #[inline(never)]
     fn look_for_clear(&mut self) {
         if self.failed.is_none() {
             let rest = self.room().min(self.shape.rest_of_lap(self.tail));
@@ -293,7 +291,7 @@ impl<M: RingMemory> Consumer<M> {
             return Err(RingError::BadLength { position: self.tail, len, room });
         }
         let too_short = RingError::BufferTooShort { len, buffer: buffer.len() };
-        self.expect_ahead(span, lines);
+        self.look_ahead(span, lines);
         self.copy_payload(buffer.get_mut(..bytes).ok_or(too_short)?);
         self.tail = self.tail.wrapping_add(span);
         self.records += 1;

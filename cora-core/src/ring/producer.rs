@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::memory::RingMemory;
-use super::record::{AHEAD, Header, LINE_WORDS, NO_RECORD, PADDING, RingError, Shape};
+use super::record::{AHEAD, Header, LINE_WORDS, MAX_RECORD, NO_RECORD, PADDING, RingError, Shape};
 use super::writer::{Writer, write_behind};
 
 /// The writing end: records are pushed, and become visible together when published.
@@ -87,7 +87,9 @@ impl<M: RingMemory> Producer<M> {
     #[inline(always)]
     pub fn push(&mut self, kind: u16, parts: &[&[u8]]) -> Result<(), PushError> {
         let len = parts.iter().fold(0, |sum: usize, part| sum.saturating_add(part.len()));
-        self.make_way(len)?;
+        if self.head.saturating_add(Shape::span(len)) > self.clear {
+            self.look_for_clear(len)?;
+        }
         let header = self.header_for_now(Header::new(len as u32, kind));
         let mut writer = Writer::new(&self.memory, self.shape.index(self.head), header);
         for part in parts {
@@ -108,21 +110,15 @@ impl<M: RingMemory> Producer<M> {
         body: &[u8],
     ) -> Result<(), PushError> {
         let len = body.len().saturating_add(8 * N);
-        self.make_way(len)?;
+        let span = Shape::span(len);
+        if self.head.saturating_add(span) <= self.clear {
+            self.want_ahead(span);
+        } else {
+            self.look_for_clear(len)?;
+        }
         let header = self.header_for_now(Header::new(len as u32, kind));
         write_behind(&self.memory, self.shape.index(self.head), header, head, body);
         self.advance(len);
-        Ok(())
-    }
-
-    /// Sees to it that a record of `len` bytes can be written at `head`.
-    #[inline(always)]
-    fn make_way(&mut self, len: usize) -> Result<(), PushError> {
-        let span = Shape::span(len);
-        if self.head.saturating_add(span) > self.clear {
-            return self.look_for_clear(len);
-        }
-        self.want_ahead(span);
         Ok(())
     }
 
@@ -133,7 +129,7 @@ impl<M: RingMemory> Producer<M> {
         self.records += 1;
     }
 
-    /// The same, and looks how far it goes on like that.
+    /// Sees to it that a record of `len` bytes can be written at `head`, and looks how far it goes on like that.
     #[inline(never)]
     fn look_for_clear(&mut self, len: usize) -> Result<(), PushError> {
         if len > self.max_record() {
@@ -144,8 +140,8 @@ impl<M: RingMemory> Producer<M> {
             self.pad(padding);
         }
         let free = self.free_words().saturating_sub(AHEAD);
-        // One line less than the longest, which may not fill its last.
-        let longest = Shape::span(self.max_record()) - LINE_WORDS;
+        // No record that is too long ends there.
+        let longest = (self.shape.words() / 8).min((MAX_RECORD / 16) as u64);
         let lap = self.shape.rest_of_lap(self.head);
         self.clear = self.head.wrapping_add(free.min(longest).min(lap));
         Ok(())
@@ -200,7 +196,7 @@ impl<M: RingMemory> Producer<M> {
             let span = Shape::span(len);
             end = end.wrapping_add(self.padding_at(end, span)).wrapping_add(span);
         }
-        self.has_words(end.wrapping_sub(self.head)).unwrap_or(false)
+        self.has_words(end.wrapping_sub(self.head))
     }
 
     /// Bytes not in use, going by what the consumer says now. One record may take less than that:
@@ -232,23 +228,21 @@ impl<M: RingMemory> Producer<M> {
     fn find_room(&mut self, len: usize) -> Result<u64, PushError> {
         let span = Shape::span(len);
         let padding = self.padding_at(self.head, span);
-        match self.has_words(padding + span) {
-            Ok(true) => Ok(padding),
-            Ok(false) => Err(PushError::Full),
-            Err(error) => Err(PushError::Failed(error)),
+        if self.has_words(padding + span) {
+            Ok(padding)
+        } else {
+            Err(self.failed.map_or(PushError::Full, PushError::Failed))
         }
     }
 
     /// Whether so many words are free, asking the consumer only when they were not before.
-    #[inline(never)]
-    fn has_words(&mut self, needed: u64) -> Result<bool, RingError> {
-        if let Some(error) = self.failed {
-            return Err(error);
+    #[inline]
+    fn has_words(&mut self, needed: u64) -> bool {
+        if self.failed.is_none() && needed > self.free_words() {
+            // What is wrong stays in `failed`.
+            let _ = self.refresh();
         }
-        if needed > self.free_words() {
-            self.refresh()?;
-        }
-        Ok(needed <= self.free_words())
+        self.failed.is_none() && needed <= self.free_words()
     }
 
     /// Words to skip so that a record of `span` words, begun at `position`, stays within its lap.

@@ -134,33 +134,10 @@ impl Index {
         Guess::Elsewhere
     }
 
-    /// The first entry whose slot has this hash's mark, or that is stashed by this hash: if there is none, nothing has the key.
+    /// The first entry whose slot has this hash's mark: if there is none, nothing has the key.
     #[inline(never)]
     pub(super) fn first(&self, hash: u64) -> Option<u32> {
-        let (home, mark) = (self.home(hash), mark(hash));
-        let (mut at, mut sought) = (home, mark);
-        loop {
-            let words = self.lines.get(at)?.words();
-            let matches = matches(words, sought);
-            if matches != 0 {
-                return Some(number(words, slot(matches)));
-            }
-            if sought != mark {
-                break;
-            }
-            if away(words, mark) == 0 {
-                return None;
-            }
-            (at, sought) = (self.other(home, mark), mark | AWAY);
-        }
-        self.stashed(hash, |_| true)
-    }
-
-    /// The first entry of the stash that has this hash and that `is_it` accepts.
-    #[inline]
-    fn stashed(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
-        let mut stash = self.stash.iter();
-        stash.find(|(stashed, entry)| *stashed == hash && is_it(*entry)).map(|(_, entry)| *entry)
+        self.find(hash, |_| true)
     }
 
     /// The first entry whose slot has this hash's mark and that `is_it` accepts.
@@ -178,7 +155,8 @@ impl Index {
         if let Some(found) = find_in(words, mark | AWAY, &mut is_it) {
             return Some(found);
         }
-        self.stashed(hash, is_it)
+        let mut stash = self.stash.iter();
+        stash.find(|(stashed, entry)| *stashed == hash && is_it(*entry)).map(|(_, entry)| *entry)
     }
 
     /// Notes that `entry` is found by `hash`; `false` when there is no room, which does not happen while
