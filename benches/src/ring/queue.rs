@@ -116,7 +116,7 @@ impl<const N: usize> Send for Cora<Producer<SharedMemory>, N> {
 
 impl<const N: usize> Receive for Cora<Consumer<SharedMemory>, N> {
     fn receive(&mut self, batch: usize, total: &mut u64) -> usize {
-        // As long as the longest record of a ring's use, as a consumer's is.
+        // A consumer's buffer has room for more than what comes: short records are copied by whole lines.
         let mut buffer = [[0; 8]; 32];
         let mut received = 0;
         while received < batch {

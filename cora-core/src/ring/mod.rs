@@ -22,8 +22,9 @@
 //! `head` and `tail` count words since the beginning and never wrap; a position's place in the data
 //! is its remainder by `n`. A record is contiguous: where the rest of a lap is too short for it, a
 //! padding header closes the lap and the record begins the next one. The header word holds the
-//! payload's length in bytes (20 bits), the lines of the batch that it begins (12 bits; see below), a kind that the user chooses
-//! (16 bits), and a check (16 bits) made from both and the position, so that stale or foreign words are noticed.
+//! payload's length in bytes (20 bits), the lines of the batch that it begins, if it is a batch's first (12 bits), a kind
+//! that the user chooses (16 bits), and a check (16 bits) made from all of these and the position, so that stale or
+//! foreign words are noticed.
 //!
 //! # Showing records
 //!
@@ -32,8 +33,15 @@
 //! writes all of a batch except its first header, among it a zero behind the last record, and then
 //! that header: the consumer sees the whole batch at once, and what a network wrote as payload
 //! is never taken for a header, because the zero behind a record is there before the record is. The
-//! index `head` follows. A consumer reads it only to find out a peer that is broken: after looks in
-//! vain, and before it sleeps.
+//! index `head` follows. A consumer reads it seldom: after looks in vain, and before it sleeps, to find out a peer that is
+//! broken; and after many records in a row, to know how many more there are.
+//!
+//! # Lines that come in time
+//!
+//! A line that the other core wrote takes as long to come as ten records to handle. So both ends ask for lines ahead of the
+//! record at hand: the producer for those it will write, while they are free, and the consumer for those it will read, if
+//! it knows that they are published. A batch's first header, which it reads anyway, tells how many it has. It asks for no
+//! others: the producer would have to fetch those back before it can write them.
 //!
 //! # Invariants
 //!
