@@ -109,7 +109,7 @@ impl<M: RingMemory> Consumer<M> {
         if two {
             self.memory.read(at + 1, place);
         } else if let Some(first) = place.first_chunk_mut::<{ LINE - 1 }>() {
-            self.memory.read_line::<1>(at, first);
+            self.memory.read(at + 1, first);
         }
         self.tail = self.tail.wrapping_add(span);
         self.records += 1;
@@ -173,8 +173,7 @@ impl<M: RingMemory> Consumer<M> {
     #[inline(never)]
     fn look_for_clear(&mut self) {
         if self.failed.is_none() {
-            let rest = self.room().min(self.shape.rest_of_lap(self.tail));
-            self.clear = self.tail.wrapping_add(rest);
+            self.clear = self.tail.wrapping_add(self.room_in_lap());
         }
     }
 
@@ -283,7 +282,7 @@ impl<M: RingMemory> Consumer<M> {
             // Never again: at a lap's beginning is no padding.
             return self.take(self.header_word(), buffer);
         }
-        let room = self.room().min(self.shape.rest_of_lap(self.tail));
+        let room = self.room_in_lap();
         let bytes = len as usize;
         let span = Shape::span(bytes);
         if bytes > self.max_record() || span > room {
@@ -309,6 +308,12 @@ impl<M: RingMemory> Consumer<M> {
     #[inline]
     fn room(&self) -> u64 {
         self.shape.usable() - self.tail.wrapping_sub(self.released)
+    }
+
+    /// Likewise those of a record, which lies within a lap.
+    #[inline]
+    fn room_in_lap(&self) -> u64 {
+        self.room().min(self.shape.rest_of_lap(self.tail))
     }
 
     /// Goes to the next lap. Something must be published there: a producer pads only before a

@@ -44,12 +44,6 @@ pub trait RingMemory {
         }
     }
 
-    /// Reads data words of the line at `index`, from its word number `FROM` on. They are no more than it has.
-    #[inline]
-    fn read_line<const FROM: usize>(&self, index: usize, to: &mut [[u8; 8]]) {
-        self.read(index + FROM, to);
-    }
-
     /// Writes two data words, as [`Self::store`] does. `index` is even.
     #[inline]
     fn store_pair(&self, index: usize, words: [u64; 2]) {
@@ -104,18 +98,6 @@ impl SharedMemory {
 }
 
 impl SharedMemory {
-    /// The line at `index`, taken around the lap.
-    #[inline(always)]
-    fn line(&self, index: usize) -> &[AtomicU64; 8] {
-        // A multiple of 8, and at most `len - 8`, because `len` is a power of two and at least 32.
-        let index = index & (self.data.len() - 8);
-        // SAFETY: `index` is below `len` (invariant of the field, checked in `new`).
-        let first = unsafe { self.data.as_ptr().add(index) };
-        // SAFETY: the eight words from `index` on lie within the data, and an array of words is aligned as a
-        // word is.
-        unsafe { &*first.cast() }
-    }
-
     /// The data words at `index`, which is even, and behind it, taken around the lap.
     #[inline(always)]
     fn pair(&self, index: usize) -> &[AtomicU64; 2] {
@@ -160,11 +142,6 @@ impl RingMemory for SharedMemory {
         if let Some(words) = self.data.get(index..index + to.len()) {
             copy_out(words, to);
         }
-    }
-
-    #[inline(always)]
-    fn read_line<const FROM: usize>(&self, index: usize, to: &mut [[u8; 8]]) {
-        copy_out(&self.line(index)[FROM..], to);
     }
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::memory::RingMemory;
-use super::record::{AHEAD, Header, LINE_WORDS, MAX_RECORD, NO_RECORD, PADDING, RingError, Shape};
+use super::record::{AHEAD, Header, LINE_WORDS, NO_RECORD, PADDING, RingError, Shape};
 use super::writer::{Writer, write_behind};
 
 /// The writing end: records are pushed, and become visible together when published.
@@ -140,8 +140,8 @@ impl<M: RingMemory> Producer<M> {
             self.pad(padding);
         }
         let free = self.free_words().saturating_sub(AHEAD);
-        // No record that is too long ends there.
-        let longest = (self.shape.words() / 8).min((MAX_RECORD / 16) as u64);
+        // Half of the longest, in words: no record that is too long ends there.
+        let longest = (self.max_record() / 16) as u64;
         let lap = self.shape.rest_of_lap(self.head);
         self.clear = self.head.wrapping_add(free.min(longest).min(lap));
         Ok(())

@@ -126,10 +126,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         let key = *key;
         let reply = reply.unwrap_or(key);
         let hash = self.hash_apart(&key);
-        // Mostly nothing has even the mark: that is told at once.
-        let maybe = self.index.first(hash).is_some();
-        let old = if maybe { self.find_unexpired(hash, &key) } else { None };
-        let old = old.map(|(number, _)| number);
+        let old = self.find_unexpired(hash, &key).map(|(number, _)| number);
         if let Some(number) = old.filter(|number| self.has_keys(*number, &key, &reply)) {
             return self.overwrite(number, value);
         }
