@@ -1,4 +1,4 @@
-//! Packets that are handled together: parsed one after the other, looked up ahead of their turn, then run
+//! Packets that are handled together: taken in, parsed one after the other, looked up ahead of their turn, then run
 //! in the order of their arrival. The result is that of running them one by one.
 
 use super::engine::Engine;
@@ -6,13 +6,13 @@ use super::flows::Flows;
 use crate::app::App;
 use crate::key::Key;
 use crate::message::{MAX_FRAME, MAX_MESSAGE, Stamp};
-use crate::packet::{Meta, Packet, Port, ROOM, Roomy};
+use crate::packet::{Packet, Port, ROOM, Roomy};
 pub use crate::state::table::ahead::{ALONE, BURST};
 
 /// Bytes that the frames of a burst take at most: bursts of large frames are shorter.
 pub const BURST_BYTES: usize = MAX_MESSAGE + BURST * 2048;
 
-/// A packet that came in, parsed.
+/// A packet that came in.
 #[derive(Debug)]
 pub struct Arrival<'a> {
     /// The packet, with what of its stamp handlers may know.
@@ -42,7 +42,7 @@ impl<'a> Burst<'a> {
         Self(heapless::Vec::new())
     }
 
-    /// Parses a frame, whose packet is then the last one; `false` when the burst is full, and nothing has
+    /// Takes a frame in, whose packet is then the last one; `false` when the burst is full, and nothing has
     /// happened. It has no room to grow.
     #[inline(always)]
     pub fn push(&mut self, stamp: Stamp, frame: &'a mut [u8]) -> bool {
@@ -52,36 +52,17 @@ impl<'a> Burst<'a> {
     /// Likewise, with the room behind it.
     #[inline(always)]
     pub fn push_roomy(&mut self, stamp: Stamp, frame: Roomy<'a>) -> bool {
-        match Packet::plain(frame, stamp.meta) {
-            Ok(packet) => self.put(stamp, packet),
-            Err(frame) => {
-                // Piece by piece, so that nothing of a plain packet's need be in memory for this.
-                let Stamp { meta: Meta { time, now, port }, number, horizon, egress } = stamp;
-                let (bytes, length) = frame.into_parts();
-                self.push_parsed((time, now), (port, egress), number, horizon, bytes, length)
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn push_parsed(
-        &mut self,
-        (time, now): (u64, u64),
-        (port, egress): (Port, Port),
-        number: u64,
-        horizon: u64,
-        bytes: &'a mut [u8],
-        length: usize,
-    ) -> bool {
-        let meta = Meta { time, now, port };
-        let packet = Packet::parsed(Roomy::new(bytes, length), meta);
-        self.put(Stamp { meta, number, horizon, egress }, packet)
-    }
-
-    #[inline(always)]
-    fn put(&mut self, stamp: Stamp, packet: Packet<'a>) -> bool {
-        let Stamp { number, horizon, egress, .. } = stamp;
+        let Stamp { meta, number, horizon, egress } = stamp;
+        let packet = Packet::unparsed(frame, meta);
         self.0.push(Arrival { packet, number, horizon, egress }).is_ok()
+    }
+
+    /// Parses all frames. (Parsed as it is taken in, each would wait for the copy that was made of it just before.)
+    #[inline(always)]
+    pub fn parse(&mut self) {
+        for arrival in &mut self.0 {
+            arrival.packet.parse();
+        }
     }
 
     /// Whether no further packet has room.
@@ -111,7 +92,7 @@ impl<'a> Burst<'a> {
         self.0.clear();
     }
 
-    /// The packets.
+    /// The packets, parsed once [`Self::parse`] was called.
     #[inline(always)]
     pub fn arrivals(&self) -> &[Arrival<'a>] {
         &self.0

@@ -197,6 +197,7 @@ impl<A: App> HostHalf<A> {
         burst: &mut Burst<'_>,
         out: &mut impl Outbox,
     ) -> Result<(), ProtocolError> {
+        burst.parse();
         self.watch.burst(burst.len(), |at| A::Group::of(&burst.arrivals().get(at)?.packet).ok());
         if self.knows_flows() {
             announce(burst, &mut self.engine, Some(&mut self.flows));

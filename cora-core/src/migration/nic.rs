@@ -188,6 +188,7 @@ impl<A: App> NicHalf<A> {
     /// Packets come in from the wire, one after the other.
     #[inline(never)]
     pub fn burst(&mut self, burst: &mut Burst<'_>, io: &mut (impl Outbox + Wire)) {
+        burst.parse();
         match A::PLAN.sides {
             Sides::HostOnly => {}
             Sides::NicOnly => {

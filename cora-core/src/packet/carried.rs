@@ -28,6 +28,9 @@ impl From<FiveTuple> for Carried {
 }
 
 impl Carried {
+    /// Before the packet is parsed.
+    pub(super) const UNPARSED: Self = Self { high: [0; 2], low: [0; 2], last: 0 };
+
     /// The flow of a protocol with these ports, the source's in the upper half.
     #[inline(always)]
     pub(super) const fn new(

@@ -196,6 +196,9 @@ pub(super) struct Layers {
 }
 
 impl Layers {
+    /// Before the frame is parsed.
+    pub(super) const UNPARSED: Self = Self::none(0, Version::NotIp, Fault::NotIp);
+
     /// A frame that can't be read past its Ethernet header.
     const fn none(ethertype: u16, version: Version, fault: Fault) -> Self {
         Self {

@@ -114,33 +114,36 @@ impl<'a> Packet<'a> {
 
     /// Likewise of a frame with room behind it.
     pub fn in_room(frame: Roomy<'a>, meta: Meta) -> Self {
-        Self::plain(frame, meta).unwrap_or_else(|frame| Self::parsed(frame, meta))
+        let mut packet = Self::unparsed(frame, meta);
+        packet.parse();
+        packet
     }
 
-    /// The packet of a frame as most are, see [`Layers::plain`]; other frames are given back.
-    ///
-    /// By itself, so that who makes many writes each field once, where it stays.
+    /// The packet of a frame that was not looked at, as if it were of no known type.
     #[inline(always)]
-    pub(crate) fn plain(frame: Roomy<'a>, meta: Meta) -> Result<Self, Roomy<'a>> {
+    pub(crate) fn unparsed(frame: Roomy<'a>, meta: Meta) -> Self {
         let Meta { time, now, port } = meta;
         let (frame, length) = frame.into_parts();
-        match Layers::plain(frame, length) {
-            Some((layers, flow)) => Ok(Self { frame, length, layers, flow, time, now, port }),
-            None => Err(Roomy::new(frame, length)),
-        }
-    }
-
-    /// The packet of any frame.
-    #[inline(never)]
-    pub(crate) fn parsed(frame: Roomy<'a>, meta: Meta) -> Self {
-        let Meta { time, now, port } = meta;
-        let (layers, flow) = Layers::of_any(frame.frame());
-        let (frame, length) = frame.into_parts();
+        let (layers, flow) = (Layers::UNPARSED, Carried::UNPARSED);
         Self { frame, length, layers, flow, time, now, port }
     }
 }
 
 impl Packet<'_> {
+    /// Parses the frame: the short way if it is as most are, see [`Layers::plain`].
+    #[inline(always)]
+    pub(crate) fn parse(&mut self) {
+        match Layers::plain(self.frame, self.length) {
+            Some((layers, flow)) => (self.layers, self.flow) = (layers, flow),
+            None => self.parse_any(),
+        }
+    }
+
+    #[inline(never)]
+    fn parse_any(&mut self) {
+        (self.layers, self.flow) = Layers::of_any(self.frame());
+    }
+
     /// The whole frame, from the Ethernet header to the last byte of padding.
     #[inline]
     pub fn frame(&self) -> &[u8] {

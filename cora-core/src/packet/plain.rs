@@ -152,11 +152,15 @@ mod tests {
         ) {
             let frame = frame(udp, &filling);
             let (mut ends, mut short, mut long) = (frame.clone(), frame.clone(), frame);
-            let plain = Packet::plain(short.as_mut_slice().into(), Meta::default()).expect("plain");
+            let plain = Packet::new(&mut short, Meta::default());
+            prop_assert!(plain.layers.is_plain);
             let short = rewritten(plain, new, port);
-            let plain = Packet::plain(ends.as_mut_slice().into(), Meta::default()).expect("plain");
+            let plain = Packet::new(&mut ends, Meta::default());
             prop_assert_eq!(&short, &rewritten_by_ends(plain, new, port));
-            let long = rewritten(Packet::parsed(long.as_mut_slice().into(), Meta::default()), new, port);
+            let mut long = Packet::unparsed(long.as_mut_slice().into(), Meta::default());
+            long.parse_any();
+            prop_assert!(!long.layers.is_plain);
+            let long = rewritten(long, new, port);
             prop_assert_eq!(&short, &long);
             // The flow that is kept is the one that now stands there.
             let mut again = short.0;

@@ -21,6 +21,7 @@ impl<K: Key> FlowsOf<K> {
         let (mut groups, mut numbers) = (Vec::new(), HashMap::new());
         let mut of_frame = Vec::with_capacity(traffic.len());
         traffic.replay(0, &mut vec![0; BURST_BYTES], |burst| {
+            burst.parse();
             for arrival in burst.arrivals() {
                 // A packet without a key would be counted to the first flow; such traffic is not measured here.
                 let Ok(key) = K::of(&arrival.packet) else {
