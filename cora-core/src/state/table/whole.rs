@@ -34,12 +34,14 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline(never)]
     pub(super) fn encode(whole: &Whole<K, V>, piece: &mut dyn FnMut(&[u8])) {
         const { assert!(2 * K::SIZE + 8 + V::SIZE <= MAX_PIECE, "the state's entry is too large") };
-        let mut bytes = [0; MAX_PIECE];
+        // Only as much is zeroed as is written.
+        let mut bytes = heapless::Vec::<u8, MAX_PIECE>::new();
+        let _fits = bytes.resize(2 * K::SIZE + 8 + V::SIZE, 0);
         whole.key.put(&mut bytes);
         whole.reply.put(&mut bytes[K::SIZE..]);
         whole.used.put(&mut bytes[2 * K::SIZE..]);
         whole.value.put(&mut bytes[2 * K::SIZE + 8..]);
-        piece(&bytes[..2 * K::SIZE + 8 + V::SIZE]);
+        piece(&bytes);
     }
 
     /// Reads what [`Self::export`] wrote; the bytes come from the other side and are checked.
