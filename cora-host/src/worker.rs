@@ -69,7 +69,7 @@ impl Back {
     }
 
     /// Pushes a message, if there is room.
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, message: &Message<'_>) -> bool {
         match message.push(&mut self.ring) {
             Ok(()) => true,
@@ -109,10 +109,14 @@ impl Outbox for Back {
     }
 
     /// Marked, so that it can be told from what the NIC handled.
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self, stamp: &Stamp, egress: Port, frame: &[u8]) {
         self.sent.note(stamp.meta.port, egress);
-        self.send(&Message::Send(Stamp { egress, horizon: HANDLED, ..*stamp }, frame));
+        let message = Message::Send(Stamp { egress, horizon: HANDLED, ..*stamp }, frame);
+        // As `send` does; by itself, for nearly all messages are of this kind.
+        if self.ledger.is_some() || !self.waiting.is_empty() || !self.push(&message) {
+            self.send(&message);
+        }
     }
 
     fn ended(&mut self, state: u16, ending: Ending<'_>) {

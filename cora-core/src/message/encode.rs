@@ -8,12 +8,20 @@ impl Message<'_> {
     ///
     /// # Errors
     /// Those of [`Producer::push`].
-    #[inline]
+    // Whoever pushes a packet has its stamp at hand: were the message put together in memory first, to be read in pairs of
+    // words, the processor would wait until all that was written before has left, the last packet's lines among it.
+    #[inline(always)]
     pub fn push<M: RingMemory>(&self, ring: &mut Producer<M>) -> Result<(), PushError> {
         match self.stamped() {
             Some((stamp, frame)) => ring.push_behind(self.kind(), &stamp.words(), frame),
-            None => self.encode(|kind, parts| ring.push(kind, parts)),
+            None => self.push_parts(ring),
         }
+    }
+
+    /// Likewise one without a frame.
+    #[inline(never)]
+    fn push_parts<M: RingMemory>(&self, ring: &mut Producer<M>) -> Result<(), PushError> {
+        self.encode(|kind, parts| ring.push(kind, parts))
     }
 
     /// Hands the encoding to `push`, in parts.

@@ -297,7 +297,7 @@ impl<A: App> NicHalf<A> {
         let horizon = self.hold.oldest().unwrap_or(stamp.meta.now);
         let stamp = &Stamp { horizon, ..*stamp };
         self.flows.begin(stamp.meta.now, horizon, ahead);
-        match self.dispatch(stamp, packet) {
+        match self.dispatch(stamp.meta.now, packet) {
             Dispatch::Run(flow) if !self.must_queue(flow) => {
                 let joined = self.hold.joined();
                 if let Some(record) = self.flows.record(flow) {
@@ -325,12 +325,12 @@ impl<A: App> NicHalf<A> {
     }
 
     /// Whose packet it is.
-    fn dispatch(&mut self, stamp: &Stamp, packet: &Packet<'_>) -> Dispatch {
+    fn dispatch(&mut self, now: u64, packet: &Packet<'_>) -> Dispatch {
         let Ok(group) = A::Group::of(packet) else {
             return Dispatch::Host;
         };
         let left = self.hold.left();
-        let found = self.flows.find(self.engine.app(), &group, stamp.meta.now, left);
+        let found = self.flows.find(self.engine.app(), &group, now, left);
         if let Some(flow) = found {
             return match self.flows.record(flow).map(|record| record.stage) {
                 Some(Stage::Offered | Stage::Leaving) => Dispatch::Wait(flow),
@@ -381,7 +381,7 @@ impl<A: App> NicHalf<A> {
         while let Some((stamp, length)) = self.hold.peek(bytes) {
             self.flows.begin(stamp.meta.now, stamp.horizon, ALONE);
             let mut packet = Packet::in_room(Roomy::new(bytes, length), stamp.meta);
-            match self.dispatch(&stamp, &packet) {
+            match self.dispatch(stamp.meta.now, &packet) {
                 Dispatch::Wait(_) => break,
                 Dispatch::Run(flow) if !self.was_passed_by(flow) => {
                     self.hold.pop();

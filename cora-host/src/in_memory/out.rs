@@ -29,7 +29,7 @@ impl<'a, L: Default> Out<'a, L> {
 
 impl<L> Out<'_, L> {
     /// Pushes as often as it takes; whether it was pushed.
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, message: &Message<'_>) -> bool {
         match message.push(&mut self.punt) {
             Err(PushError::Full) => self.push_when_there_is_room(message),
@@ -69,7 +69,7 @@ impl<L> Out<'_, L> {
 }
 
 impl<L> Outbox for Out<'_, L> {
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, message: &Message<'_>) {
         self.broken |= !self.push(message);
     }
