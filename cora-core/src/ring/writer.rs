@@ -30,30 +30,17 @@ pub(super) fn write_behind<M: RingMemory, const N: usize>(
         // The line is the record's to its end, so what follows the payload in it may be anything.
         let last = match body.last_chunk() {
             Some(last) => u128::from_le_bytes(*last) >> (8 * (16 - rest.len())),
-            None => {
-                let (first, last) = rest.split_at(rest.len().min(8));
-                u128::from(word_of(first)) | u128::from(word_of(last)) << 64
-            }
+            None => number_of(rest),
         };
         memory.store_pair(at + 2, words_of(last));
     }
 }
 
-/// Up to eight bytes as a word, with zeros behind them. Put together in registers: a word that was filled up in memory
-/// could only be read once all that was written before had left for the ring, whose lines the other side has.
-#[inline]
-fn word_of(bytes: &[u8]) -> u64 {
-    let bits = 8 * bytes.len();
-    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
-        // What stands in both halves is the same in both.
-        u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << (bits - 32)
-    } else if let ([first, ..], middle, [.., last]) = (bytes, bytes.get(1), bytes) {
-        u64::from(*first)
-            | middle.map_or(0, |middle| u64::from(*middle) << 8)
-            | u64::from(*last) << (bits - 8)
-    } else {
-        0
-    }
+/// A few bytes as a number, the first ones least. Put together in registers: what was filled up in memory could only be read
+/// once all that was written before had left for the ring, whose lines the other side has.
+#[inline(never)]
+fn number_of(bytes: &[u8]) -> u128 {
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u128::from(*byte))
 }
 
 #[inline(always)]
@@ -86,7 +73,7 @@ impl<'a, M: RingMemory> Writer<'a, M> {
         for word in words {
             self.put(u64::from_le_bytes(*word), 64);
         }
-        self.put(word_of(bytes), 8 * bytes.len() as u32);
+        self.put(number_of(bytes) as u64, 8 * bytes.len() as u32);
     }
 
     /// So many bits of `value`; it has no others.
@@ -113,20 +100,5 @@ impl<'a, M: RingMemory> Writer<'a, M> {
     fn word(&mut self, word: u64) {
         self.memory.store(self.at, word);
         self.at += 1;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_word_has_all_bytes_in_their_places_and_zeros_behind_them() {
-        let bytes: [u8; 8] = [0x81, 0x92, 0xa3, 0xb4, 0xc5, 0xd6, 0xe7, 0xf8];
-        for length in 0..=8 {
-            let mut all = [0; 8];
-            all[..length].copy_from_slice(&bytes[..length]);
-            assert_eq!(word_of(&bytes[..length]), u64::from_le_bytes(all), "{length} bytes");
-        }
     }
 }

@@ -7,6 +7,9 @@ use super::raw::RawTable;
 use crate::key::Key;
 use crate::plain::Plain;
 
+/// Room for most entries.
+const SHORT: usize = 256;
+
 impl<K: Key, V: Plain> RawTable<K, V> {
     /// Visits what is alive at `now`.
     pub fn each_alive(&self, now: u64, visit: &mut dyn FnMut(&Whole<K, V>)) {
@@ -34,14 +37,25 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline(never)]
     pub(super) fn encode(whole: &Whole<K, V>, piece: &mut dyn FnMut(&[u8])) {
         const { assert!(2 * K::SIZE + 8 + V::SIZE <= MAX_PIECE, "the state's entry is too large") };
-        // Only as much is zeroed as is written.
-        let mut bytes = heapless::Vec::<u8, MAX_PIECE>::new();
-        let _fits = bytes.resize(2 * K::SIZE + 8 + V::SIZE, 0);
+        // All the room is zeroed before it is written to.
+        if const { 2 * K::SIZE + 8 + V::SIZE <= SHORT } {
+            Self::encode_in([0; SHORT], whole, piece);
+        } else {
+            Self::encode_in([0; MAX_PIECE], whole, piece);
+        }
+    }
+
+    #[inline(always)]
+    fn encode_in<const ROOM: usize>(
+        mut bytes: [u8; ROOM],
+        whole: &Whole<K, V>,
+        piece: &mut dyn FnMut(&[u8]),
+    ) {
         whole.key.put(&mut bytes);
         whole.reply.put(&mut bytes[K::SIZE..]);
         whole.used.put(&mut bytes[2 * K::SIZE..]);
         whole.value.put(&mut bytes[2 * K::SIZE + 8..]);
-        piece(&bytes);
+        piece(&bytes[..2 * K::SIZE + 8 + V::SIZE]);
     }
 
     /// Reads what [`Self::export`] wrote; the bytes come from the other side and are checked.
