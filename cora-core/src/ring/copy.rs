@@ -9,6 +9,9 @@
 //! of a vector move; if one did, nothing would be lost, for the words of a payload mean something
 //! only after an acquire load of what was written behind them. Words that a broken peer writes
 //! meanwhile make garbage, as ever. Miri, which runs no asm, takes the words one by one.
+//!
+//! Long payloads are moved by x86's string instruction, whose stores may become visible in any order among themselves,
+//! but not behind a later store (Intel SDM, volume 3, "Fast-String Operation and Out-of-Order Stores"): the header's.
 #![expect(unsafe_code, reason = "vector moves between shared and private memory")]
 
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -16,9 +19,21 @@ use core::sync::atomic::{AtomicU64, Ordering};
 /// Two words of payload.
 type Pair = [[u8; 8]; 2];
 
+/// Words from which on the processor's own way of copying is the faster one: it moves whole lines, in as many instructions
+/// for any length.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+const MANY: usize = 64;
+
 /// Copies words out; both slices are of one length.
 #[inline(always)]
 pub(super) fn copy_out(from: &[AtomicU64], to: &mut [[u8; 8]]) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if to.len() >= MANY && from.len() == to.len() {
+        // SAFETY: as many bytes are readable at the words and writable at `to`, being slices of one length; nothing else is
+        // touched.
+        unsafe { move_bytes(from.as_ptr().cast(), to.as_mut_ptr().cast(), size_of_val(to)) }
+        return;
+    }
     let (pairs, last) = from.as_chunks();
     let (places, last_place) = to.as_chunks_mut();
     for (pair, place) in pairs.iter().zip(places) {
@@ -26,6 +41,50 @@ pub(super) fn copy_out(from: &[AtomicU64], to: &mut [[u8; 8]]) {
     }
     for (word, place) in last.iter().zip(last_place) {
         *place = word.load(Ordering::Relaxed).to_le_bytes();
+    }
+}
+
+/// Copies pairs of words in; both slices are of one length.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+pub(super) fn copy_in(from: &[[u8; 16]], to: &[[AtomicU64; 2]]) {
+    if 2 * from.len() >= MANY && from.len() == to.len() {
+        // SAFETY: as many bytes are readable at `from` and, being atomic words, writable through a shared reference: both are
+        // slices of one length; nothing else is touched.
+        unsafe {
+            move_bytes(from.as_ptr().cast(), to.as_ptr().cast_mut().cast(), size_of_val(from));
+        };
+        return;
+    }
+    for (pair, place) in from.iter().zip(to) {
+        store_pair(place, words_of(*pair));
+    }
+}
+
+/// Sixteen bytes as two words.
+#[inline(always)]
+pub(super) const fn words_of(pair: [u8; 16]) -> [u64; 2] {
+    let pair = u128::from_le_bytes(pair);
+    [pair as u64, (pair >> 64) as u64]
+}
+
+/// Copies bytes as the processor likes best.
+///
+/// # Safety
+///
+/// `count` bytes are readable at `from` and writable at `to`.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+unsafe fn move_bytes(from: *const u8, to: *mut u8, count: usize) {
+    // SAFETY: so the caller says. The direction flag is clear, as everywhere.
+    unsafe {
+        core::arch::asm!(
+            "rep movsb",
+            inout("rcx") count => _,
+            inout("rsi") from => _,
+            inout("rdi") to => _,
+            options(nostack, preserves_flags)
+        );
     }
 }
 

@@ -8,7 +8,9 @@ use core::fmt;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::copy::{copy_out, store_pair};
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use super::copy::copy_in;
+use super::copy::{copy_out, store_pair, words_of};
 use super::record::{MAX_RING_BYTES, MIN_RING_BYTES};
 use crate::prefetch::{prefetch, prefetch_to_write};
 
@@ -49,6 +51,15 @@ pub trait RingMemory {
     fn store_pair(&self, index: usize, words: [u64; 2]) {
         self.store(index, words[0]);
         self.store(index + 1, words[1]);
+    }
+
+    /// Writes pairs of data words from `index` on, as [`Self::store_pair`] does. They lie within one lap.
+    #[inline(always)]
+    fn write(&self, mut index: usize, pairs: &[[u8; 16]]) {
+        for pair in pairs {
+            self.store_pair(index, words_of(*pair));
+            index += 2;
+        }
     }
 
     /// Asks for the line at `index`, which will be written soon. Changes nothing else.
@@ -147,6 +158,15 @@ impl RingMemory for SharedMemory {
     #[inline(always)]
     fn store_pair(&self, index: usize, words: [u64; 2]) {
         store_pair(self.pair(index), words);
+    }
+
+    // Elsewhere, pair by pair.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[inline(always)]
+    fn write(&self, index: usize, pairs: &[[u8; 16]]) {
+        if let Some(words) = self.data.get(index..index + 2 * pairs.len()) {
+            copy_in(pairs, words.as_chunks().0);
+        }
     }
 
     #[inline(always)]

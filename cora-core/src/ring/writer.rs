@@ -4,6 +4,7 @@
 //! it is written, stores leave in order, and only those that the processor's queue holds ask for
 //! their lines in parallel. Half as many stores per line are twice as many lines under way.
 
+use super::copy::words_of;
 use super::memory::RingMemory;
 
 /// Writes a record whose payload is an odd number of words, and then `body`, which so begins with a pair.
@@ -22,17 +23,15 @@ pub(super) fn write_behind<M: RingMemory, const N: usize>(
         memory.store_pair(at, *pair);
     }
     let (pairs, rest) = body.as_chunks::<16>();
-    for pair in pairs {
-        at += 2;
-        memory.store_pair(at, words_of(u128::from_le_bytes(*pair)));
-    }
+    memory.write(at + 2, pairs);
+    at += 2 * pairs.len();
     if !rest.is_empty() {
         // The line is the record's to its end, so what follows the payload in it may be anything.
         let last = match body.last_chunk() {
             Some(last) => u128::from_le_bytes(*last) >> (8 * (16 - rest.len())),
             None => number_of(rest),
         };
-        memory.store_pair(at + 2, words_of(last));
+        memory.store_pair(at + 2, words_of(last.to_le_bytes()));
     }
 }
 
@@ -41,11 +40,6 @@ pub(super) fn write_behind<M: RingMemory, const N: usize>(
 #[inline(never)]
 fn number_of(bytes: &[u8]) -> u128 {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u128::from(*byte))
-}
-
-#[inline(always)]
-const fn words_of(pair: u128) -> [u64; 2] {
-    [pair as u64, (pair >> 64) as u64]
 }
 
 /// One record on its way in, of parts of any lengths, one after the other.
