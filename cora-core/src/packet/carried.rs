@@ -28,8 +28,14 @@ impl From<FiveTuple> for Carried {
 }
 
 impl Carried {
-    /// Before the packet is parsed.
+    /// Before the packet is parsed: what all flows of IPv4 have in common.
     pub(super) const UNPARSED: Self = Self { high: [0; 2], low: [0; 2], last: 0 };
+
+    /// Of a flow of IPv4 in a packet that was not parsed before, the rest.
+    #[inline(always)]
+    pub(super) const fn complete(&mut self, flow: &Self) {
+        (self.low, self.last) = (flow.low, flow.last);
+    }
 
     /// The flow of a protocol with these ports, the source's in the upper half.
     #[inline(always)]

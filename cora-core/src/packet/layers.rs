@@ -196,8 +196,20 @@ pub(super) struct Layers {
 }
 
 impl Layers {
-    /// Before the frame is parsed.
-    pub(super) const UNPARSED: Self = Self::none(0, Version::NotIp, Fault::NotIp);
+    /// Before the frame is parsed: what all [plain](Self::plain) frames have in common.
+    pub(super) const UNPARSED: Self = Self {
+        outer: Header { ip: 14, transport: 34, ports: 34, ..Header::NONE },
+        ..Self::none(ETHERTYPE_IPV4, Version::V4, Fault::None)
+    };
+
+    /// Of a plain frame that was not parsed before, the rest.
+    #[inline(always)]
+    pub(super) const fn complete(&mut self, plain: &Self) {
+        self.end = plain.end;
+        self.outer.sum = plain.outer.sum;
+        self.outer.protocol = plain.outer.protocol;
+        self.is_plain = true;
+    }
 
     /// A frame that can't be read past its Ethernet header.
     const fn none(ethertype: u16, version: Version, fault: Fault) -> Self {
@@ -246,13 +258,8 @@ impl Layers {
         if !fits {
             return None;
         }
-        let outer = Header { ip: 14, transport: 34, ports: 34, sum, protocol, ..Header::NONE };
-        let layers = Self {
-            outer,
-            end: end as u32,
-            is_plain: true,
-            ..Self::none(ETHERTYPE_IPV4, Version::V4, Fault::None)
-        };
+        let outer = Header { sum, protocol, ..Self::UNPARSED.outer };
+        let layers = Self { outer, end: end as u32, is_plain: true, ..Self::UNPARSED };
         let ends = (Address::v4(source.to_le_bytes()), Address::v4(destination.to_le_bytes()));
         Some((layers, Carried::new(ends.0, ends.1, word(34).swap_bytes(), protocol)))
     }

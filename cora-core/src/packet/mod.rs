@@ -119,7 +119,7 @@ impl<'a> Packet<'a> {
         packet
     }
 
-    /// The packet of a frame that was not looked at, as if it were of no known type.
+    /// The packet of a frame that was not looked at: [`Self::parse`] comes before all else.
     #[inline(always)]
     pub(crate) fn unparsed(frame: Roomy<'a>, meta: Meta) -> Self {
         let Meta { time, now, port } = meta;
@@ -130,12 +130,14 @@ impl<'a> Packet<'a> {
 }
 
 impl Packet<'_> {
-    /// Parses the frame: the short way if it is as most are, see [`Layers::plain`].
+    /// Parses the frame of an [unparsed](Self::unparsed) packet: the short way if it is as most are, see [`Layers::plain`].
     #[inline(always)]
     pub(crate) fn parse(&mut self) {
-        match Layers::plain(self.frame, self.length) {
-            Some((layers, flow)) => (self.layers, self.flow) = (layers, flow),
-            None => self.parse_any(),
+        if let Some((layers, flow)) = Layers::plain(self.frame, self.length) {
+            self.layers.complete(&layers);
+            self.flow.complete(&flow);
+        } else {
+            self.parse_any();
         }
     }
 

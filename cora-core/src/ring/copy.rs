@@ -19,16 +19,15 @@ use core::sync::atomic::{AtomicU64, Ordering};
 /// Two words of payload.
 type Pair = [[u8; 8]; 2];
 
-/// Words from which on the processor's own way of copying is the faster one: it moves whole lines, in as many instructions
-/// for any length.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-const MANY: usize = 64;
+/// Pairs of words from which on the processor's own way of copying is the faster one: it moves whole lines, in as many
+/// instructions for any length.
+pub(super) const MANY_PAIRS: usize = 32;
 
 /// Copies words out; both slices are of one length.
 #[inline(always)]
 pub(super) fn copy_out(from: &[AtomicU64], to: &mut [[u8; 8]]) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if to.len() >= MANY && from.len() == to.len() {
+    if to.len() >= 2 * MANY_PAIRS && from.len() == to.len() {
         // SAFETY: as many bytes are readable at the words and writable at `to`, being slices of one length; nothing else is
         // touched.
         unsafe { move_bytes(from.as_ptr().cast(), to.as_mut_ptr().cast(), size_of_val(to)) }
@@ -44,21 +43,14 @@ pub(super) fn copy_out(from: &[AtomicU64], to: &mut [[u8; 8]]) {
     }
 }
 
-/// Copies pairs of words in; both slices are of one length.
+/// Copies many pairs of words in; `to` is twice as long. By itself, for short payloads have better use for the registers.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-#[inline(always)]
-pub(super) fn copy_in(from: &[[u8; 16]], to: &[[AtomicU64; 2]]) {
-    if 2 * from.len() >= MANY && from.len() == to.len() {
-        // SAFETY: as many bytes are readable at `from` and, being atomic words, writable through a shared reference: both are
-        // slices of one length; nothing else is touched.
-        unsafe {
-            move_bytes(from.as_ptr().cast(), to.as_ptr().cast_mut().cast(), size_of_val(from));
-        };
-        return;
-    }
-    for (pair, place) in from.iter().zip(to) {
-        store_pair(place, words_of(*pair));
-    }
+#[inline(never)]
+pub(super) fn copy_in(from: &[[u8; 16]], to: &[AtomicU64]) {
+    let count = size_of_val(from).min(size_of_val(to));
+    // SAFETY: as many bytes are readable at `from` and, being atomic words, writable through a shared reference, for neither
+    // slice is shorter; nothing else is touched.
+    unsafe { move_bytes(from.as_ptr().cast(), to.as_ptr().cast_mut().cast(), count) }
 }
 
 /// Sixteen bytes as two words.

@@ -160,12 +160,15 @@ impl RingMemory for SharedMemory {
         store_pair(self.pair(index), words);
     }
 
-    // Elsewhere, pair by pair.
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
     #[inline(always)]
-    fn write(&self, index: usize, pairs: &[[u8; 16]]) {
+    fn write(&self, mut index: usize, pairs: &[[u8; 16]]) {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
         if let Some(words) = self.data.get(index..index + 2 * pairs.len()) {
-            copy_in(pairs, words.as_chunks().0);
+            return copy_in(pairs, words);
+        }
+        for pair in pairs {
+            self.store_pair(index, words_of(*pair));
+            index += 2;
         }
     }
 

@@ -4,7 +4,9 @@
 //! it is written, stores leave in order, and only those that the processor's queue holds ask for
 //! their lines in parallel. Half as many stores per line are twice as many lines under way.
 
-use super::copy::words_of;
+use core::hint;
+
+use super::copy::{MANY_PAIRS, words_of};
 use super::memory::RingMemory;
 
 /// Writes a record whose payload is an odd number of words, and then `body`, which so begins with a pair.
@@ -23,23 +25,40 @@ pub(super) fn write_behind<M: RingMemory, const N: usize>(
         memory.store_pair(at, *pair);
     }
     let (pairs, rest) = body.as_chunks::<16>();
-    memory.write(at + 2, pairs);
-    at += 2 * pairs.len();
+    // Elsewhere, one loop is as good as another.
+    if cfg!(target_arch = "x86_64") && pairs.len() >= MANY_PAIRS {
+        memory.write(at + 2, pairs);
+        at += 2 * pairs.len();
+    } else {
+        for pair in pairs {
+            at += 2;
+            memory.store_pair(at, words_of(*pair));
+        }
+    }
     if !rest.is_empty() {
         // The line is the record's to its end, so what follows the payload in it may be anything.
         let last = match body.last_chunk() {
             Some(last) => u128::from_le_bytes(*last) >> (8 * (16 - rest.len())),
-            None => number_of(rest),
+            None => u128::from_le_bytes(filled_up(rest)),
         };
         memory.store_pair(at + 2, words_of(last.to_le_bytes()));
     }
 }
 
-/// A few bytes as a number, the first ones least. Put together in registers: what was filled up in memory could only be read
-/// once all that was written before had left for the ring, whose lines the other side has.
+/// With zeros behind them.
+#[inline]
+fn filled_up<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut all = [0; N];
+    all[..bytes.len()].copy_from_slice(bytes);
+    all
+}
+
+/// Less than a word, with zeros behind it: what a part ends with. Put together in registers: filled up in memory, it could
+/// only be read once all that was written before had left for the ring, whose lines the other side has.
 #[inline(never)]
-fn number_of(bytes: &[u8]) -> u128 {
-    bytes.iter().rev().fold(0, |number, byte| number << 8 | u128::from(*byte))
+fn end_of(bytes: &[u8]) -> u64 {
+    // The compiler would write the loop out eight times, did it know how short it is.
+    hint::black_box(bytes).iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
 /// One record on its way in, of parts of any lengths, one after the other.
@@ -67,7 +86,7 @@ impl<'a, M: RingMemory> Writer<'a, M> {
         for word in words {
             self.put(u64::from_le_bytes(*word), 64);
         }
-        self.put(number_of(bytes) as u64, 8 * bytes.len() as u32);
+        self.put(end_of(bytes), 8 * bytes.len() as u32);
     }
 
     /// So many bits of `value`; it has no others.
