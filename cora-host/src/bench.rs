@@ -167,13 +167,17 @@ impl Traffic {
         while !pass.is_over() {
             // What was received is there to be read: no copy of it may be left out.
             let mut frames = Frames::new(black_box(&mut *buffer));
-            let mut burst = [const { None }; BURST];
-            for place in &mut burst {
-                if !pass.receive(&mut frames, |stamp, frame| *place = Some((stamp, frame))) {
+            let mut burst = heapless::Vec::<(Stamp, Roomy<'_>), BURST>::new();
+            while !burst.is_full() {
+                let received = pass.receive(&mut frames, |stamp, frame| {
+                    // There is room: the loop's condition.
+                    let _pushed = burst.push((stamp, frame));
+                });
+                if !received {
                     break;
                 }
             }
-            for (stamp, frame) in burst.iter().map_while(Option::as_ref) {
+            for (stamp, frame) in &burst {
                 out.leave(stamp, stamp.egress.opposite(), frame.frame());
             }
         }
