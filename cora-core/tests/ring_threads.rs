@@ -103,6 +103,45 @@ fn ring_carries_records_from_thread_to_thread() {
     assert_eq!(host.nic_status(), Some(NicStatus::Done));
 }
 
+/// Long and short ones are copied in different ways.
+#[test]
+fn ring_carries_frames_of_any_length_from_thread_to_thread() {
+    let words = words(32 + 8192);
+    for word in words {
+        word.store(0, Relaxed);
+    }
+    let memory = SharedMemory::new(words).expect("a ring's size");
+    let body = |number: u64| -> Vec<u8> {
+        (0..number * 97 % 1600).map(|at| (at * 7 ^ at >> 8 ^ number) as u8).collect()
+    };
+    let frames = RECORDS / 10;
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let (mut producer, mut patience) = (Producer::new(memory), Patience::default());
+            for number in 0..frames {
+                while let Err(error) = producer.push_behind(1, &[number], &body(number)) {
+                    assert_eq!(error, PushError::Full);
+                    producer.publish();
+                    patience.wait();
+                }
+            }
+            producer.publish();
+        });
+        let (mut consumer, mut patience) = (Consumer::new(memory), Patience::default());
+        let (mut buffer, mut number) = (vec![0; consumer.max_record()], 0);
+        while number < frames {
+            if let Some(record) = consumer.pop(&mut buffer).expect("an honest peer") {
+                let (head, frame) = buffer[..record.len].split_at(8);
+                assert_eq!((head, frame), (&number.to_le_bytes()[..], &body(number)[..]));
+                number += 1;
+            } else {
+                consumer.release();
+                patience.wait();
+            }
+        }
+    });
+}
+
 /// The indices are words 0 and 16 of a ring's memory.
 #[test]
 fn ring_survives_nonsense_in_shared_memory() {

@@ -89,7 +89,7 @@ pub struct Meta {
 
 /// One Ethernet frame, parsed, with its metadata.
 pub struct Packet<'a> {
-    // Invariant: the offsets in `layers` lie within the first `length` bytes of `frame`, and there are as
+    // Invariant, once parsed: the offsets in `layers` lie within the first `length` bytes of `frame`, and there are as
     // many. The setters write only fields that the parse does not go by; what changes others parses anew.
     /// The frame, and behind it the room that it may grow into.
     frame: &'a mut [u8],

@@ -53,7 +53,7 @@ pub trait RingMemory {
         self.store(index + 1, words[1]);
     }
 
-    /// Writes pairs of data words from `index` on, as [`Self::store_pair`] does. They lie within one lap.
+    /// Writes many pairs of data words from `index` on, as [`Self::store_pair`] does. They lie within one lap.
     #[inline(always)]
     fn write(&self, mut index: usize, pairs: &[[u8; 16]]) {
         for pair in pairs {
@@ -160,15 +160,11 @@ impl RingMemory for SharedMemory {
         store_pair(self.pair(index), words);
     }
 
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     #[inline(always)]
-    fn write(&self, mut index: usize, pairs: &[[u8; 16]]) {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
+    fn write(&self, index: usize, pairs: &[[u8; 16]]) {
         if let Some(words) = self.data.get(index..index + 2 * pairs.len()) {
-            return copy_in(pairs, words);
-        }
-        for pair in pairs {
-            self.store_pair(index, words_of(*pair));
-            index += 2;
+            copy_in(pairs, words);
         }
     }
 

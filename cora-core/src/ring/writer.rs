@@ -25,7 +25,7 @@ pub(super) fn write_behind<M: RingMemory, const N: usize>(
         memory.store_pair(at, *pair);
     }
     let (pairs, rest) = body.as_chunks::<16>();
-    // Elsewhere, one loop is as good as another.
+    // Elsewhere, `write` is this very loop.
     if cfg!(target_arch = "x86_64") && pairs.len() >= MANY_PAIRS {
         memory.write(at + 2, pairs);
         at += 2 * pairs.len();
