@@ -112,7 +112,7 @@ fn ring_carries_frames_of_any_length_from_thread_to_thread() {
     }
     let memory = SharedMemory::new(words).expect("a ring's size");
     let body = |number: u64| -> Vec<u8> {
-        (0..number * 97 % 1600).map(|at| (at * 7 ^ at >> 8 ^ number) as u8).collect()
+        (0..number * 97 % 1600).map(|at| ((at * 7) ^ (at >> 8) ^ number) as u8).collect()
     };
     let frames = RECORDS / 10;
     thread::scope(|scope| {

@@ -228,3 +228,24 @@ fn what_changed_nothing_is_not_told() {
     assert_eq!(copies.told, 1, "something was told of packets that changed nothing");
     assert_eq!(copies.values(), BTreeMap::from([(key(1), Value(7))]));
 }
+
+/// A packet of a later time may have come first: earlier ones wait until their flow is here.
+#[test]
+fn an_entry_that_comes_back_lives_for_packets_that_still_wait() {
+    let (mut table, mut copies) = (table(), Copies::default());
+    // What the other side sends: both keys, the time of its last use, its value.
+    let mut piece = vec![0; 2 * SourceAddress::SIZE + 8 + Value::SIZE];
+    key(1).put(&mut piece);
+    key(1).put(&mut piece[SourceAddress::SIZE..]);
+    100_u64.put(&mut piece[2 * SourceAddress::SIZE..]);
+    Value(7).put(&mut piece[2 * SourceAddress::SIZE + 8..]);
+    // Of an entry used at 100, the packet at 1,000 would find nothing; the one at 200 that waits will.
+    table.begin(Visit { now: 1_000, horizon: 200, undo: true, flow: 1, ahead: ALONE });
+    table.commit();
+    assert_eq!(table.import_entry(&piece, 1, u32::MAX), Ok(100));
+    table.changed(&piece);
+    copies.note(&mut table);
+    assert_eq!(copies.values(), BTreeMap::from([(key(1), Value(7))]));
+    table.begin(Visit { now: 200, horizon: 200, undo: true, flow: 1, ahead: ALONE });
+    assert_eq!(table.get(&key(1)), Some(&Value(7)));
+}

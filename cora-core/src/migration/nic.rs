@@ -330,8 +330,7 @@ impl<A: App> NicHalf<A> {
             return Dispatch::Host;
         };
         let left = self.hold.left();
-        let found = self.flows.find(self.engine.app(), &group, now, left);
-        if let Some(flow) = found {
+        if let Some(flow) = self.flows.find(self.engine.app(), &group, now, left) {
             return match self.flows.record(flow).map(|record| record.stage) {
                 Some(Stage::Offered | Stage::Leaving) => Dispatch::Wait(flow),
                 Some(Stage::Owned) | None => Dispatch::Run(flow),

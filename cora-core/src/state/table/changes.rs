@@ -154,7 +154,8 @@ impl<K: Key, V: Plain> Durable for RawTable<K, V> {
     }
 
     fn changed(&mut self, piece: &[u8]) {
-        if let Some((number, _)) = K::get(piece).and_then(|key| self.find_alive(&key)) {
+        // Expired or not: packets that came earlier may still wait, to which it is alive, and the last one was of a later time.
+        if let Some((number, _)) = K::get(piece).and_then(|key| self.find(&key)) {
             self.note(number);
         }
     }
