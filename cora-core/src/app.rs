@@ -19,6 +19,8 @@ pub trait Handler {
     type States;
     /// The parameters themselves: a tuple of references.
     type Parameters<'a>;
+    /// Whether its body names the packet: one that doesn't can't tell packets apart.
+    const READS_PACKET: bool = true;
 
     /// Runs the handler once. A state out of `R`'s reach ends it as a punt.
     fn run<R: Reach>(packet: &mut Packet<'_>, states: Self::Parameters<'_>) -> Verdict;
@@ -103,6 +105,9 @@ pub trait App: Sized + 'static {
     /// What ownership goes by, the coarsest key of the states that travel, and what packets are steered to pairs
     /// by.
     type Group: Key + Send;
+    /// Whether any handler reads packets, or any state finds entries by them. Where none does, a packet is parsed only
+    /// if it matters which flow it belongs to.
+    const READS_PACKETS: bool = true;
     /// Whether any of its states is durable.
     const DURABLE: bool = false;
     /// Whether any of its states is read-mostly.

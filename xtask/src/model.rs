@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::{cargo, command, run as run_command, target};
 
-/// What is predicted and measured, and what lets every packet pass.
+/// What is predicted and measured, and what does nothing with its packets.
 const PROGRAMS: [&str; 8] = [
     "firewall",
     "nat",
@@ -14,7 +14,7 @@ const PROGRAMS: [&str; 8] = [
     "policer",
     "port-scan",
     "connection-limiter",
-    "empty-chain",
+    "parsed-chain",
 ];
 
 /// A plan's name, and what it states.

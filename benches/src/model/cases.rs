@@ -82,9 +82,9 @@ pub(crate) static NFS: [Nf; 7] = [
     Nf { name: "connection-limiter", feed: Feed::BothWays, most: 1_000_000, unseen: true },
 ];
 
-/// What lets every packet pass: calibration alone sees it.
+/// What has every packet parsed and lets it pass: calibration alone sees it.
 pub(crate) static EMPTY: Nf =
-    Nf { name: "empty-chain", feed: Feed::FromInside, most: 1 << 20, unseen: false };
+    Nf { name: "parsed-chain", feed: Feed::FromInside, most: 1 << 20, unseen: false };
 
 pub(crate) const SKEWS: [Popularity; 3] =
     [Popularity::Uniform, Popularity::Zipf(0.99), Popularity::Zipf(1.26)];

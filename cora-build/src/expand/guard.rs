@@ -19,7 +19,7 @@
 use std::collections::BTreeSet;
 
 use proc_macro2::{Literal, TokenStream, TokenTree};
-use quote::{format_ident, quote};
+use quote::{ToTokens as _, format_ident, quote};
 use syn::ext::IdentExt as _;
 use syn::token::Brace;
 use syn::visit::{self, Visit};
@@ -43,6 +43,13 @@ pub(super) fn run(decl: &HandlerDecl) -> Block {
         guards.visit_block_mut(&mut block);
     }
     block
+}
+
+/// Whether the body names its packet, if only in a string that a macro may read.
+pub(super) fn names_packet(decl: &HandlerDecl) -> bool {
+    let packet = [decl.packet.unraw().to_string()];
+    let body = decl.item.block.to_token_stream();
+    !mentions(&packet, |direct| direct.scan(&body)).is_empty()
 }
 
 struct Guards<'a> {

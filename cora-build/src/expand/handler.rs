@@ -139,8 +139,14 @@ fn handler(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
     let names: Vec<Ident> =
         (0..decl.parameters.len()).map(|number| format_ident!("state_{number}")).collect();
     let reach = guard::reach();
+    let reads_no_packet = (!guard::names_packet(decl)).then(|| {
+        quote!(
+            const READS_PACKET: bool = false;
+        )
+    });
     quote! {
         const NAME: &'static str = #name;
+        #reads_no_packet
         type States = (#(#referents,)*);
         #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
         type Parameters<'a> = (#(#references,)*);

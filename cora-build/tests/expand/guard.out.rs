@@ -301,6 +301,7 @@ impl __cora_hidden {
 #[automatically_derived]
 impl ::cora::__private::core::app::Handler for __cora_hidden {
     const NAME: &'static str = "hidden";
+    const READS_PACKET: bool = false;
     type States = (A, B, C);
     #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
     type Parameters<'a> = (&'a mut A, &'a mut B, &'a C);
@@ -395,6 +396,7 @@ impl __cora_loops {
 #[automatically_derived]
 impl ::cora::__private::core::app::Handler for __cora_loops {
     const NAME: &'static str = "loops";
+    const READS_PACKET: bool = false;
     type States = (A, B);
     #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
     type Parameters<'a> = (&'a mut A, &'a mut B);

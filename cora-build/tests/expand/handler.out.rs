@@ -32,6 +32,7 @@ impl __cora_pass {
 #[automatically_derived]
 impl ::cora::__private::core::app::Handler for __cora_pass {
     const NAME: &'static str = "pass";
+    const READS_PACKET: bool = false;
     type States = ();
     #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
     type Parameters<'a> = ();

@@ -3,7 +3,7 @@
 
 use super::engine::Engine;
 use super::flows::Flows;
-use crate::app::App;
+use crate::app::{App, Sides};
 use crate::key::Key;
 use crate::message::{MAX_FRAME, MAX_MESSAGE, Stamp};
 use crate::packet::{Packet, Port, ROOM, Roomy};
@@ -63,6 +63,32 @@ impl<'a> Burst<'a> {
         for arrival in &mut self.0 {
             arrival.packet.parse();
         }
+    }
+
+    /// Parses all frames, unless no handler reads them and it does not matter which flows they belong to.
+    #[inline(always)]
+    pub(super) fn parse_at_host<A: App>(&mut self, flows: bool) {
+        if A::READS_PACKETS || flows {
+            self.parse();
+        }
+    }
+
+    /// Likewise. What the host runs under this plan, the NIC passes on as it came.
+    #[inline(always)]
+    pub(super) fn parse_at_nic<A: App>(&mut self) {
+        match A::PLAN.sides {
+            Sides::HostOnly => {}
+            Sides::NicOnly if !A::READS_PACKETS => {}
+            Sides::NicOnly | Sides::Split => self.parse(),
+        }
+    }
+
+    /// The flow, or what goes for it, of the packet at this place, if it has one. Before any packet ran.
+    pub(super) fn group<K: Key>(&mut self, at: usize) -> Option<K> {
+        let packet = &mut self.0.get_mut(at)?.packet;
+        // Few are asked: whether all are parsed already does not matter.
+        packet.parse();
+        K::of(packet).ok()
     }
 
     /// Whether no further packet has room.

@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::outcome::Outcomes;
-use crate::packet::Packet;
+use crate::packet::{Packet, Port};
 use crate::state::{Reach, Visit};
 use crate::verdict::{Forward, Reason};
 
@@ -23,6 +23,18 @@ pub enum Ran {
     Dropped(Reason),
     /// It reached for a state that is not here; nothing of what it wrote is left.
     Punted,
+}
+
+impl Ran {
+    /// Where the packet leaves that came in at `port`, if it does.
+    #[inline(always)]
+    pub(super) const fn egress(self, port: Port) -> Option<Port> {
+        match self {
+            Self::Forward(Forward::Transmit) => Some(port.opposite()),
+            Self::Forward(Forward::Redirect(port)) => Some(port),
+            _ => None,
+        }
+    }
 }
 
 impl<A: App> Engine<A> {

@@ -3,7 +3,7 @@
 use super::admission::{ASKED_AGAIN, Admission, Order};
 use super::burst::{Burst, announce};
 use super::encoded::{encoded, room};
-use super::engine::{Engine, Ran};
+use super::engine::Engine;
 use super::flows::{Flows, Record, Stage};
 use super::leaving::{Leaving, SMALL};
 use super::standby::{Holder, Reclaimed};
@@ -16,7 +16,6 @@ use crate::monitor::{Load, Talker, Watch};
 use crate::packet::Packet;
 use crate::plain::Plain;
 use crate::state::{EveryState, Memory, NO_FLOW, OutOfMemory, Visit};
-use crate::verdict::Forward;
 
 /// Decides which flows the NIC may own: the same for a flow in every run.
 const SHARE: FlowHasher = FlowHasher::new(0x0073_6861_7265);
@@ -197,9 +196,10 @@ impl<A: App> HostHalf<A> {
         burst: &mut Burst<'_>,
         out: &mut impl Outbox,
     ) -> Result<(), ProtocolError> {
-        burst.parse();
-        self.watch.burst(burst.len(), |at| A::Group::of(&burst.arrivals().get(at)?.packet).ok());
-        if self.knows_flows() {
+        let knows_flows = self.knows_flows();
+        burst.parse_at_host::<A>(knows_flows);
+        self.watch.burst(burst.len(), |at| burst.group(at));
+        if knows_flows {
             announce(burst, &mut self.engine, Some(&mut self.flows));
             self.run_all::<true>(burst, out);
         } else {
@@ -257,12 +257,7 @@ impl<A: App> HostHalf<A> {
             ahead,
         };
         let ran = self.engine.run::<EveryState>(packet, visit);
-        let egress = match ran {
-            Ran::Forward(Forward::Transmit) => Some(stamp.meta.port.opposite()),
-            Ran::Forward(Forward::Redirect(port)) => Some(port),
-            _ => None,
-        };
-        if let Some(egress) = egress {
+        if let Some(egress) = ran.egress(stamp.meta.port) {
             out.leave(stamp, egress, packet.frame());
         }
         if let (Some(group), Some(flow)) = (group, flow)

@@ -17,7 +17,6 @@ use crate::monitor::{Load, Watch};
 use crate::packet::{Packet, ROOM, Roomy};
 use crate::state::table::{Change, Ending};
 use crate::state::{Memory, NO_FLOW, OutOfMemory, Place, Reach, Visit};
-use crate::verdict::Forward;
 
 /// Keys that are announced by offers under way.
 pub(super) const ANNOUNCED: usize = 256;
@@ -188,7 +187,7 @@ impl<A: App> NicHalf<A> {
     /// Packets come in from the wire, one after the other.
     #[inline(never)]
     pub fn burst(&mut self, burst: &mut Burst<'_>, io: &mut (impl Outbox + Wire)) {
-        burst.parse();
+        burst.parse_at_nic::<A>();
         match A::PLAN.sides {
             Sides::HostOnly => {}
             Sides::NicOnly => {
@@ -197,7 +196,7 @@ impl<A: App> NicHalf<A> {
             }
             Sides::Split => announce(burst, &mut self.engine, Some(&mut self.flows)),
         }
-        self.watch.burst(burst.len(), |at| A::Group::of(&burst.arrivals().get(at)?.packet).ok());
+        self.watch.burst(burst.len(), |at| burst.group(at));
         for (number, arrival) in (0..).zip(burst.arrivals_mut()) {
             self.one(&arrival.stamp(), &mut arrival.packet, number, io);
         }
@@ -442,12 +441,9 @@ impl<A: App> NicHalf<A> {
     }
 
     fn finish(ran: Ran, stamp: &Stamp, frame: &[u8], io: &mut impl Wire) {
-        let egress = match ran {
-            Ran::Forward(Forward::Transmit) => stamp.meta.port.opposite(),
-            Ran::Forward(Forward::Redirect(port)) => port,
-            _ => return,
-        };
-        io.transmit(&Stamp { egress, ..*stamp }, frame);
+        if let Some(egress) = ran.egress(stamp.meta.port) {
+            io.transmit(&Stamp { egress, ..*stamp }, frame);
+        }
     }
 
     fn pass_on(&mut self, stamp: &Stamp, frame: &[u8], io: &mut impl Outbox) {

@@ -7,7 +7,7 @@ mod ahead;
 
 use std::fmt::{self, Write as _};
 
-use cora_plan::graph::StateNode;
+use cora_plan::graph::{HandlerNode, StateNode};
 use cora_plan::words::{Kind, Place, Sides};
 use cora_plan::{Graph, Plan};
 
@@ -145,6 +145,13 @@ fn app(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
         let travels = plan.places.get(&state.name) == Some(&Place::Travels);
         travels && state.keyed.as_ref().is_some_and(|keyed| keyed.durable)
     };
+    if graph.states.iter().all(|state| state.keyed.is_none()) {
+        let reads =
+            |handler: &HandlerNode| format!("<{} as Handler>::READS_PACKET", hidden(&handler.path));
+        let any: Vec<String> = graph.chain.iter().map(reads).collect();
+        let any = if any.is_empty() { "false".to_owned() } else { any.join(" || ") };
+        out.line(format_args!("const READS_PACKETS: bool = {any};"))?;
+    }
     if graph.states.iter().any(durable) {
         out.line("const DURABLE: bool = true;")?;
     }
