@@ -1,0 +1,158 @@
+//! Where no handler reads packets they are not parsed: they pass as they came, and who asks for the flows with most packets
+//! is told the right ones all the same.
+
+use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
+use cora_core::key::FiveTuple;
+use cora_core::message::{Message, Stamp};
+use cora_core::migration::nic::Wire;
+use cora_core::migration::{Burst, HostHalf, NicHalf, Outbox};
+use cora_core::monitor::Load;
+use cora_core::packet::{Meta, Packet, Port, checksum};
+use cora_core::plain::Plain as _;
+use cora_core::state::{Described, Home, Line, Memory, OutOfMemory, Place, Reach};
+use cora_core::verdict::{Transmit, Verdict};
+
+/// Lets every packet pass; the NIC runs it, or the host.
+#[derive(Debug)]
+struct Unread<const AT_NIC: bool>;
+
+impl<const AT_NIC: bool> App for Unread<AT_NIC> {
+    const NAME: &'static str = "unread";
+    const PLAN: PlanFacts = PlanFacts {
+        name: "one side",
+        hash: 1,
+        sides: if AT_NIC { Sides::NicOnly } else { Sides::HostOnly },
+        host_ordered: false,
+        stateless_flows: true,
+        nic_share: 0,
+        offer_after: 1,
+        one_pair: &[],
+    };
+    const PLACES: &'static [(&'static str, Place)] = &[];
+    const MEMORY: usize = 0;
+    const STATES: usize = 0;
+    const READS_PACKETS: bool = false;
+    type Group = FiveTuple;
+
+    fn new(_: &mut Memory) -> Result<Self, OutOfMemory> {
+        Ok(Self)
+    }
+
+    fn chain<R: Reach>(&mut self, _: &mut Packet<'_>) -> Verdict {
+        Transmit
+    }
+
+    fn state(&mut self, _: usize) -> &mut dyn Home {
+        unreachable!("there is none")
+    }
+
+    fn described(&mut self, _: usize) -> &mut dyn Described {
+        unreachable!("there is none")
+    }
+
+    fn configure(&mut self, _: &str, _: &str) -> Result<(), ConfigureError> {
+        Ok(())
+    }
+}
+
+/// What was passed on, what left, and whom the NIC told of.
+#[derive(Debug, Default)]
+struct Out {
+    passed_on: Vec<Vec<u8>>,
+    left: Vec<Vec<u8>>,
+    talkers: Vec<Vec<u8>>,
+}
+
+impl Outbox for Out {
+    fn send(&mut self, message: &Message<'_>) {
+        match message {
+            Message::Punt(_, frame) => self.passed_on.push(frame.to_vec()),
+            Message::Send(_, frame) => self.left.push(frame.to_vec()),
+            Message::Talker { group, .. } => self.talkers.push(group.to_vec()),
+            _ => {}
+        }
+    }
+}
+
+impl Wire for Out {
+    fn transmit(&mut self, _: &Stamp, frame: &[u8]) {
+        self.left.push(frame.to_vec());
+    }
+}
+
+fn memory(bytes: usize) -> Memory {
+    Memory::new(vec![Line::ZERO; bytes.div_ceil(Line::BYTES) + 32].leak())
+}
+
+/// A packet of UDP; every other one is cut off in its IP header, and has no flow.
+fn frame(number: usize) -> Vec<u8> {
+    let mut frame = vec![0_u8; 14 + 20 + 8];
+    frame[12..14].copy_from_slice(&[8, 0]);
+    frame[14] = 0x45;
+    frame[17] = 28;
+    frame[22..24].copy_from_slice(&[64, 17]);
+    frame[26..34].copy_from_slice(&[10, 0, 0, 1, 198, 51, 100, 1]);
+    let sum = checksum::internet(&frame[14..34]);
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
+    frame[34..40].copy_from_slice(&[0, 7, 0, 9, 0, 8]);
+    frame.truncate(if number.is_multiple_of(2) { 42 } else { 20 });
+    frame
+}
+
+fn flow() -> FiveTuple {
+    Packet::new(&mut frame(0), Meta::default()).five_tuple().expect("it has one")
+}
+
+/// Bursts of all frames, `run` by a half.
+fn bursts(frames: &[Vec<u8>], mut run: impl FnMut(&mut Burst<'_>)) {
+    for frames in frames.chunks(8) {
+        let mut copies = frames.to_vec();
+        let mut burst = Burst::new();
+        for bytes in &mut copies {
+            let meta = Meta { time: 1, now: 1, port: Port::INSIDE };
+            assert!(burst.push(Stamp { meta, number: 0, horizon: 1, egress: Port(1) }, bytes));
+        }
+        run(&mut burst);
+    }
+}
+
+/// What the NIC made of the frames.
+fn at_nic<const AT_NIC: bool>(frames: &[Vec<u8>]) -> Out {
+    let mut app = Unread::<AT_NIC>;
+    let bytes = NicHalf::bytes(&mut app);
+    let mut half = NicHalf::create(app, &mut memory(bytes)).expect("there is memory");
+    let mut out = Out::default();
+    half.message(&Message::Watch(1), &mut out).expect("it may come at any time");
+    bursts(frames, |burst| half.burst(burst, &mut out));
+    half.tell(&Load::default(), &mut out);
+    out
+}
+
+#[test]
+fn packets_pass_as_they_came() {
+    let frames: Vec<_> = (0..1_000).map(frame).collect();
+    let out = at_nic::<true>(&frames);
+    assert!(out.left == frames && out.passed_on.is_empty());
+    let out = at_nic::<false>(&frames);
+    assert!(out.passed_on == frames && out.left.is_empty());
+
+    let mut app = Unread::<false>;
+    let bytes = HostHalf::bytes(&mut app);
+    let mut half = HostHalf::create(app, &mut memory(bytes), false).expect("there is memory");
+    let mut out = Out::default();
+    half.watch();
+    bursts(&frames, |burst| half.burst(burst, &mut out).expect("no protocol without a NIC"));
+    assert!(out.left == frames);
+    let mut talkers = Vec::new();
+    let load = half.load(|talker| talkers.push(talker.key));
+    assert_eq!((talkers, load.counts.packets), (vec![flow()], 1_000));
+}
+
+#[test]
+fn the_nic_tells_whose_packets_it_does_not_read() {
+    let frames: Vec<_> = (0..1_000).map(frame).collect();
+    let [first, second] = [at_nic::<true>(&frames), at_nic::<false>(&frames)];
+    let mut expected = vec![0; FiveTuple::SIZE];
+    flow().put(&mut expected);
+    assert_eq!([first.talkers, second.talkers], [[expected.clone()], [expected]]);
+}
