@@ -98,6 +98,9 @@ struct Arguments {
     /// input.
     #[arg(long, value_name = "EXAMPLE", hide = true)]
     by_hand: Option<String>,
+    /// Be the other process of two that share a ring, in the file with this number.
+    #[arg(long, value_name = "FILE", hide = true)]
+    ring_peer: Option<i32>,
 }
 
 impl Arguments {
@@ -112,6 +115,9 @@ fn main() -> std::io::Result<()> {
     let arguments = Arguments::parse();
     if let Some(example) = &arguments.by_hand {
         return instructions::replay(example);
+    }
+    if let Some(file) = arguments.ring_peer {
+        return ring::processes::peer(file);
     }
     if !arguments.json {
         eprintln!("{}", figure::machine());

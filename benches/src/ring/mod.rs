@@ -1,7 +1,7 @@
 //! The ring against the crates rtrb and ringbuf, against two bare lines, and against `memcpy`.
 //!
 //! Two threads share words that are never freed, as two processes share a mapping: to the caches it
-//! is the same. Times are those of the wall, from the moment both begin until the slower has ended;
+//! is the same, and [`processes`] shows it. Times are those of the wall, from the moment both begin until the slower has ended;
 //! who finds nothing to do spins a little and then gives the core away. Every consumer adds up what
 //! it reads. The crates write records in place, with their fastest batched interfaces, while Cora
 //! copies in and out: its peer is not trusted, so it hands out no references into the ring.
@@ -11,6 +11,7 @@
 mod frames;
 mod idle;
 pub(crate) mod pair;
+pub(crate) mod processes;
 mod queue;
 #[cfg(dpdk)]
 pub(crate) mod rte_ring;
@@ -21,14 +22,22 @@ use crate::figure::Figure;
 use crate::turns::{Turns, take_timed};
 
 const CRATES: [&str; 2] = ["rtrb", "ringbuf"];
+/// Records of a turn, sent one way, and of a batch.
+const STREAMED: u64 = 60_000;
+const BATCH: usize = 32;
+/// Records of a turn that go there and back one by one.
+const ROUND_TRIPS: u64 = 3_000;
 
 /// Measures throughput, round trips and frames.
 pub(crate) fn run(quick: bool, tell: &mut dyn FnMut(Figure)) {
     let turns = if quick { 15 } else { 151 };
-    for (batch, goal) in [(32, 1.5), (1, 1.0)] {
+    for (batch, goal) in [(BATCH, 1.5), (1, 1.0)] {
         throughput(batch, goal, turns, tell);
     }
     round_trips(turns, tell);
+    if let Err(why) = between_processes(turns, tell) {
+        eprintln!("ring/*, two processes left out: {why}");
+    }
     bulk(turns, tell);
     waiting(quick, tell);
 }
@@ -41,17 +50,16 @@ fn best(crates: [Turns; 2]) -> (&'static str, Turns) {
 }
 
 fn throughput(batch: usize, goal: f64, turns: usize, tell: &mut dyn FnMut(Figure)) {
-    const COUNT: u64 = 60_000;
     let (mut sender, mut receiver) = queue::cora::<7>();
     let (mut sender_2, mut receiver_2) = queue::cora::<8>();
     let (mut rtrb, mut ringbuf) = (queue::rtrb(), queue::ringbuf());
     let [one_line, two_lines, rtrb, ringbuf] = take_timed(
         turns,
         [
-            &mut || pair::transfer(&mut sender, &mut receiver, batch, COUNT),
-            &mut || pair::transfer(&mut sender_2, &mut receiver_2, batch, COUNT),
-            &mut || pair::transfer(&mut rtrb.0, &mut rtrb.1, batch, COUNT),
-            &mut || pair::transfer(&mut ringbuf.0, &mut ringbuf.1, batch, COUNT),
+            &mut || pair::transfer(&mut sender, &mut receiver, batch, STREAMED),
+            &mut || pair::transfer(&mut sender_2, &mut receiver_2, batch, STREAMED),
+            &mut || pair::transfer(&mut rtrb.0, &mut rtrb.1, batch, STREAMED),
+            &mut || pair::transfer(&mut ringbuf.0, &mut ringbuf.1, batch, STREAMED),
         ],
     );
     let (name, best) = best([rtrb, ringbuf]);
@@ -62,23 +70,45 @@ fn throughput(batch: usize, goal: f64, turns: usize, tell: &mut dyn FnMut(Figure
 }
 
 fn round_trips(turns: usize, tell: &mut dyn FnMut(Figure)) {
-    const COUNT: u64 = 3_000;
     let (mut there, mut back) = (queue::cora::<7>(), queue::cora::<7>());
     let (mut rtrb_there, mut rtrb_back) = (queue::rtrb(), queue::rtrb());
     let (mut ringbuf_there, mut ringbuf_back) = (queue::ringbuf(), queue::ringbuf());
     let [cora, rtrb, ringbuf, bare] = take_timed(
         turns,
         [
-            &mut || pair::round_trip(&mut there, &mut back, COUNT),
-            &mut || pair::round_trip(&mut rtrb_there, &mut rtrb_back, COUNT),
-            &mut || pair::round_trip(&mut ringbuf_there, &mut ringbuf_back, COUNT),
-            &mut || pair::bare_round_trip(COUNT),
+            &mut || pair::round_trip(&mut there, &mut back, ROUND_TRIPS),
+            &mut || pair::round_trip(&mut rtrb_there, &mut rtrb_back, ROUND_TRIPS),
+            &mut || pair::round_trip(&mut ringbuf_there, &mut ringbuf_back, ROUND_TRIPS),
+            &mut || pair::bare_round_trip(ROUND_TRIPS),
         ],
     );
     let (name, best) = best([rtrb, ringbuf]);
     tell(Figure::of_times("ring/round trip".into(), &cora, &best, name, 1.0 / 0.75));
     let figure = "ring/round trip, bare".into();
     tell(Figure::of_times(figure, &cora, &bare, "two lines", 1.0 / 1.2));
+}
+
+/// The ring between two processes, against the same between two threads.
+fn between_processes(turns: usize, tell: &mut dyn FnMut(Figure)) -> std::io::Result<()> {
+    let mut processes = processes::start()?;
+    let (mut there, mut back) = (queue::cora::<7>(), queue::cora::<7>());
+    let [streamed, of_threads] = take_timed(
+        turns,
+        [&mut || processes.stream(), &mut || {
+            pair::transfer(&mut there.0, &mut there.1, BATCH, STREAMED)
+        }],
+    );
+    let name = format!("ring/64-byte records, batch {BATCH}, two processes");
+    tell(Figure::of_times(name, &streamed, &of_threads, "two threads", 0.0).into_rates());
+    let [rounds, of_threads] = take_timed(
+        turns,
+        [&mut || processes.round_trips(), &mut || {
+            pair::round_trip(&mut there, &mut back, ROUND_TRIPS)
+        }],
+    );
+    let name = "ring/round trip, two processes".into();
+    tell(Figure::of_times(name, &rounds, &of_threads, "two threads", 0.0));
+    Ok(())
 }
 
 fn bulk(turns: usize, tell: &mut dyn FnMut(Figure)) {

@@ -72,22 +72,25 @@ pub(super) fn transfer(
     batch: usize,
     count: u64,
 ) -> f64 {
-    let expected = receiver.expected(count);
-    let receiving = move || {
-        let (mut received, mut sum, mut patience) = (0, 0, Patience::default());
-        while received < count {
-            match receiver.receive(batch, &mut sum) {
-                0 => patience.wait(),
-                some => received += some as u64,
-            }
-        }
-        assert_eq!(sum, expected, "what was sent");
-    };
-    let sending = || send(sender, 0, batch, count);
-    together(sending, receiving) / count as f64
+    together(|| send(sender, 0, batch, count), || receive_all(receiver, batch, count))
+        / count as f64
 }
 
-fn send(sender: &mut impl Send, from: u64, batch: usize, count: u64) {
+/// Takes `count` records, which must be those that were sent.
+pub(super) fn receive_all(receiver: &mut impl Receive, batch: usize, count: u64) {
+    let expected = receiver.expected(count);
+    let (mut received, mut sum, mut patience) = (0, 0, Patience::default());
+    while received < count {
+        match receiver.receive(batch, &mut sum) {
+            0 => patience.wait(),
+            some => received += some as u64,
+        }
+    }
+    assert_eq!(sum, expected, "what was sent");
+}
+
+/// Sends so many records, numbered from `from` on.
+pub(super) fn send(sender: &mut impl Send, from: u64, batch: usize, count: u64) {
     let (mut sent, mut patience) = (0, Patience::default());
     while sent < count {
         match sender.send(from + sent, batch.min((count - sent) as usize)) {
@@ -110,24 +113,29 @@ pub(super) fn round_trip<S: Send, R: Receive>(
     (answering, hearing): &mut (S, R),
     count: u64,
 ) -> f64 {
+    together(|| ask(sender, hearing, count), || answer(receiver, answering, count)) / count as f64
+}
+
+/// Sends `count` records, and waits for the answer to each.
+pub(super) fn ask(sender: &mut impl Send, hearing: &mut impl Receive, count: u64) {
     let expected = hearing.expected(count);
-    let here = move || {
-        let mut sum = 0;
-        for number in 0..count {
-            send(sender, number, 1, 1);
-            receive(hearing, &mut sum);
-        }
-        assert_eq!(sum, expected, "what was answered");
-    };
-    let there = move || {
-        let mut sum = 0;
-        for number in 0..count {
-            receive(receiver, &mut sum);
-            send(answering, number, 1, 1);
-        }
-        assert_eq!(sum, expected, "what was asked");
-    };
-    together(here, there) / count as f64
+    let mut sum = 0;
+    for number in 0..count {
+        send(sender, number, 1, 1);
+        receive(hearing, &mut sum);
+    }
+    assert_eq!(sum, expected, "what was answered");
+}
+
+/// Answers `count` records, each when it comes.
+pub(super) fn answer(receiver: &mut impl Receive, answering: &mut impl Send, count: u64) {
+    let expected = receiver.expected(count);
+    let mut sum = 0;
+    for number in 0..count {
+        receive(receiver, &mut sum);
+        send(answering, number, 1, 1);
+    }
+    assert_eq!(sum, expected, "what was asked");
 }
 
 /// Sends one record there and one back over Cora's ring, `count` times; gives the ns of each round.
@@ -145,14 +153,7 @@ pub(crate) fn each_round_trip(count: u64) -> Vec<f64> {
         }
         assert_eq!(sum, hearing.expected(count), "what was answered");
     };
-    let there = || {
-        let mut sum = 0;
-        for number in 0..count {
-            receive(&mut receiver, &mut sum);
-            send(&mut answering, number, 1, 1);
-        }
-        assert_eq!(sum, receiver.expected(count), "what was asked");
-    };
+    let there = || answer(&mut receiver, &mut answering, count);
     together(here, there);
     rounds
 }

@@ -93,7 +93,11 @@ pub(super) fn shared(data_bytes: usize) -> SharedMemory {
 
 /// A ring with room for as many records of one line as the crates have.
 pub(super) fn cora<const N: usize>() -> (impl Send, impl Receive) {
-    let memory = shared(RECORDS * 64 * (1 + N / 8));
+    cora_in::<N>(shared(RECORDS * 64 * (1 + N / 8)))
+}
+
+/// A ring in this memory.
+pub(super) fn cora_in<const N: usize>(memory: SharedMemory) -> (impl Send, impl Receive) {
     apart((Cora::<_, N>(Producer::new(memory)), Cora::<_, N>(Consumer::new(memory))))
 }
 
