@@ -49,7 +49,6 @@ mod moves;
 mod nf;
 mod page;
 mod pairs;
-mod prefetch;
 mod program;
 mod punt;
 mod ring;

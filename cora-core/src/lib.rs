@@ -31,6 +31,7 @@
 //! | [`monitor`] | what a side sees of its own load |
 //! | [`migration`] | who owns a flow, and how that changes |
 //! | [`outcome`] | one named outcome per packet |
+//! | [`prefetch`] | asking the cache for what is read soon |
 //! | [`app`] | a whole program, as the runtimes see it |
 //! | [`trace`] | what a packet does, for whoever measures |
 #![cfg_attr(not(test), no_std)]
@@ -45,7 +46,7 @@ pub mod monitor;
 pub mod outcome;
 pub mod packet;
 pub mod plain;
-mod prefetch;
+pub mod prefetch;
 pub mod record;
 pub mod region;
 pub mod ring;

@@ -1,9 +1,10 @@
 //! Asks the cache for a line before it is needed.
 #![expect(unsafe_code, reason = "prefetching is an instruction without a safe name")]
 
-/// Asks for the line at the beginning of `place`, to read and write it. Changes nothing else.
+/// Asks for the line at the beginning of `place`, to read and write it. Changes nothing else. On machines other than x86-64
+/// and aarch64 it does nothing.
 #[inline(always)]
-pub(crate) fn prefetch<T>(place: &T) {
+pub fn prefetch<T>(place: &T) {
     at(core::ptr::from_ref(place).cast());
 }
 

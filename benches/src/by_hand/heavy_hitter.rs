@@ -5,11 +5,12 @@
 //! nearly every packet belongs to, find theirs without a search; the list is put in order when it is
 //! reported. What has no ports but an identifier, and what has options, is left to a slow path.
 
+use cora_core::prefetch::prefetch;
+
 use super::places::{Place, Places};
 use super::top::{NO_PLACE, Top};
 use super::tuple::{Ends, ends, fold};
 use super::{BURST, ByHand, Side, is_arp};
-use crate::prefetch::prefetch;
 use crate::traffic::FRAME;
 
 /// Milliseconds.

@@ -16,6 +16,8 @@ mod tcp;
 mod top;
 mod tuple;
 
+use cora_core::prefetch::prefetch;
+
 use crate::traffic::{FRAME, Traffic};
 
 /// Most frames of a burst.
@@ -37,7 +39,10 @@ pub(crate) trait ByHand {
     fn replay(&mut self, traffic: &Traffic, from: usize, buffer: &mut [[u8; FRAME]; BURST]) -> u64 {
         let (frames, _) = traffic.bytes[from * FRAME..].as_chunks::<FRAME>();
         let mut left = 0;
-        for burst in frames.chunks(buffer.len()) {
+        let mut bursts = frames.chunks(buffer.len()).peekable();
+        while let Some(burst) = bursts.next() {
+            // As a NIC puts the frames of the next burst into the cache.
+            bursts.peek().into_iter().copied().flatten().for_each(prefetch);
             let copies = &mut buffer[..burst.len()];
             copies.copy_from_slice(burst);
             left += self.burst(copies, traffic.side);

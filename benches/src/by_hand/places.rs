@@ -4,7 +4,7 @@
 //! comes by; so nothing is ever moved or taken out. What never comes by keeps its place until a sweep from
 //! time to time, which is left to a slow path.
 
-use crate::prefetch::prefetch;
+use cora_core::prefetch::prefetch;
 
 /// One place of a table.
 pub(crate) trait Place: Copy + Default {

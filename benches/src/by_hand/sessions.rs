@@ -3,8 +3,9 @@
 //! A port whose lease is over takes the session that had it along, so no more than half of the places are
 //! ever taken.
 
+use cora_core::prefetch::prefetch;
+
 use super::tcp;
-use crate::prefetch::prefetch;
 
 pub(super) const FIRST_PORT: u16 = 32_768;
 pub(super) const PORTS: usize = 32_768;

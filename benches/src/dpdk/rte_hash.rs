@@ -1,10 +1,11 @@
 //! The flow table against `rte_hash`: keys looked up 32 at a time by both, values beside `rte_hash`, at the
 //! positions that it gives.
 
+use cora_core::prefetch::prefetch;
+
 use super::ffi::{BULK, Environment, Hash, PaddedKey};
 use crate::figure::Figure;
 use crate::keys::{Skew, Tuple4, Value, size};
-use crate::prefetch::prefetch;
 use crate::table::{Announced, TURN, Table, churn, filled, find};
 use crate::turns::take;
 

@@ -4,18 +4,26 @@
 //! applications", J. Algorithms 55 (2005). With `COLUMNS = e/ε` and `ROWS = ln(1/δ)`, an estimate is
 //! at most `ε` of the whole too high, with probability `1 - δ`. It is linear, so replicas merge by
 //! addition and no update depends on what the other side has.
+//!
+//! Its counters are all over, and most are in no near cache. So an update waits until some more were made: its counters are asked
+//! for when it is made, and have come when it is applied. Who reads the sketch adds what waits.
 
 use super::super::Malformed;
 use super::{Replica, number};
 use crate::hash::FlowHasher;
 use crate::key::Key;
 use crate::plain::Describe;
+use crate::prefetch::prefetch;
 
 /// The sketch's hash: the same on both sides and in every run, so that replicas merge.
 const HASHER: FlowHasher = FlowHasher::new(0x0063_6f72_615f_636d);
 
-/// Updates of one packet that can be taken back.
-const PENDING: usize = 16;
+/// Most updates of one packet: so many can be taken back.
+const PENDING: u32 = 16;
+/// Updates that wait for their counters: some packets' work is as long as memory takes.
+const DELAY: u32 = 8;
+/// Places for updates that wait.
+const WAITING: usize = (PENDING + DELAY).next_power_of_two() as usize;
 
 /// A count-min sketch of `ROWS × COLUMNS` counters (8 bytes each).
 ///
@@ -25,10 +33,16 @@ const PENDING: usize = 16;
 pub struct CountMin<const ROWS: usize, const COLUMNS: usize> {
     counters: [[u64; COLUMNS]; ROWS],
     refused: u64,
-    /// What this packet added, by its hash.
-    pending: [(u64, u64); PENDING],
-    /// Updates of this packet, those included that were refused.
-    updates: u64,
+    /// Of those, this packet's.
+    refused_now: u64,
+    /// What was added last, by its hash; an update's place is its number, around.
+    waiting: [(u64, u64); WAITING],
+    /// Updates that are in the counters.
+    applied: u32,
+    /// Those of packets that are through.
+    kept: u32,
+    /// All that were made.
+    made: u32,
 }
 
 impl<const ROWS: usize, const COLUMNS: usize> CountMin<ROWS, COLUMNS> {
@@ -39,32 +53,54 @@ impl<const ROWS: usize, const COLUMNS: usize> CountMin<ROWS, COLUMNS> {
             assert!(COLUMNS.is_power_of_two(), "COLUMNS is a power of two");
             assert!(ROWS >= 1 && ROWS <= 8, "ROWS is between 1 and 8");
         };
-        let record = self.pending.get_mut(self.updates as usize);
-        self.updates += 1;
-        let Some(record) = record else {
-            self.refused += 1;
-            return;
-        };
+        if self.made.wrapping_sub(self.kept) >= PENDING {
+            return self.refuse();
+        }
         let hash = HASHER.hash(&key.words());
-        *record = (hash, amount);
-        self.apply(hash, amount);
+        self.waiting[self.made as usize % WAITING] = (hash, amount);
+        self.made = self.made.wrapping_add(1);
+        for (row, line) in self.counters.iter().enumerate() {
+            prefetch(&line[column::<COLUMNS>(hash, row)]);
+        }
+    }
+
+    #[cold]
+    const fn refuse(&mut self) {
+        self.refused += 1;
+        self.refused_now += 1;
     }
 
     /// The most that `key` can have had. Only the whole value tells it: reports read it after the
     /// merge, a handler sees one side's part.
     pub fn estimate<K: Key>(&self, key: &K) -> u64 {
         let hash = HASHER.hash(&key.words());
-        let counts =
-            self.counters.iter().enumerate().map(|(row, line)| line[column::<COLUMNS>(hash, row)]);
+        let counts = (0..ROWS).map(|row| self.counter(row, column::<COLUMNS>(hash, row)));
         counts.min().unwrap_or(0)
     }
 
+    /// Of the updates that wait, the one that waits longest is applied. It is of a packet that is through.
     #[inline]
-    fn apply(&mut self, hash: u64, amount: u64) {
+    fn apply_oldest(&mut self) {
+        let (hash, amount) = self.waiting[self.applied as usize % WAITING];
+        self.applied = self.applied.wrapping_add(1);
         for (row, line) in self.counters.iter_mut().enumerate() {
             let counter = &mut line[column::<COLUMNS>(hash, row)];
             *counter = counter.wrapping_add(amount);
         }
+    }
+
+    /// What a counter has when all updates are applied.
+    fn counter(&self, row: usize, at: usize) -> u64 {
+        let waiting = (0..self.made.wrapping_sub(self.applied)).map(|ahead| {
+            let (hash, amount) = self.waiting[self.applied.wrapping_add(ahead) as usize % WAITING];
+            if column::<COLUMNS>(hash, row) == at { amount } else { 0 }
+        });
+        waiting.fold(self.counters[row][at], u64::wrapping_add)
+    }
+
+    /// All counters, row by row.
+    fn all(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..ROWS).flat_map(move |row| (0..COLUMNS).map(move |at| self.counter(row, at)))
     }
 }
 
@@ -76,14 +112,22 @@ const fn column<const COLUMNS: usize>(hash: u64, row: usize) -> usize {
 }
 
 impl<const ROWS: usize, const COLUMNS: usize> Replica for CountMin<ROWS, COLUMNS> {
-    const EMPTY: Self =
-        Self { counters: [[0; COLUMNS]; ROWS], refused: 0, pending: [(0, 0); PENDING], updates: 0 };
+    const EMPTY: Self = Self {
+        counters: [[0; COLUMNS]; ROWS],
+        refused: 0,
+        refused_now: 0,
+        waiting: [(0, 0); WAITING],
+        applied: 0,
+        kept: 0,
+        made: 0,
+    };
     /// The counters row by row, then the refused updates.
     const UNITS: u32 = (ROWS * COLUMNS) as u32 + 1;
 
     fn put_unit(&self, unit: u32, out: &mut [u8]) -> usize {
         let at = unit as usize;
-        let counter = self.counters.as_flattened().get(at).copied().unwrap_or(self.refused);
+        let (row, at) = (at / COLUMNS, at % COLUMNS);
+        let counter = if row < ROWS { self.counter(row, at) } else { self.refused };
         out[..8].copy_from_slice(&counter.to_le_bytes());
         8
     }
@@ -98,38 +142,32 @@ impl<const ROWS: usize, const COLUMNS: usize> Replica for CountMin<ROWS, COLUMNS
 
     #[inline]
     fn commit(&mut self) {
-        self.updates = 0;
+        self.kept = self.made;
+        self.refused_now = 0;
+        while self.kept.wrapping_sub(self.applied) > DELAY {
+            self.apply_oldest();
+        }
     }
 
     fn rollback(&mut self) {
-        let refused = self.updates.saturating_sub(PENDING as u64);
-        self.refused = self.refused.wrapping_sub(refused);
-        for number in 0..(self.updates - refused) as usize {
-            let (hash, amount) = self.pending[number % PENDING];
-            self.apply(hash, amount.wrapping_neg());
-        }
-        self.updates = 0;
+        self.made = self.kept;
+        self.refused = self.refused.wrapping_sub(core::mem::take(&mut self.refused_now));
     }
 
     /// Its size, sum, fullness and a digest: the counters themselves are too many to read.
     fn describe(&self, to: &mut dyn Describe) {
-        let counters = self.counters.as_flattened();
-        let first_row = self
-            .counters
-            .first()
-            .map_or(0, |row| row.iter().fold(0_u64, |a, b| a.wrapping_add(*b)));
-        let digest = counters
-            .iter()
-            .fold(0_u64, |digest, counter| HASHER.hash(&[digest, *counter, 0, 0, 0]));
+        let total = self.all().take(COLUMNS).fold(0_u64, u64::wrapping_add);
+        let digest =
+            self.all().fold(0_u64, |digest, counter| HASHER.hash(&[digest, counter, 0, 0, 0]));
         to.open();
         to.field("rows");
         to.number(ROWS as u128);
         to.field("columns");
         to.number(COLUMNS as u128);
         to.field("total");
-        to.number(u128::from(first_row));
+        to.number(u128::from(total));
         to.field("used");
-        to.number(counters.iter().filter(|counter| **counter != 0).count() as u128);
+        to.number(self.all().filter(|counter| *counter != 0).count() as u128);
         to.field("refused");
         to.number(u128::from(self.refused));
         to.field("digest");
@@ -160,6 +198,46 @@ mod tests {
             high += u32::from(estimate > u64::from(n) + whole * 3 / 1024);
         }
         assert!(high < 100, "{high} of 2000 are more than e/COLUMNS of the whole too high");
+    }
+
+    /// Whatever waits: after each packet, kept or not, the units are those of a sketch that was asked for nothing else.
+    #[test]
+    fn what_waits_is_read_as_applied() {
+        let units = |sketch: &CountMin<3, 16>| -> Vec<u64> {
+            let mut bytes = [0; 8];
+            let unit = |unit| {
+                sketch.put_unit(unit, &mut bytes);
+                u64::from_le_bytes(bytes)
+            };
+            (0..CountMin::<3, 16>::UNITS).map(unit).collect()
+        };
+        let mut sketch = CountMin::<3, 16>::EMPTY;
+        let (mut plain, mut total, mut refused) = ([[0_u64; 16]; 3], 0, 0);
+        for packet in 0..200_u64 {
+            let updates = packet * packet % 21;
+            let before = plain;
+            for update in 0..updates {
+                let source = SourceAddress(Address::v4([10, 0, 0, (packet * 7 + update) as u8]));
+                sketch.add(&source, packet + update);
+                if update < u64::from(PENDING) {
+                    let hash = HASHER.hash(&source.words());
+                    (0..3).for_each(|row| plain[row][column::<16>(hash, row)] += packet + update);
+                }
+            }
+            if packet % 3 == 0 {
+                sketch.rollback();
+                plain = before;
+            } else {
+                sketch.commit();
+                refused += updates.saturating_sub(PENDING.into());
+                total +=
+                    (0..updates.min(PENDING.into())).map(|update| packet + update).sum::<u64>();
+            }
+            let all = units(&sketch);
+            assert_eq!((&all[..48], all[48]), (plain.as_flattened(), refused), "packet {packet}");
+            assert_eq!(all[..16].iter().sum::<u64>(), total, "packet {packet}");
+            assert!(sketch.kept - sketch.applied <= DELAY);
+        }
     }
 
     #[test]
