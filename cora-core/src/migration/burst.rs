@@ -65,29 +65,37 @@ impl<'a> Burst<'a> {
         }
     }
 
-    /// Parses all frames, unless no handler reads them and it does not matter which flows they belong to.
+    /// Parses all frames, unless no handler reads them and it does not matter which flows they belong to. Whether it did.
     #[inline(always)]
-    pub(super) fn parse_at_host<A: App>(&mut self, flows: bool) {
-        if A::READS_PACKETS || flows {
+    pub(super) fn parse_at_host<A: App>(&mut self, flows: bool) -> bool {
+        let parses = A::READS_PACKETS || flows;
+        if parses {
             self.parse();
         }
+        parses
     }
 
     /// Likewise. What the host runs under this plan, the NIC passes on as it came.
     #[inline(always)]
-    pub(super) fn parse_at_nic<A: App>(&mut self) {
-        match A::PLAN.sides {
-            Sides::HostOnly => {}
-            Sides::NicOnly if !A::READS_PACKETS => {}
-            Sides::NicOnly | Sides::Split => self.parse(),
+    pub(super) fn parse_at_nic<A: App>(&mut self) -> bool {
+        let parses = match A::PLAN.sides {
+            Sides::HostOnly => false,
+            Sides::NicOnly => A::READS_PACKETS,
+            Sides::Split => true,
+        };
+        if parses {
+            self.parse();
         }
+        parses
     }
 
-    /// The flow, or what goes for it, of the packet at this place, if it has one. Before any packet ran.
-    pub(super) fn group<K: Key>(&mut self, at: usize) -> Option<K> {
+    /// The flow, or what goes for it, of the packet at this place, if it has one. It is parsed now unless all are.
+    #[inline(always)]
+    pub(super) fn group<K: Key>(&mut self, at: usize, parsed: bool) -> Option<K> {
         let packet = &mut self.0.get_mut(at)?.packet;
-        // Few are asked: whether all are parsed already does not matter.
-        packet.parse();
+        if !parsed {
+            packet.parse();
+        }
         K::of(packet).ok()
     }
 

@@ -197,8 +197,8 @@ impl<A: App> HostHalf<A> {
         out: &mut impl Outbox,
     ) -> Result<(), ProtocolError> {
         let knows_flows = self.knows_flows();
-        burst.parse_at_host::<A>(knows_flows);
-        self.watch.burst(burst.len(), |at| burst.group(at));
+        let parsed = burst.parse_at_host::<A>(knows_flows);
+        self.watch.burst(burst.len(), |at| burst.group(at, parsed));
         if knows_flows {
             announce(burst, &mut self.engine, Some(&mut self.flows));
             self.run_all::<true>(burst, out);

@@ -187,7 +187,7 @@ impl<A: App> NicHalf<A> {
     /// Packets come in from the wire, one after the other.
     #[inline(never)]
     pub fn burst(&mut self, burst: &mut Burst<'_>, io: &mut (impl Outbox + Wire)) {
-        burst.parse_at_nic::<A>();
+        let parsed = burst.parse_at_nic::<A>();
         match A::PLAN.sides {
             Sides::HostOnly => {}
             Sides::NicOnly => {
@@ -196,7 +196,7 @@ impl<A: App> NicHalf<A> {
             }
             Sides::Split => announce(burst, &mut self.engine, Some(&mut self.flows)),
         }
-        self.watch.burst(burst.len(), |at| burst.group(at));
+        self.watch.burst(burst.len(), |at| burst.group(at, parsed));
         for (number, arrival) in (0..).zip(burst.arrivals_mut()) {
             self.one(&arrival.stamp(), &mut arrival.packet, number, io);
         }
