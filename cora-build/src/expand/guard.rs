@@ -45,11 +45,23 @@ pub(super) fn run(decl: &HandlerDecl) -> Block {
     block
 }
 
-/// Whether the body names its packet, if only in a string that a macro may read.
+/// Whether the body may name its packet: as a word, or by what a macro makes of other words.
 pub(super) fn names_packet(decl: &HandlerDecl) -> bool {
     let packet = [decl.packet.unraw().to_string()];
     let body = decl.item.block.to_token_stream();
-    !mentions(&packet, |direct| direct.scan(&body)).is_empty()
+    !mentions(&packet, |direct| direct.scan(&body)).is_empty() || calls_macro(body)
+}
+
+/// Whether a group stands behind a `!`: a macro's call, or the negation of something in brackets, which is as good as one here.
+fn calls_macro(tokens: TokenStream) -> bool {
+    let mut bang = false;
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Group(group) => bang || calls_macro(group.stream()),
+        other => {
+            bang = matches!(&other, TokenTree::Punct(punct) if punct.as_char() == '!');
+            false
+        }
+    })
 }
 
 struct Guards<'a> {

@@ -301,7 +301,6 @@ impl __cora_hidden {
 #[automatically_derived]
 impl ::cora::__private::core::app::Handler for __cora_hidden {
     const NAME: &'static str = "hidden";
-    const READS_PACKET: bool = false;
     type States = (A, B, C);
     #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
     type Parameters<'a> = (&'a mut A, &'a mut B, &'a C);

@@ -25,3 +25,18 @@ pub fn nat(
     sessions.insert(flow, Session::new(port))?;
     Transmit
 }
+
+/// What a macro makes may name the packet.
+#[flow_handler]
+fn told(packet: &mut Packet) -> Verdict {
+    if !false {
+        note!();
+    }
+    Transmit
+}
+
+/// No macro is called, and none of the words is the packet's name.
+#[flow_handler]
+fn untold(packet: &mut Packet) -> Verdict {
+    if 1 != 2 { Drop(NotAllowed) } else { Transmit }
+}

@@ -138,3 +138,97 @@ impl ::cora::__private::core::app::Handler for __cora_nat {
         __cora_nat::body::<__CoraReach>(packet, state_0, state_1, state_2, state_3)
     }
 }
+/// What a macro makes may name the packet.
+#[allow(
+    dead_code,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::needless_pass_by_ref_mut,
+    reason = "a handler's signature is what the runtime calls; tests may call it"
+)]
+fn told(packet: &mut Packet<'_>) -> Verdict {
+    __cora_told::body::<::cora::__private::core::state::EveryState>(packet)
+}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    dead_code,
+    reason = "named after the handler, for Cora's use"
+)]
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+struct __cora_told;
+impl __cora_told {
+    #[inline(always)]
+    #[allow(
+        clippy::trivially_copy_pass_by_ref,
+        clippy::needless_pass_by_ref_mut,
+        reason = "a handler's signature is what the runtime calls"
+    )]
+    fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        packet: &mut Packet<'_>,
+    ) -> Verdict {
+        if !false {
+            note!();
+        }
+        Transmit
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::app::Handler for __cora_told {
+    const NAME: &'static str = "told";
+    type States = ();
+    #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
+    type Parameters<'a> = ();
+    #[inline(always)]
+    fn run<__CoraReach: ::cora::__private::core::state::Reach>(
+        packet: &mut ::cora::__private::core::packet::Packet<'_>,
+        (): Self::Parameters<'_>,
+    ) -> ::cora::__private::core::verdict::Verdict {
+        __cora_told::body::<__CoraReach>(packet)
+    }
+}
+/// No macro is called, and none of the words is the packet's name.
+#[allow(
+    dead_code,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::needless_pass_by_ref_mut,
+    reason = "a handler's signature is what the runtime calls; tests may call it"
+)]
+fn untold(packet: &mut Packet<'_>) -> Verdict {
+    __cora_untold::body::<::cora::__private::core::state::EveryState>(packet)
+}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    dead_code,
+    reason = "named after the handler, for Cora's use"
+)]
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+struct __cora_untold;
+impl __cora_untold {
+    #[inline(always)]
+    #[allow(
+        clippy::trivially_copy_pass_by_ref,
+        clippy::needless_pass_by_ref_mut,
+        reason = "a handler's signature is what the runtime calls"
+    )]
+    fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        packet: &mut Packet<'_>,
+    ) -> Verdict {
+        if 1 != 2 { Drop(NotAllowed) } else { Transmit }
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::app::Handler for __cora_untold {
+    const NAME: &'static str = "untold";
+    const READS_PACKET: bool = false;
+    type States = ();
+    #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
+    type Parameters<'a> = ();
+    #[inline(always)]
+    fn run<__CoraReach: ::cora::__private::core::state::Reach>(
+        packet: &mut ::cora::__private::core::packet::Packet<'_>,
+        (): Self::Parameters<'_>,
+    ) -> ::cora::__private::core::verdict::Verdict {
+        __cora_untold::body::<__CoraReach>(packet)
+    }
+}
