@@ -8,7 +8,7 @@ use cora::prelude::*;
 /// Lets it pass. Packets that no handler names are not parsed (see `empty-chain`): this one names them.
 #[flow_handler]
 fn pass(packet: &mut Packet) -> Verdict {
-    let _named = packet;
+    let _length = packet.len();
     Transmit
 }
 
