@@ -92,6 +92,7 @@ pub use error::RunError;
 pub use futex::SharedFutex;
 pub use inside::Inside;
 pub use ipfix::Records;
+pub use map::{inherited_memory, shared_memory};
 pub use report::{RunReport, Side};
 pub use supply::memory_for_states;
 

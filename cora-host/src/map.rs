@@ -53,8 +53,12 @@ pub(crate) fn state_memory(bytes: usize, pages: Pages) -> Result<&'static mut [L
 }
 
 /// A file without a name, `bytes` long and zero, and its mapping, shared with whoever gets the file.
-/// The file vanishes with the last process that has it.
-pub(crate) fn shared_memory(bytes: usize) -> Result<(OwnedFd, &'static [AtomicU64]), Errno> {
+/// The file vanishes with the last process that has it. Processes that this one starts inherit it.
+///
+/// # Errors
+///
+/// What the kernel says when it gives no file, or no mapping of it.
+pub fn shared_memory(bytes: usize) -> Result<(OwnedFd, &'static [AtomicU64]), Errno> {
     // Not close-on-exec: the NIC process inherits it.
     let file = rustix::fs::memfd_create("cora-region", rustix::fs::MemfdFlags::empty())?;
     rustix::fs::ftruncate(&file, bytes as u64)?;
@@ -63,7 +67,11 @@ pub(crate) fn shared_memory(bytes: usize) -> Result<(OwnedFd, &'static [AtomicU6
 }
 
 /// The first `bytes` of a file that this process was started with, shared with whoever has it too.
-pub(crate) fn inherited(number: i32, bytes: usize) -> Result<&'static [AtomicU64], Errno> {
+///
+/// # Errors
+///
+/// What the kernel says; `EBADF` of a number that is no file's, `EINVAL` of a file that is shorter.
+pub fn inherited_memory(number: i32, bytes: usize) -> Result<&'static [AtomicU64], Errno> {
     if number < 0 {
         return Err(Errno::BADF);
     }

@@ -1,17 +1,15 @@
 //! The same ring between two processes that share a mapping: whether that is what two threads see.
 //!
 //! The other process is this program again. It is told what to do by one word of the mapping, and answers by another.
-#![expect(unsafe_code, reason = "maps memory that another process maps, too")]
 
 use std::io::{Error, Result};
-use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd};
+use std::os::fd::AsRawFd as _;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use cora_core::ring::{CONTROL_WORDS, SharedMemory};
-use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
-use rustix::mm::{MapFlags, ProtFlags, mmap};
+use cora_host::{inherited_memory, shared_memory};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::pair::{Patience, answer, ask, receive_all, send, stay_on};
@@ -21,6 +19,8 @@ use super::queue::{RECORDS, Receive, Send, cora_in};
 const RING: usize = CONTROL_WORDS + RECORDS * 8;
 /// Words from what one side says to what the other says, and to the rings: pairs of lines.
 const APART: usize = 16;
+/// All of them.
+const BYTES: usize = 2 * (APART + RING) * size_of::<u64>();
 /// What the other process is asked for, below the number of the turn.
 const STREAM: u64 = 0;
 const ROUNDS: u64 = 1;
@@ -50,10 +50,8 @@ pub(super) struct Processes<S, R> {
 
 /// Starts the other process.
 pub(super) fn start() -> Result<Processes<impl Send, impl Receive>> {
-    // Not closed in the other process.
-    let file = memfd_create("cora-ring", MemfdFlags::empty())?;
-    ftruncate(&file, Shared::BYTES as u64)?;
-    let shared = Shared::map(file.as_fd())?;
+    let (file, words) = shared_memory(BYTES)?;
+    let shared = Shared::of(words)?;
     let mut peer = Command::new(std::env::current_exe()?);
     let peer = peer.args(["--ring-peer", &file.as_raw_fd().to_string()]).spawn()?;
     let ((there, _), (_, back)) = (cora_in::<7>(shared.there), cora_in::<7>(shared.back));
@@ -63,11 +61,7 @@ pub(super) fn start() -> Result<Processes<impl Send, impl Receive>> {
 
 /// The other process: does what it is asked for until it is asked to end.
 pub(crate) fn peer(file: i32) -> Result<()> {
-    if file < 0 {
-        return Err(Error::other("no file has this number"));
-    }
-    // SAFETY: the number is only used to map what it names; if it names nothing, the kernel says so.
-    let shared = Shared::map(unsafe { BorrowedFd::borrow_raw(file) })?;
+    let shared = Shared::of(inherited_memory(file, BYTES)?)?;
     let ((_, mut hearing), (mut answering, _)) =
         (cora_in::<7>(shared.there), cora_in::<7>(shared.back));
     stay_on(1, &sched_getaffinity(None).unwrap_or_default());
@@ -123,18 +117,8 @@ impl<S, R> Drop for Processes<S, R> {
 }
 
 impl Shared {
-    const WORDS: usize = 2 * APART + 2 * RING;
-    const BYTES: usize = Self::WORDS * size_of::<u64>();
-
-    /// Maps a file of so many bytes, which is not made shorter.
-    fn map(file: BorrowedFd<'_>) -> Result<Self> {
-        let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a mapping at an address of the kernel's choice touches no memory of ours.
-        let address =
-            unsafe { mmap(std::ptr::null_mut(), Self::BYTES, access, MapFlags::SHARED, file, 0)? };
-        // SAFETY: as many bytes at a page boundary, never unmapped; the other process writes them too, which is what
-        // atomics are for.
-        let words: &'static [AtomicU64; Self::WORDS] = unsafe { &*address.cast() };
+    /// What stands in these words, of which there are [`BYTES`].
+    fn of(words: &'static [AtomicU64]) -> Result<Self> {
         let (said, rings) = words.split_at(2 * APART);
         let (there, back) = rings.split_at(RING);
         let ring = |words| SharedMemory::new(words).ok_or_else(|| Error::other("no ring's size"));

@@ -168,18 +168,18 @@ pub(crate) fn host_half<A: App>(
     } = arguments;
     let exporter = ipfix.map(|name| Exporter::open::<A>(&name, true)).transpose()?;
     let mut conducted = Conducted::begin::<A>(&moves, program.plan_json, 0)?;
-    let regions = map::inherited(fd, length).map_err(system)?;
+    let regions = map::inherited_memory(fd, length).map_err(system)?;
     let mut region = attach::<A>(regions, 0)?;
     let version = configuration::told(version)?;
     let supply = Supply { seed: region.identity().seed.0, pages };
     let (mut half, configured) = half::<A>(supply, &version, true)?;
     let layout = Layout::of(half.engine().app());
-    let standby = map::inherited(standby, standby_length).map_err(system)?;
+    let standby = map::inherited_memory(standby, standby_length).map_err(system)?;
     let before = match before[..] {
         [file, bytes] => {
             // A number that is none of a file's is refused there.
             let file = i32::try_from(file).unwrap_or(-1);
-            Some(map::inherited(file, bytes as usize).map_err(system)?)
+            Some(map::inherited_memory(file, bytes as usize).map_err(system)?)
         }
         _ => None,
     };
