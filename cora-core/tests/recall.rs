@@ -1,6 +1,8 @@
 //! A recalled flow takes along what its packets that wait have yet to find, however old they are; and one that is over
 //! takes nothing along, however old others' packets are.
 
+mod halves_support;
+
 use std::collections::VecDeque;
 
 use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
@@ -8,12 +10,13 @@ use cora_core::key::FiveTuple;
 use cora_core::message::{Message, Stamp};
 use cora_core::migration::nic::Wire;
 use cora_core::migration::{Burst, HostHalf, NicHalf, Order, Outbox};
-use cora_core::packet::{Meta, Packet, Port, checksum};
+use cora_core::packet::{Meta, Packet, Port};
 use cora_core::plain::{Describe, Plain};
 use cora_core::state::{
-    Described, Home, Keyed, Line, Memory, OutOfMemory, Place, Reach, Stored as _, Table,
+    Described, Home, Keyed, Memory, OutOfMemory, Place, Reach, Stored as _, Table,
 };
 use cora_core::verdict::{Transmit, Verdict};
+use halves_support::{flow, frame, memory};
 
 const IDLE: u64 = 1_000;
 
@@ -102,31 +105,8 @@ impl Wire for Ring {
     fn transmit(&mut self, _: &Stamp, _: &[u8]) {}
 }
 
-fn memory(bytes: usize) -> Memory {
-    Memory::new(vec![Line::ZERO; bytes.div_ceil(Line::BYTES) + 32].leak())
-}
-
 fn app() -> Counts {
     Counts::new(&mut memory(Counts::MEMORY)).expect("there is memory")
-}
-
-/// A packet of UDP, from a port that tells flows apart.
-fn frame(port: u16) -> Vec<u8> {
-    let mut frame = vec![0_u8; 14 + 20 + 8];
-    frame[12..14].copy_from_slice(&[8, 0]);
-    frame[14] = 0x45;
-    frame[17] = 28;
-    frame[22..24].copy_from_slice(&[64, 17]);
-    frame[26..34].copy_from_slice(&[10, 0, 0, 1, 198, 51, 100, 1]);
-    let sum = checksum::internet(&frame[14..34]);
-    frame[24..26].copy_from_slice(&sum.to_be_bytes());
-    frame[34..36].copy_from_slice(&port.to_be_bytes());
-    frame[39] = 8;
-    frame
-}
-
-fn flow(port: u16) -> FiveTuple {
-    Packet::new(&mut frame(port), Meta::default()).five_tuple().expect("it has one")
 }
 
 /// Both halves, and the rings between them.

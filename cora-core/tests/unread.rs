@@ -1,16 +1,21 @@
 //! Where no handler reads packets they are not parsed: they pass as they came, and who asks for the flows with most packets
 //! is told the right ones all the same.
 
+mod halves_support;
+
 use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
 use cora_core::key::FiveTuple;
 use cora_core::message::{Message, Stamp};
 use cora_core::migration::nic::Wire;
 use cora_core::migration::{Burst, HostHalf, NicHalf, Outbox};
 use cora_core::monitor::Load;
-use cora_core::packet::{Meta, Packet, Port, checksum};
+use cora_core::packet::{Meta, Packet, Port};
 use cora_core::plain::Plain as _;
-use cora_core::state::{Described, Home, Line, Memory, OutOfMemory, Place, Reach};
+use cora_core::state::{Described, Home, Memory, OutOfMemory, Place, Reach};
 use cora_core::verdict::{Transmit, Verdict};
+use halves_support::{flow, frame, memory};
+
+const PORT: u16 = 7;
 
 /// Lets every packet pass; the NIC runs it, or the host.
 #[derive(Debug)]
@@ -80,27 +85,11 @@ impl Wire for Out {
     }
 }
 
-fn memory(bytes: usize) -> Memory {
-    Memory::new(vec![Line::ZERO; bytes.div_ceil(Line::BYTES) + 32].leak())
-}
-
-/// A packet of UDP; every other one is cut off in its IP header, and has no flow.
-fn frame(number: usize) -> Vec<u8> {
-    let mut frame = vec![0_u8; 14 + 20 + 8];
-    frame[12..14].copy_from_slice(&[8, 0]);
-    frame[14] = 0x45;
-    frame[17] = 28;
-    frame[22..24].copy_from_slice(&[64, 17]);
-    frame[26..34].copy_from_slice(&[10, 0, 0, 1, 198, 51, 100, 1]);
-    let sum = checksum::internet(&frame[14..34]);
-    frame[24..26].copy_from_slice(&sum.to_be_bytes());
-    frame[34..40].copy_from_slice(&[0, 7, 0, 9, 0, 8]);
-    frame.truncate(if number.is_multiple_of(2) { 42 } else { 20 });
+/// A packet; every other one is cut off in its IP header, and has no flow.
+fn whole_or_cut_off(number: usize) -> Vec<u8> {
+    let mut frame = frame(PORT);
+    frame.truncate(if number.is_multiple_of(2) { frame.len() } else { 20 });
     frame
-}
-
-fn flow() -> FiveTuple {
-    Packet::new(&mut frame(0), Meta::default()).five_tuple().expect("it has one")
 }
 
 /// Bursts of all frames, `run` by a half.
@@ -130,7 +119,7 @@ fn at_nic<const AT_NIC: bool>(frames: &[Vec<u8>]) -> Out {
 
 #[test]
 fn packets_pass_as_they_came() {
-    let frames: Vec<_> = (0..1_000).map(frame).collect();
+    let frames: Vec<_> = (0..1_000).map(whole_or_cut_off).collect();
     let out = at_nic::<true>(&frames);
     assert!(out.left == frames && out.passed_on.is_empty());
     let out = at_nic::<false>(&frames);
@@ -145,14 +134,14 @@ fn packets_pass_as_they_came() {
     assert!(out.left == frames);
     let mut talkers = Vec::new();
     let load = half.load(|talker| talkers.push(talker.key));
-    assert_eq!((talkers, load.counts.packets), (vec![flow()], 1_000));
+    assert_eq!((talkers, load.counts.packets), (vec![flow(PORT)], 1_000));
 }
 
 #[test]
 fn the_nic_tells_whose_packets_it_does_not_read() {
-    let frames: Vec<_> = (0..1_000).map(frame).collect();
+    let frames: Vec<_> = (0..1_000).map(whole_or_cut_off).collect();
     let [first, second] = [at_nic::<true>(&frames), at_nic::<false>(&frames)];
     let mut expected = vec![0; FiveTuple::SIZE];
-    flow().put(&mut expected);
+    flow(PORT).put(&mut expected);
     assert_eq!([first.talkers, second.talkers], [[expected.clone()], [expected]]);
 }
