@@ -8,23 +8,18 @@ impl Message<'_> {
     ///
     /// # Errors
     /// Those of [`Producer::push`].
-    // Whoever pushes a packet has its stamp at hand: were the message put together in memory first, to be read in pairs of
-    // words, the processor would wait until all that was written before has left, the last packet's lines among it.
+    // Whoever pushes a message has its fields at hand: were it put together in memory first, to be read in pairs of
+    // words, the processor would wait until all that was written before has left, the last message's lines among it.
     #[inline(always)]
     pub fn push<M: RingMemory>(&self, ring: &mut Producer<M>) -> Result<(), PushError> {
         match self.stamped() {
             Some((stamp, frame)) => ring.push_behind(self.kind(), &stamp.words(), frame),
-            None => self.push_parts(ring),
+            None => self.encode(|kind, parts| ring.push_apart(kind, parts)),
         }
     }
 
-    /// Likewise one without a frame.
-    #[inline(never)]
-    fn push_parts<M: RingMemory>(&self, ring: &mut Producer<M>) -> Result<(), PushError> {
-        self.encode(|kind, parts| ring.push(kind, parts))
-    }
-
     /// Hands the encoding to `push`, in parts.
+    #[inline(always)]
     pub fn encode<T>(&self, push: impl FnOnce(u16, &[&[u8]]) -> T) -> T {
         let kind = self.kind();
         match self {
@@ -50,6 +45,7 @@ impl Message<'_> {
 
     /// The same of those that the NIC sends, some of which the host sends, too, but for those with
     /// [frames](Self::stamped). The NIC half has no code for others; what stands in their place is of no kind.
+    #[inline(always)]
     pub fn encode_from_nic<T>(&self, push: impl FnOnce(u16, &[&[u8]]) -> T) -> T {
         let kind = self.kind();
         match self {

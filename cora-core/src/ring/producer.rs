@@ -87,7 +87,10 @@ impl<M: RingMemory> Producer<M> {
     #[inline(always)]
     pub fn push(&mut self, kind: u16, parts: &[&[u8]]) -> Result<(), PushError> {
         let len = parts.iter().fold(0, |sum: usize, part| sum.saturating_add(part.len()));
-        if self.head.saturating_add(Shape::span(len)) > self.clear {
+        let span = Shape::span(len);
+        if self.head.saturating_add(span) <= self.clear {
+            self.want_ahead(span);
+        } else {
             self.look_for_clear(len)?;
         }
         let header = self.header_for_now(Header::new(len as u32, kind));
@@ -98,6 +101,12 @@ impl<M: RingMemory> Producer<M> {
         writer.finish();
         self.advance(len);
         Ok(())
+    }
+
+    /// Likewise, in a function of its own.
+    #[inline(never)]
+    pub fn push_apart(&mut self, kind: u16, parts: &[&[u8]]) -> Result<(), PushError> {
+        self.push(kind, parts)
     }
 
     /// Writes one record whose payload is an odd number of words, little end first, and then `body`: the same as
