@@ -127,6 +127,9 @@ impl<S: Keyed> Travelling for Wrapped<S> {
     fn take_out(&mut self, flow: u32, now: u64, most: u32, piece: &mut dyn FnMut(&[u8])) -> u32 {
         self.travelling(|table| table.take_out(flow, now, most, piece))
     }
+    fn expect(&self, key: &dyn Any) {
+        self.travelling(|table| table.expect(key));
+    }
     fn import_entry(&mut self, piece: &[u8], flow: u32, most: u32) -> Result<u64, ImportError> {
         if self.refuses.as_mut().is_some_and(|random| random.once_in(16)) {
             return Err(ImportError::Refused(InsertError::Full));

@@ -130,6 +130,21 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.entries.prefetch(number);
     }
 
+    /// Asks for what an insertion under this key will take: the lines of the index where it and its reply key are at home, and
+    /// the place that is next.
+    #[inline(never)]
+    pub(crate) fn expect_key(&self, key: &K) {
+        self.index.prefetch(self.hash_apart(&key.pack()));
+        if const { !V::UNDIRECTED }
+            && let Some(reply) = key.reply()
+        {
+            self.hash_of_reply(&key.pack(), &reply.pack());
+        }
+        let next = self.next_place();
+        self.entries.prefetch(next);
+        self.in_flows.prefetch(next);
+    }
+
     /// Nothing is known ahead any more.
     #[inline]
     pub fn forget(&mut self) {

@@ -128,7 +128,7 @@ impl<K: Key, V: Plain> Durable for RawTable<K, V> {
                 entry.key().put(&mut key);
                 moved(Moved::Same(&key[..K::SIZE], entry.used.get()));
             } else {
-                Self::encode(&self.whole(number, entry), &mut |piece| moved(Moved::Whole(piece)));
+                self.encode_entry(number, entry, &mut |piece| moved(Moved::Whole(piece)));
             }
         });
     }
@@ -192,7 +192,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         entry.facts = entry.facts.with(Facts::KNOWN);
         let flow = self.in_flows.get(number).map_or(super::super::NO_FLOW, |place| place.flow);
         let Some(entry) = self.entry(number) else { return };
-        Self::encode(&self.whole(number, entry), &mut |piece| {
+        self.encode_entry(number, entry, &mut |piece| {
             tell(Change::Is { flow, key: piece.get(..K::SIZE).unwrap_or_default(), piece });
         });
     }

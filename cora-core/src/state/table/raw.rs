@@ -125,12 +125,14 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     fn put_in(&mut self, key: &K, reply: Option<K>, value: V) -> Result<(), InsertError> {
         let key = *key;
         let reply = reply.unwrap_or(key);
-        let hash = self.hash_apart(&key);
+        let packed = key.pack();
+        let hash = self.hash_apart(&packed);
+        let second = self.hash_of_reply(&packed, &reply.pack());
         let old = self.find_unexpired(hash, &key).map(|(number, _)| number);
         if let Some(number) = old.filter(|number| self.has_keys(*number, &key, &reply)) {
             return self.overwrite(number, value);
         }
-        if reply != key && self.find_alive(&reply).is_some() {
+        if second.is_some_and(|second| self.find_unexpired(second, &reply).is_some()) {
             return Err(InsertError::KeyTaken);
         }
         if old.is_some_and(|number| !self.take_out_noted(number)) {
@@ -146,7 +148,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             return Err(InsertError::Full);
         };
         self.place(number, &Whole { key, reply, used: self.visit.now, value });
-        let shown = self.settle(number, hash, self.visit.flow);
+        let shown = self.settle(number, hash, second, self.visit.flow);
         if !shown || (self.visit.undo && !self.journal.note(Write::Insert(number))) {
             self.release(number);
             return Err(InsertError::Full);
@@ -180,7 +182,13 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         if self.alive >= most || all_made(self) {
             return None;
         }
-        Some(if self.free == NONE { self.entries.len() as u32 } else { self.free })
+        Some(self.next_place())
+    }
+
+    /// The number that an entry made now gets, if there is room.
+    #[inline]
+    pub(super) const fn next_place(&self) -> u32 {
+        if self.free == NONE { self.entries.len() as u32 } else { self.free }
     }
 
     /// Takes an entry out and frees it, without a record.
@@ -292,53 +300,69 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// Makes a placed entry, whose key has this hash, part of everything it hangs in; `false` when the index has no room for it.
+    /// Makes a placed entry, whose keys have these hashes, part of everything it hangs in; `false` when the index has no room
+    /// for it.
     #[inline(never)]
-    pub(super) fn settle(&mut self, number: u32, hash: u64, flow: u32) -> bool {
-        let shown = self.show(number, hash);
+    pub(super) fn settle(
+        &mut self,
+        number: u32,
+        hash: u64,
+        second: Option<u64>,
+        flow: u32,
+    ) -> bool {
+        let shown = self.show(number, hash, second);
         let used = self.entries.get(number).map_or(0, |entry| entry.used.get());
         self.hang(number, used);
         self.join_flow(number, flow);
         shown
     }
 
-    /// Lets keys find the entry, whose key has this hash.
-    fn show(&mut self, number: u32, hash: u64) -> bool {
+    /// Lets keys find the entry: they have these hashes.
+    fn show(&mut self, number: u32, hash: u64, second: Option<u64>) -> bool {
         let Some(entry) = self.entries.get_mut(number) else { return false };
         entry.facts = entry.facts.with(Facts::ALIVE);
         self.alive += 1;
         let found = self.index.insert(hash, number);
-        found && self.second_hash(number).is_none_or(|hash| self.index.insert(hash, number))
+        found && second.is_none_or(|second| self.index.insert(second, number))
     }
 
     /// Lets keys find a hidden entry again.
     pub(super) fn show_again(&mut self, number: u32) {
         let Some(entry) = self.entries.get(number) else { return };
-        let (hash, used) = (self.hash_apart(&entry.key()), entry.used.get());
+        let (hash, used) = (self.hash_apart(&entry.key), entry.used.get());
         // The places that its keys had are free again, so there is room.
-        let _ = self.show(number, hash);
+        let _ = self.show(number, hash, self.second_hash(number));
         self.hang(number, used);
     }
 
-    /// The hash of an entry's second key, if it has one.
+    /// The hash of an entry's second key, if it has one. Its line of the index has been asked for: whoever wants to know will
+    /// look there.
     #[inline(never)]
     fn second_hash(&self, number: u32) -> Option<u64> {
-        if const { V::UNDIRECTED } {
+        let entry = self.entries.get(number)?;
+        self.hash_of_reply(&entry.key, &self.reply_of(number, entry).pack())
+    }
+
+    /// Likewise, of an entry that would have these keys.
+    #[inline(never)]
+    pub(super) fn hash_of_reply(&self, key: &K::Packed, reply: &K::Packed) -> Option<u64> {
+        if const { V::UNDIRECTED } || K::unpack(reply) == K::unpack(key) {
             return None;
         }
-        let entry = self.entries.get(number)?;
-        let has = entry.facts.has(Facts::REVERSED.with(Facts::OWN_REPLY));
-        has.then(|| self.hash_apart(&self.reply_of(number, entry)))
+        let hash = self.hash_apart(reply);
+        self.index.prefetch(hash);
+        Some(hash)
     }
 
     /// Lets keys find the entry no more.
     pub(super) fn hide(&mut self, number: u32) {
-        let Some(hash) = self.entry(number).map(|entry| self.hash_apart(&entry.key())) else {
+        let Some(hash) = self.entry(number).map(|entry| self.hash_apart(&entry.key)) else {
             return;
         };
+        let second = self.second_hash(number);
         self.index.remove(hash, number);
-        if let Some(hash) = self.second_hash(number) {
-            self.index.remove(hash, number);
+        if let Some(second) = second {
+            self.index.remove(second, number);
         }
         self.alive -= 1;
         if let Some(entry) = self.entries.get_mut(number) {

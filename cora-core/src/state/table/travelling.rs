@@ -58,6 +58,9 @@ pub trait Travelling {
     /// many that were; fewer, when none is left.
     fn take_out(&mut self, flow: u32, now: u64, most: u32, piece: &mut dyn FnMut(&[u8])) -> u32;
 
+    /// An entry with this key may be installed next, if the table's keys are of that type: asks for what that takes.
+    fn expect(&self, key: &dyn Any);
+
     /// Installs an entry of the flow that the other side exported, unless there are `most` here or it
     /// has expired on its way. Gives the time of its last use.
     fn import_entry(&mut self, piece: &[u8], flow: u32, most: u32) -> Result<u64, ImportError>;
@@ -138,6 +141,7 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
         alive
     }
 
+    #[inline(never)]
     fn take_out(&mut self, flow: u32, now: u64, most: u32, piece: &mut dyn FnMut(&[u8])) -> u32 {
         let mut given = 0;
         while given < most
@@ -147,12 +151,22 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
             if self.expired_at(entry, now) {
                 self.release_expired(number);
             } else {
-                Self::encode(&self.whole(number, entry), piece);
+                self.encode_entry(number, entry, piece);
                 given += 1;
                 self.release(number);
             }
         }
         given
+    }
+
+    fn expect(&self, key: &dyn Any) {
+        // The host's half asks. The NIC's program is to be small.
+        if const { cfg!(target_os = "none") } {
+            return;
+        }
+        if let Some(key) = key.downcast_ref() {
+            self.expect_key(key);
+        }
     }
 
     fn import_entry(&mut self, piece: &[u8], flow: u32, most: u32) -> Result<u64, ImportError> {

@@ -13,28 +13,44 @@ const SHORT: usize = 256;
 impl<K: Key, V: Plain> RawTable<K, V> {
     /// Visits what is alive at `now`.
     pub fn each_alive(&self, now: u64, visit: &mut dyn FnMut(&Whole<K, V>)) {
+        self.each_entry(now, |number, entry| visit(&self.whole(number, entry)));
+    }
+
+    fn each_entry(&self, now: u64, mut visit: impl FnMut(u32, &Entry<K, V>)) {
         for number in 0..self.entries.len() as u32 {
             if let Some(entry) = self.entry(number)
                 && !self.expired_at(entry, now)
             {
-                visit(&self.whole(number, entry));
+                visit(number, entry);
             }
         }
     }
 
     /// Hands out the encoding of each entry alive at `now`.
     pub fn export(&self, now: u64, piece: &mut dyn FnMut(&[u8])) {
-        self.each_alive(now, &mut |whole| Self::encode(whole, piece));
+        self.each_entry(now, |number, entry| self.encode_entry(number, entry, piece));
     }
 
+    /// Hands out the encoding of this entry. In one go: as a [`Whole`] in memory it would be read in other pieces than it is
+    /// written in, which the processor waits for.
     #[inline(never)]
+    pub(super) fn encode_entry(
+        &self,
+        number: u32,
+        entry: &Entry<K, V>,
+        piece: &mut dyn FnMut(&[u8]),
+    ) {
+        Self::encode(&self.whole(number, entry), piece);
+    }
+
+    #[inline(always)]
     pub(super) fn whole(&self, number: u32, entry: &Entry<K, V>) -> Whole<K, V> {
         let reply = self.reply_of(number, entry);
         Whole { key: entry.key(), reply, used: entry.used.get(), value: entry.value }
     }
 
     /// Encodes an entry: keys, time of last use, value.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn encode(whole: &Whole<K, V>, piece: &mut dyn FnMut(&[u8])) {
         const { assert!(2 * K::SIZE + 8 + V::SIZE <= MAX_PIECE, "the state's entry is too large") };
         // All the room is zeroed before it is written to.
@@ -87,15 +103,16 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         flow: u32,
         most: u32,
     ) -> Result<(), InsertError> {
-        // Most entries have one key: it is looked up once.
-        if self.find_alive(&whole.key).is_some()
-            || (whole.reply != whole.key && self.find_alive(&whole.reply).is_some())
+        let (key, reply) = (whole.key.pack(), whole.reply.pack());
+        let (hash, second) = (self.hash_apart(&key), self.hash_of_reply(&key, &reply));
+        if self.find_unexpired(hash, &whole.key).is_some()
+            || second.is_some_and(|second| self.find_unexpired(second, &whole.reply).is_some())
         {
             return Err(InsertError::KeyTaken);
         }
         let number = self.next_below(most).ok_or(InsertError::Full)?;
         self.place(number, whole);
-        if !self.settle(number, self.hash_apart(&whole.key), flow) {
+        if !self.settle(number, hash, second, flow) {
             self.release(number);
             return Err(InsertError::Full);
         }
