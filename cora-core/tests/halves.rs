@@ -1,5 +1,6 @@
-//! A recalled flow takes along what its packets that wait have yet to find, however old they are; and one that is over
-//! takes nothing along, however old others' packets are.
+//! Both halves, message by message. A recalled flow takes along what its packets that wait have yet to find, however old
+//! they are; and one that is over takes nothing along, however old others' packets are. What somebody waits for is shown
+//! before the side that sent it goes on.
 
 mod halves_support;
 
@@ -15,10 +16,12 @@ use cora_core::plain::{Describe, Plain};
 use cora_core::state::{
     Described, Home, Keyed, Memory, OutOfMemory, Place, Reach, Stored as _, Table,
 };
-use cora_core::verdict::{Transmit, Verdict};
+use cora_core::verdict::{Stop, Transmit, Verdict};
 use halves_support::{flow, frame, memory};
 
 const IDLE: u64 = 1_000;
+/// The flow with this port is the host's concern, once it is known.
+const PUNTS: u16 = 7;
 
 /// Packets of a flow.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +75,7 @@ impl App for Counts {
     fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict {
         let flow = packet.five_tuple()?;
         match self.0.get_mut(&flow) {
+            Some(_) if flow.source_port == PUNTS && R::PLACES.is_some() => return Err(Stop::punt()),
             Some(count) => count.0 += 1,
             None => self.0.insert(flow, Count(1))?,
         }
@@ -91,13 +95,18 @@ impl App for Counts {
     }
 }
 
-/// A ring of encoded messages; what leaves by the wire is nobody's concern here.
+/// A ring of encoded messages, and how many there were when they were shown last; what leaves by the wire is nobody's
+/// concern here.
 #[derive(Debug, Default)]
-struct Ring(VecDeque<(u16, Vec<u8>)>);
+struct Ring(VecDeque<(u16, Vec<u8>)>, usize);
 
 impl Outbox for Ring {
     fn send(&mut self, message: &Message<'_>) {
         message.encode(|kind, parts| self.0.push_back((kind, parts.concat())));
+    }
+
+    fn show(&mut self) {
+        self.1 = self.0.len();
     }
 }
 
@@ -107,6 +116,11 @@ impl Wire for Ring {
 
 fn app() -> Counts {
     Counts::new(&mut memory(Counts::MEMORY)).expect("there is memory")
+}
+
+fn stamp(now: u64) -> Stamp {
+    let meta = Meta { time: now, now, port: Port(0) };
+    Stamp { meta, number: now, horizon: now, egress: Port(1) }
 }
 
 /// Both halves, and the rings between them.
@@ -132,10 +146,8 @@ impl Pair {
 
     /// A packet comes in at the wire.
     fn packet(&mut self, port: u16, now: u64) {
-        let (meta, egress) = (Meta { time: now, now, port: Port(0) }, Port(1));
-        let stamp = Stamp { meta, number: now, horizon: now, egress };
         let (mut bytes, mut burst) = (frame(port), Burst::new());
-        assert!(burst.push(stamp, &mut bytes));
+        assert!(burst.push(stamp(now), &mut bytes));
         self.nic.burst(&mut burst, &mut self.punt);
     }
 
@@ -223,4 +235,39 @@ fn what_others_wait_for_does_not_bring_a_flow_back() {
     sides.nic(1);
     sides.host();
     assert_eq!(sides.counted(2), Some(1), "what the new flow counted");
+}
+
+#[test]
+fn a_packet_that_comes_alone_is_shown_before_its_flow_is_offered() {
+    let mut sides = Pair::new();
+    sides.packet(1, 10);
+    sides.host();
+    let kinds: Vec<u16> = sides.back.0.iter().map(|(kind, _)| *kind).collect();
+    assert_eq!((kinds.len(), kinds[0], sides.back.1), (2, Message::SEND, 1));
+    // With others, all are shown together, by whoever runs the half.
+    let mut two = [frame(2), frame(3)];
+    let mut burst = Burst::new();
+    for bytes in &mut two {
+        assert!(burst.push(stamp(11), bytes));
+    }
+    sides.back = Ring::default();
+    sides.host.burst(&mut burst, &mut sides.back).expect("in order");
+    assert_eq!((sides.back.0.len(), sides.back.1), (4, 0));
+}
+
+#[test]
+fn a_punt_is_shown_with_its_flow() {
+    let mut sides = Pair::new();
+    sides.packet(PUNTS, 10);
+    sides.host();
+    sides.nic(2);
+    sides.host();
+    sides.nic(2);
+    assert_eq!((sides.nic.flows(), sides.punt.1), (1, 0), "the NIC owns it, and nobody waited");
+    sides.packet(PUNTS, 11);
+    let kinds: Vec<u16> = sides.punt.0.iter().map(|(kind, _)| *kind).collect();
+    assert_eq!((&kinds[1..], sides.punt.1), (&[Message::ENTRY, Message::PUNT][..], 3));
+    assert_eq!(sides.nic.flows(), 0);
+    sides.host();
+    assert_eq!(sides.counted(PUNTS), Some(2));
 }

@@ -81,6 +81,18 @@ impl Back {
         }
     }
 
+    /// Sends a message that somebody wants to know of, or that may have to wait behind others.
+    #[inline(never)]
+    fn note_and_send(&mut self, message: &Message<'_>) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.sent(message);
+        }
+        if self.waiting.is_empty() && self.push(message) {
+            return;
+        }
+        self.waiting.push_back(message.encode(|kind, parts| (kind, parts.concat())));
+    }
+
     /// Sends what waits, as far as there is room, and makes all visible.
     pub(crate) fn flush(&mut self) {
         while let Some((kind, bytes)) = self.waiting.front() {
@@ -98,25 +110,23 @@ impl Back {
 }
 
 impl Outbox for Back {
+    #[inline(always)]
     fn send(&mut self, message: &Message<'_>) {
-        if let Some(ledger) = &mut self.ledger {
-            ledger.sent(message);
+        if self.ledger.is_some() || !self.waiting.is_empty() || !self.push(message) {
+            self.note_and_send(message);
         }
-        if self.waiting.is_empty() && self.push(message) {
-            return;
-        }
-        self.waiting.push_back(message.encode(|kind, parts| (kind, parts.concat())));
     }
 
     /// Marked, so that it can be told from what the NIC handled.
     #[inline(always)]
     fn leave(&mut self, stamp: &Stamp, egress: Port, frame: &[u8]) {
         self.sent.note(stamp.meta.port, egress);
-        let message = Message::Send(Stamp { egress, horizon: HANDLED, ..*stamp }, frame);
-        // As `send` does; by itself, for nearly all messages are of this kind.
-        if self.ledger.is_some() || !self.waiting.is_empty() || !self.push(&message) {
-            self.send(&message);
-        }
+        self.send(&Message::Send(Stamp { egress, horizon: HANDLED, ..*stamp }, frame));
+    }
+
+    #[inline]
+    fn show(&mut self) {
+        self.ring.publish();
     }
 
     fn ended(&mut self, state: u16, ending: Ending<'_>) {

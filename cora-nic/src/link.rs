@@ -111,6 +111,11 @@ impl Outbox for Outgoing {
             None => message.encode_from_nic(|kind, parts| self.push(kind, parts)),
         }
     }
+
+    #[inline]
+    fn show(&mut self) {
+        self.punt.publish();
+    }
 }
 
 impl Wire for Outgoing {

@@ -14,8 +14,8 @@ use crate::message::MAX_KEYS;
 use crate::plain::{Describe, Plain};
 use crate::state::table::raw::{RawTable, Shape};
 use crate::state::table::travelling::ImportError;
-use crate::state::table::{Change, Direction, Durable, Entry, Moved, Travelling};
-use crate::state::{MAX_PIECE, Malformed, Memory, NO_FLOW, OutOfMemory, Place, Visit};
+use crate::state::table::{Direction, Entry, Moved, Travelling};
+use crate::state::{MAX_PIECE, Memory, NO_FLOW, OutOfMemory, Place, Visit};
 
 /// Flows without entries that a side can know, when no state travels.
 const STATELESS_FLOWS: u32 = 65_536;
@@ -92,27 +92,16 @@ pub struct Flows<A: App> {
     pub(super) taken: Taken,
 }
 
-/// Called with a state's number, the group key of the flow that an entry belongs to, and what changed of it.
-pub type Tell<'a, K> = dyn FnMut(u16, Option<K>, Change<'_>) + 'a;
-
 /// The tables whose entries travel, with their state numbers.
-fn each_travelling<A: App>(app: &mut A, visit: &mut dyn FnMut(u16, &mut dyn Travelling)) {
+pub(super) fn each_travelling<A: App>(
+    app: &mut A,
+    visit: &mut dyn FnMut(u16, &mut dyn Travelling),
+) {
     for number in 0..A::STATES {
         let travels = matches!(A::PLACES.get(number), Some((_, Place::Travels)));
         if let Some(table) = app.state(number).as_travelling().filter(|_| travels) {
             visit(number as u16, table);
         }
-    }
-}
-
-/// Those of them whose states are durable.
-pub(super) fn each_durable<A: App>(app: &mut A, visit: &mut dyn FnMut(u16, &mut dyn Durable)) {
-    if const { A::DURABLE } {
-        each_travelling(app, &mut |state, table| {
-            if let Some(durable) = table.as_durable() {
-                visit(state, durable);
-            }
-        });
     }
 }
 
@@ -233,6 +222,12 @@ impl<A: App> Flows<A> {
         found
     }
 
+    /// A flow with this group key comes: asks for what its record and an entry with that key will take.
+    pub(super) fn expect(&self, app: &mut A, group: &A::Group) {
+        self.records.expect_key(group);
+        each_travelling(app, &mut |_, table| table.expect(group));
+    }
+
     /// The number that a new flow with this group key gets next, with nothing linked to it.
     #[inline(never)]
     pub fn reserve(&mut self, app: &mut A, group: &A::Group) -> Option<u32> {
@@ -263,18 +258,22 @@ impl<A: App> Flows<A> {
         Some(number)
     }
 
-    /// After a run: a flow that has entries has a record, one that has none has none (unless no state
-    /// travels at all). Gives the number of the record there is.
-    pub fn settle(&mut self, app: &mut A, number: u32, group: &A::Group) -> Option<u32> {
-        match (self.records.entry(number).is_some(), Self::is_kept(app, number)) {
-            (true, true) => Some(number),
-            (false, true) => self.add(app, *group, Record::OWNED),
-            (true, false) => {
-                self.remove(app, number);
-                None
-            }
-            (false, false) => None,
+    /// After a run for a flow that was known: one without entries is forgotten (unless no state travels at all). Whether
+    /// it is still known.
+    #[inline]
+    pub fn settle(&mut self, app: &mut A, number: u32) -> bool {
+        let kept = Self::is_kept(app, number);
+        if !kept {
+            self.remove(app, number);
         }
+        kept
+    }
+
+    /// After a run for a flow that was not, with the number that was [reserved](Self::reserve) for it: with entries, it is
+    /// known from now on. Whether that is so.
+    #[inline(never)]
+    pub fn settle_new(&mut self, app: &mut A, number: u32, group: &A::Group) -> bool {
+        Self::is_kept(app, number) && self.add(app, *group, Record::OWNED).is_some()
     }
 
     /// Whether a record of the flow is kept: it has entries, or none is needed.
@@ -333,67 +332,6 @@ impl<A: App> Flows<A> {
                 let mut whole = |bytes: &[u8]| moved(state, Moved::Whole(bytes));
                 table.take_out(number, now, u32::MAX, &mut whole);
             }
-        });
-    }
-
-    /// The flow's durable entries are the other side's to tell of.
-    pub fn disown(app: &mut A, number: u32, now: u64) {
-        each_durable(app, &mut |_, durable| durable.disown(number, now));
-    }
-
-    /// All durable entries are to be told.
-    pub fn retell(app: &mut A) {
-        each_durable(app, &mut |_, durable| durable.retell());
-    }
-
-    /// The sizes of an encoded key and entry of a durable state.
-    pub fn durable_bytes(app: &mut A, state: u16) -> Option<(usize, usize)> {
-        let mut found = None;
-        each_durable(app, &mut |number, durable| {
-            if number == state {
-                found = Some((durable.key_bytes(), durable.piece_bytes()));
-            }
-        });
-        found
-    }
-
-    /// Installs a durable entry from its copy. `Ok(false)`: there is no room for it here, or it expired.
-    pub fn restore(
-        &mut self,
-        app: &mut A,
-        state: u16,
-        piece: &[u8],
-        number: u32,
-        used: u64,
-    ) -> Result<bool, ProtocolError> {
-        let mut restored = Err(ImportError::Malformed(Malformed));
-        each_durable(app, &mut |of, durable| {
-            if of == state {
-                restored = durable.restore(piece, number, used);
-            }
-        });
-        match restored {
-            Ok(()) => {
-                if let Some(record) = self.records.entry(number) {
-                    record.used.set(used.max(record.used.get()));
-                }
-                Ok(true)
-            }
-            Err(ImportError::Refused(_)) => Ok(false),
-            Err(ImportError::Malformed(_)) => Err(ProtocolError::BadPiece(state)),
-        }
-    }
-
-    /// What changed of durable entries since this was last called, each with its flow's group key.
-    pub fn tell(&self, app: &mut A, tell: &mut Tell<'_, A::Group>) {
-        each_durable(app, &mut |state, durable| {
-            durable.tell(&mut |change| {
-                let group = match change {
-                    Change::Is { flow, .. } => self.group(flow),
-                    Change::Gone(_) => None,
-                };
-                tell(state, group, change);
-            });
         });
     }
 

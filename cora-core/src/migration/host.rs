@@ -213,8 +213,10 @@ impl<A: App> HostHalf<A> {
     /// Runs the packets; `FLOWS` says whether it matters which flows they belong to.
     #[inline(always)]
     fn run_all<const FLOWS: bool>(&mut self, burst: &mut Burst<'_>, out: &mut impl Outbox) {
+        // Somebody waits for a packet that comes alone. What it changed of durable entries is told behind it.
+        let alone = FLOWS && !A::DURABLE && burst.len() == 1;
         for (number, arrival) in burst.arrivals_mut().iter_mut().enumerate() {
-            self.run::<FLOWS>(&arrival.stamp(), &mut arrival.packet, number as u8, out);
+            self.run::<FLOWS>(&arrival.stamp(), &mut arrival.packet, number as u8, alone, out);
         }
         if !FLOWS && let Some(last) = burst.arrivals().last() {
             self.reach(&last.stamp());
@@ -235,6 +237,7 @@ impl<A: App> HostHalf<A> {
         stamp: &Stamp,
         packet: &mut Packet<'_>,
         ahead: u8,
+        alone: bool,
         out: &mut impl Outbox,
     ) {
         // Where no flow moves, nobody asks amid a burst: the last packet's will do.
@@ -242,13 +245,11 @@ impl<A: App> HostHalf<A> {
             self.reach(stamp);
         }
         let group = if FLOWS { A::Group::of(packet).ok() } else { None };
-        let flow = group.and_then(|group| {
+        let known = group.and_then(|group| {
             self.flows.begin(stamp.meta.now, stamp.horizon, ahead);
-            let app = self.engine.app();
-            self.flows
-                .find(app, &group, stamp.meta.now, 0)
-                .or_else(|| self.flows.reserve(app, &group))
+            self.flows.find(self.engine.app(), &group, stamp.meta.now, 0)
         });
+        let flow = known.or_else(|| self.flows.reserve(self.engine.app(), &group?));
         let visit = Visit {
             now: stamp.meta.now,
             horizon: stamp.horizon,
@@ -257,12 +258,21 @@ impl<A: App> HostHalf<A> {
             ahead,
         };
         let ran = self.engine.run::<EveryState>(packet, visit);
+        // A flow becomes known before its packet leaves: behind that, its key would be copied when the ring has the packet.
+        let added = match (known, group, flow) {
+            (None, Some(group), Some(flow)) => {
+                self.flows.settle_new(self.engine.app(), flow, &group).then_some(flow)
+            }
+            _ => None,
+        };
         if let Some(egress) = ran.egress(stamp.meta.port) {
             out.leave(stamp, egress, packet.frame());
+            if alone {
+                out.show();
+            }
         }
-        if let (Some(group), Some(flow)) = (group, flow)
-            && let Some(flow) = self.flows.settle(self.engine.app(), flow, &group)
-        {
+        let settled = known.filter(|flow| self.flows.settle(self.engine.app(), *flow)).or(added);
+        if let Some(flow) = settled {
             self.consider_offer(flow, out);
         }
     }
@@ -390,10 +400,8 @@ impl<A: App> HostHalf<A> {
         if let Some(record) = self.flows.record(flow) {
             record.stage = Stage::Leaving;
         }
-        self.leaving = Some(Leaving { flow, left, now });
-        if left <= SMALL {
-            self.send_entries(SMALL, out);
-        }
+        let at_once = if left <= SMALL { left } else { 0 };
+        self.send_entries(Leaving { flow, left, now }, at_once, out);
         Ok(())
     }
 
@@ -433,6 +441,7 @@ impl<A: App> HostHalf<A> {
             return Err(ProtocolError::Unexpected(4));
         }
         let group = A::Group::get(group).ok_or(ProtocolError::Undecodable(4))?;
+        self.flows.expect(self.engine.app(), &group);
         // The NIC may refuse a flow before all of it went there: the rest goes, and comes back behind what was there.
         if self.leaving.is_some_and(|leaving| self.flows.group(leaving.flow) == Some(group)) {
             self.hand_over(u32::MAX, out)?;

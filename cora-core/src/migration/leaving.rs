@@ -48,8 +48,7 @@ impl Leaving {
 
 impl<A: App> HostHalf<A> {
     /// Sends the next entries of the flow that leaves, `most` at most.
-    pub(super) fn send_entries(&mut self, most: u32, out: &mut impl Outbox) {
-        let Some(mut leaving) = self.leaving else { return };
+    pub(super) fn send_entries(&mut self, mut leaving: Leaving, most: u32, out: &mut impl Outbox) {
         self.report.moved_bytes += leaving.send(self.engine.app(), most, out);
         self.leaving = (leaving.left > 0).then_some(leaving);
         if leaving.left == 0 {
@@ -60,7 +59,9 @@ impl<A: App> HostHalf<A> {
     /// Sends the next entries of a flow with many, `most` at most. Whoever runs this half calls it whenever there is
     /// room on the way to the NIC.
     pub fn hand_over(&mut self, most: u32, out: &mut impl Outbox) -> Result<(), ProtocolError> {
-        self.send_entries(most, out);
+        if let Some(leaving) = self.leaving {
+            self.send_entries(leaving, most, out);
+        }
         while self.leaving.is_none() && self.fenced != 0 {
             let ticket = self.fenced.trailing_zeros();
             self.fenced &= self.fenced - 1;
@@ -152,6 +153,19 @@ impl<A: App> NicHalf<A> {
         more: u32,
         io: &mut (impl Outbox + Wire),
     ) {
+        self.send_all(flow, punts, now, more, io);
+        self.forget(flow);
+    }
+
+    /// Likewise, without forgetting it.
+    pub(super) fn send_all(
+        &mut self,
+        flow: u32,
+        punts: u32,
+        now: u64,
+        more: u32,
+        io: &mut (impl Outbox + Wire),
+    ) {
         // One flow leaves after the other.
         self.hand_over(u32::MAX, io);
         self.say_release(flow, punts, now, more, io);
@@ -165,7 +179,6 @@ impl<A: App> NicHalf<A> {
                 io.send(&Message::Same { state, used, key });
             }
         });
-        self.forget(flow);
     }
 
     /// Says that the flow's entries follow, and `more` others; gives how many of its own.

@@ -49,6 +49,7 @@
 //! | [`host`] | the host's half |
 //! | `version` | parts of read-mostly states' versions |
 //! | `digest` | what tells two states of a half apart, for whoever explores them |
+//! | `durable` | durable entries of flows: which side tells of them, what changed |
 //! | `copied` | copies of durable entries at the host |
 //! | [`standby`] | copies of durable entries, and how far they are behind |
 //! | `lost` | the other side's process ended, and another will be started |
@@ -60,6 +61,7 @@ mod announced;
 pub mod burst;
 mod copied;
 mod digest;
+mod durable;
 mod encoded;
 pub mod engine;
 mod entry_pace;
@@ -104,6 +106,10 @@ pub trait Outbox {
     fn leave(&mut self, stamp: &Stamp, egress: Port, frame: &[u8]) {
         self.send(&Message::Send(Stamp { egress, ..*stamp }, frame));
     }
+
+    /// The other side should see what was sent so far now, while this one goes on: somebody waits for it.
+    #[inline]
+    fn show(&mut self) {}
 
     /// At the host: an entry of the recorded state with this number ended, here or at the NIC.
     #[inline]

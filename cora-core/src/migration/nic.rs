@@ -431,10 +431,7 @@ impl<A: App> NicHalf<A> {
         self.report.packets += 1;
         Self::finish(ran, stamp, packet.frame(), io);
         let waits = self.must_queue(flow);
-        if let Some(group) = self.flows.group(flow)
-            && self.flows.settle(self.engine.app(), flow, &group).is_none()
-            && waits
-        {
+        if !self.flows.settle(self.engine.app(), flow) && waits {
             self.host_waits_until = self.hold.joined();
         }
         true
@@ -455,8 +452,13 @@ impl<A: App> NicHalf<A> {
     #[inline(never)]
     fn release(&mut self, flow: u32, stamp: &Stamp, frame: &[u8], io: &mut (impl Outbox + Wire)) {
         let punts = self.flows.record(flow).map_or(0, |record| record.punts).saturating_add(1);
-        self.give_back(flow, punts, stamp.meta.now, 0, io);
-        io.send(&Message::Punt(*stamp, frame));
+        // Put together before anything is sent: read behind that, it would wait until the ring has it.
+        let punt = Message::Punt(*stamp, frame);
+        self.send_all(flow, punts, stamp.meta.now, 0, io);
+        io.send(&punt);
+        // The host has something to do meanwhile.
+        io.show();
+        self.forget(flow);
     }
 
     /// Tells the host what this side has to do; `load` says what only the run loop knows. Nothing is told amid the

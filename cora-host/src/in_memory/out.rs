@@ -73,6 +73,11 @@ impl<L> Outbox for Out<'_, L> {
     fn send(&mut self, message: &Message<'_>) {
         self.broken |= !self.push(message);
     }
+
+    #[inline]
+    fn show(&mut self) {
+        self.punt.publish();
+    }
 }
 
 /// Packets that leave are counted.

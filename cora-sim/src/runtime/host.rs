@@ -67,6 +67,10 @@ impl Outbox for Back {
         });
     }
 
+    fn show(&mut self) {
+        self.ring.publish();
+    }
+
     fn standby(&mut self) -> Option<&mut dyn Standby> {
         // What a dead process still does, nobody sees.
         if self.life.is_over() { None } else { Some(&mut self.standby) }

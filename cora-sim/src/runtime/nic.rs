@@ -267,6 +267,10 @@ impl<A: SimApp> Outbox for Ends<'_, '_, A> {
             self.out.broken |= !sent;
         }
     }
+
+    fn show(&mut self) {
+        self.out.punt.publish();
+    }
 }
 
 impl<A: SimApp> Wire for Ends<'_, '_, A> {

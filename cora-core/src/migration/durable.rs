@@ -1,0 +1,85 @@
+//! Durable entries of flows: which side tells of them, what changed, and what is put back from copies.
+
+use super::ProtocolError;
+use super::flows::{Flows, each_travelling};
+use crate::app::App;
+use crate::state::Malformed;
+use crate::state::table::travelling::ImportError;
+use crate::state::table::{Change, Durable};
+
+/// Called with a state's number, the group key of the flow that an entry belongs to, and what changed of it.
+pub(super) type Tell<'a, K> = dyn FnMut(u16, Option<K>, Change<'_>) + 'a;
+
+/// The tables whose entries travel and whose states are durable, with their state numbers.
+fn each_durable<A: App>(app: &mut A, visit: &mut dyn FnMut(u16, &mut dyn Durable)) {
+    if const { A::DURABLE } {
+        each_travelling(app, &mut |state, table| {
+            if let Some(durable) = table.as_durable() {
+                visit(state, durable);
+            }
+        });
+    }
+}
+
+impl<A: App> Flows<A> {
+    /// The flow's durable entries are the other side's to tell of.
+    pub fn disown(app: &mut A, number: u32, now: u64) {
+        each_durable(app, &mut |_, durable| durable.disown(number, now));
+    }
+
+    /// All durable entries are to be told.
+    pub fn retell(app: &mut A) {
+        each_durable(app, &mut |_, durable| durable.retell());
+    }
+
+    /// The sizes of an encoded key and entry of a durable state.
+    pub fn durable_bytes(app: &mut A, state: u16) -> Option<(usize, usize)> {
+        let mut found = None;
+        each_durable(app, &mut |number, durable| {
+            if number == state {
+                found = Some((durable.key_bytes(), durable.piece_bytes()));
+            }
+        });
+        found
+    }
+
+    /// Installs a durable entry from its copy. `Ok(false)`: there is no room for it here, or it expired.
+    pub fn restore(
+        &mut self,
+        app: &mut A,
+        state: u16,
+        piece: &[u8],
+        number: u32,
+        used: u64,
+    ) -> Result<bool, ProtocolError> {
+        let mut restored = Err(ImportError::Malformed(Malformed));
+        each_durable(app, &mut |of, durable| {
+            if of == state {
+                restored = durable.restore(piece, number, used);
+            }
+        });
+        match restored {
+            Ok(()) => {
+                if let Some(record) = self.records.entry(number) {
+                    record.used.set(used.max(record.used.get()));
+                }
+                Ok(true)
+            }
+            Err(ImportError::Refused(_)) => Ok(false),
+            Err(ImportError::Malformed(_)) => Err(ProtocolError::BadPiece(state)),
+        }
+    }
+
+    /// What changed of durable entries since this was last called, each with its flow's group key.
+    pub fn tell(&self, app: &mut A, tell: &mut Tell<'_, A::Group>) {
+        each_durable(app, &mut |state, durable| {
+            durable.tell(&mut |change| {
+                let group = match change {
+                    Change::Is { flow, .. } => self.group(flow),
+                    Change::Gone(_) => None,
+                };
+                tell(state, group, change);
+            });
+        });
+    }
+}
