@@ -175,6 +175,15 @@ impl Pair {
         }
     }
 
+    /// Has the NIC own a flow, whose first packet comes now.
+    fn own_at_nic(&mut self, port: u16, now: u64) {
+        self.packet(port, now);
+        for _ in 0..2 {
+            self.host();
+            self.nic(2);
+        }
+    }
+
     /// What the host counted, of a flow that it owns.
     fn counted(&mut self, port: u16) -> Option<u64> {
         self.host.engine().app().0.get(&flow(port)).map(|count| count.0)
@@ -213,11 +222,7 @@ fn what_waits_finds_its_entry_at_the_host() {
 fn what_others_wait_for_does_not_bring_a_flow_back() {
     let mut sides = Pair::new();
     // The second flow is owned by the NIC; the first one's packet waits.
-    sides.packet(2, 10);
-    sides.host();
-    sides.nic(2);
-    sides.host();
-    sides.nic(2);
+    sides.own_at_nic(2, 10);
     sides.packet(2, 11);
     sides.packet(1, 12);
     sides.host();
@@ -258,11 +263,7 @@ fn a_packet_that_comes_alone_is_shown_before_its_flow_is_offered() {
 #[test]
 fn a_punt_is_shown_with_its_flow() {
     let mut sides = Pair::new();
-    sides.packet(PUNTS, 10);
-    sides.host();
-    sides.nic(2);
-    sides.host();
-    sides.nic(2);
+    sides.own_at_nic(PUNTS, 10);
     assert_eq!((sides.nic.flows(), sides.punt.1), (1, 0), "the NIC owns it, and nobody waited");
     sides.packet(PUNTS, 11);
     let kinds: Vec<u16> = sides.punt.0.iter().map(|(kind, _)| *kind).collect();

@@ -104,6 +104,7 @@ impl<A: App> NicHalf<A> {
         if let Some((Stage::Owned, punts)) = owned {
             if const { A::DURABLE } || !self.announce_all(flow) {
                 self.give_back(flow, punts, now, 0, io);
+                self.forget(flow);
             } else {
                 let left = self.say_release(flow, punts, now, 0, io);
                 if let Some(record) = self.flows.record(flow) {
@@ -143,22 +144,9 @@ impl<A: App> NicHalf<A> {
         }
     }
 
-    /// Sends a flow's entries to the host, those that are alive at `now`, and forgets it; `more`
-    /// further entries will follow.
+    /// Sends a flow's entries to the host, those that are alive at `now`; `more` further entries will follow. The flow is to
+    /// be forgotten then.
     pub(super) fn give_back(
-        &mut self,
-        flow: u32,
-        punts: u32,
-        now: u64,
-        more: u32,
-        io: &mut (impl Outbox + Wire),
-    ) {
-        self.send_all(flow, punts, now, more, io);
-        self.forget(flow);
-    }
-
-    /// Likewise, without forgetting it.
-    pub(super) fn send_all(
         &mut self,
         flow: u32,
         punts: u32,

@@ -454,7 +454,7 @@ impl<A: App> NicHalf<A> {
         let punts = self.flows.record(flow).map_or(0, |record| record.punts).saturating_add(1);
         // Put together before anything is sent: read behind that, it would wait until the ring has it.
         let punt = Message::Punt(*stamp, frame);
-        self.send_all(flow, punts, stamp.meta.now, 0, io);
+        self.give_back(flow, punts, stamp.meta.now, 0, io);
         io.send(&punt);
         // The host has something to do meanwhile.
         io.show();

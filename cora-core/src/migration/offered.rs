@@ -95,6 +95,7 @@ impl<A: App> NicHalf<A> {
             let punts = self.flows.record(flow).map_or(0, |record| record.punts).saturating_add(1);
             // At time 0 everything is alive: all go back that came.
             self.give_back(flow, punts, 0, incoming.left, io);
+            self.forget(flow);
         }
         if incoming.returned {
             io.send(&Message::Entry(state, piece));

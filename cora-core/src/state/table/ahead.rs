@@ -134,11 +134,12 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// the place that is next.
     #[inline(never)]
     pub(crate) fn expect_key(&self, key: &K) {
-        self.index.prefetch(self.hash_apart(&key.pack()));
+        let packed = key.pack();
+        self.index.prefetch(self.hash(&packed));
         if const { !V::UNDIRECTED }
             && let Some(reply) = key.reply()
         {
-            self.hash_of_reply(&key.pack(), &reply.pack());
+            self.hash_of_reply(&packed, &reply.pack());
         }
         let next = self.next_place();
         self.entries.prefetch(next);

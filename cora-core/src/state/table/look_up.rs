@@ -87,7 +87,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     pub fn find(&self, key: &K) -> Option<(u32, Direction)> {
         match self.guessed(key) {
             None if self.is_absent(key) => None,
-            None => self.find_by(self.hash_apart(&key.pack()), key),
+            None => self.find_by(self.hash(&key.pack()), key),
             found => found,
         }
     }
@@ -177,7 +177,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// The entry that the key finds, and which of its keys this is; one that has expired is freed instead.
     #[inline(never)]
     pub(super) fn find_alive(&mut self, key: &K) -> Option<(u32, Direction)> {
-        self.guessed(key).or_else(|| self.find_unexpired(self.hash_apart(&key.pack()), key))
+        self.guessed(key).or_else(|| self.find_unexpired(self.hash(&key.pack()), key))
     }
 
     #[inline]
@@ -209,15 +209,11 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         if const { V::UNDIRECTED } { key.undirected() } else { key.words() }
     }
 
-    #[inline(always)]
-    fn hash(&self, key: &K) -> u64 {
-        let known = self.ahead.hash_of(self.visit.ahead, key);
-        known.unwrap_or_else(|| self.hasher.hash(&Self::hashed(key)))
-    }
-
-    /// The same, out of the way of hits: one copy for all that comes and goes. Packed, a key is read as it was written.
+    /// The key's hash, out of the way of hits: one copy for all that comes and goes. Packed, a key is read as it was written.
     #[inline(never)]
-    pub(super) fn hash_apart(&self, key: &K::Packed) -> u64 {
-        self.hash(&K::unpack(key))
+    pub(super) fn hash(&self, key: &K::Packed) -> u64 {
+        let key = K::unpack(key);
+        let known = self.ahead.hash_of(self.visit.ahead, &key);
+        known.unwrap_or_else(|| self.hasher.hash(&Self::hashed(&key)))
     }
 }

@@ -126,7 +126,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         let key = *key;
         let reply = reply.unwrap_or(key);
         let packed = key.pack();
-        let hash = self.hash_apart(&packed);
+        let hash = self.hash(&packed);
         let second = self.hash_of_reply(&packed, &reply.pack());
         let old = self.find_unexpired(hash, &key).map(|(number, _)| number);
         if let Some(number) = old.filter(|number| self.has_keys(*number, &key, &reply)) {
@@ -329,7 +329,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// Lets keys find a hidden entry again.
     pub(super) fn show_again(&mut self, number: u32) {
         let Some(entry) = self.entries.get(number) else { return };
-        let (hash, used) = (self.hash_apart(&entry.key), entry.used.get());
+        let (hash, used) = (self.hash(&entry.key), entry.used.get());
         // The places that its keys had are free again, so there is room.
         let _ = self.show(number, hash, self.second_hash(number));
         self.hang(number, used);
@@ -349,14 +349,14 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         if const { V::UNDIRECTED } || K::unpack(reply) == K::unpack(key) {
             return None;
         }
-        let hash = self.hash_apart(reply);
+        let hash = self.hash(reply);
         self.index.prefetch(hash);
         Some(hash)
     }
 
     /// Lets keys find the entry no more.
     pub(super) fn hide(&mut self, number: u32) {
-        let Some(hash) = self.entry(number).map(|entry| self.hash_apart(&entry.key)) else {
+        let Some(hash) = self.entry(number).map(|entry| self.hash(&entry.key)) else {
             return;
         };
         let second = self.second_hash(number);

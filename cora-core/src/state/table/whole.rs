@@ -104,7 +104,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         most: u32,
     ) -> Result<(), InsertError> {
         let (key, reply) = (whole.key.pack(), whole.reply.pack());
-        let (hash, second) = (self.hash_apart(&key), self.hash_of_reply(&key, &reply));
+        let (hash, second) = (self.hash(&key), self.hash_of_reply(&key, &reply));
         if self.find_unexpired(hash, &whole.key).is_some()
             || second.is_some_and(|second| self.find_unexpired(second, &whole.reply).is_some())
         {
