@@ -158,6 +158,7 @@ fn pop_after(mischief: &[Mischief]) -> Result<usize, RingError> {
     let mut producer = Producer::new(memory.clone());
     producer.push(1, &[&[5; 20]]).expect("room");
     producer.publish();
+    producer.rest();
     for act in mischief {
         commit(&memory, act);
     }
@@ -216,6 +217,7 @@ fn ring_notices_a_producer_whose_index_goes_back() {
     producer.push(1, &[b"one"]).expect("room");
     producer.push(1, &[b"two"]).expect("room");
     producer.publish();
+    producer.rest();
     assert_eq!(consumer.is_empty_indeed(), Ok(false));
     memory.set_head(8);
     let error = RingError::IndexOutOfRange { index: 8, lowest: 16, highest: 56 };
@@ -230,7 +232,7 @@ fn ring_takes_no_offence_at_an_index_that_is_late() {
         (Producer::new(memory.clone()), Consumer::new(memory.clone()));
     producer.push(1, &[b"one"]).expect("room");
     producer.publish();
-    memory.set_head(0);
+    assert_eq!(memory.head(), 0, "told when there is time");
     assert!(consumer.pop(&mut [0; 8]).is_ok_and(|record| record.is_some()));
     consumer.release();
     assert_eq!(consumer.is_empty_indeed(), Ok(true));
@@ -262,6 +264,7 @@ fn ring_forgets_a_header_that_was_cleared() {
         (Producer::new(memory.clone()), Consumer::new(memory.clone()));
     producer.push(1, &[b"one"]).expect("room");
     producer.publish();
+    producer.rest();
     assert_eq!(consumer.is_empty(), Ok(false));
     memory.store(0, 0);
     assert_eq!(consumer.pop(&mut [0; 8]), Ok(None));
@@ -287,4 +290,28 @@ fn ring_notices_a_consumer_that_goes_back() {
     let error = RingError::IndexOutOfRange { index: 56, lowest: 64, highest: 64 };
     assert_eq!(producer.free_bytes(), 0);
     assert_eq!(producer.push(1, &[]), Err(PushError::Failed(error)));
+}
+
+/// Somebody far away sends what will be left where the next header goes: a header for that very place.
+#[test]
+fn ring_takes_no_payload_of_a_lap_before_for_a_header() {
+    let memory = HeapMemory::new(WORDS, 0);
+    let (mut producer, mut consumer) =
+        (Producer::new(memory.clone()), Consumer::new(memory.clone()));
+    let mut payload = [1; 120];
+    let forged = forge(WORDS as u64 + 8, 20, 9);
+    payload[56..64].copy_from_slice(&forged.to_le_bytes());
+    // Two lines, then one for each record, into the next lap's first.
+    for len in [120, 56, 56, 56, 56, 56, 56, 56] {
+        assert!(producer.push(1, &[&payload[..len]]).is_ok());
+        producer.publish();
+        let popped = consumer.pop(&mut [0; 200]).expect("an honest peer");
+        assert_eq!(popped.map(|record| record.len), Some(len));
+        assert_eq!(consumer.pop(&mut [0; 200]), Ok(None), "one was pushed");
+        consumer.release();
+        if len == 120 {
+            assert_eq!(memory.load(8), forged, "it stands there");
+        }
+    }
+    assert_eq!(memory.load(8), 0, "and was taken away");
 }

@@ -95,21 +95,21 @@ impl RingMemory for LoomMemory {
         self.words.data.len()
     }
     fn load(&self, index: usize) -> u64 {
-        let slot = &self.words.data[index];
+        let slot = &self.words.data[index % self.words.data.len()];
         slot.races.with(|_| ());
         slot.load(Ordering::Relaxed)
     }
     fn store(&self, index: usize, word: u64) {
-        let slot = &self.words.data[index];
+        let slot = &self.words.data[index % self.words.data.len()];
         slot.races.with_mut(|_| ());
         slot.store(word, Ordering::Relaxed);
     }
     fn header(&self, index: usize) -> u64 {
-        self.words.data[index].load(Ordering::Acquire)
+        self.words.data[index % self.words.data.len()].load(Ordering::Acquire)
     }
     fn set_header(&self, index: usize, word: u64) {
         // No race with the peer's look at it: that is what it is for.
-        self.words.data[index].store(word, self.orders.header);
+        self.words.data[index % self.words.data.len()].store(word, self.orders.header);
     }
     fn head(&self) -> u64 {
         self.words.head.load(Ordering::Acquire)
@@ -236,6 +236,7 @@ fn index_and_header(orders: Orders) {
         let writing = thread::spawn(move || {
             push(&mut producer, 0, 3);
             producer.publish();
+            producer.rest();
             push(&mut producer, 1, 3);
             producer.publish();
         });

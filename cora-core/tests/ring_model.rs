@@ -94,7 +94,7 @@ fn run(words: usize, start: u64, steps: &[Step]) -> Result<(), TestCaseError> {
     let (words, records) = (words as u64, VecDeque::new());
     let mut model =
         Model { words, head: start, published: start, tail: start, released: start, records };
-    let (mut buffer, mut pushed, mut popped) = ([0_u8; 300], 0, 0);
+    let (mut buffer, mut popped) = ([0_u8; 300], 0);
     for (number, step) in steps.iter().enumerate() {
         match step {
             Step::Push { kind, len, cuts } => {
@@ -102,7 +102,6 @@ fn run(words: usize, start: u64, steps: &[Step]) -> Result<(), TestCaseError> {
                 prop_assert_eq!(producer.has_room(*len), model.room(*len).is_ok());
                 let outcome = producer.push(*kind, &cut(&payload, *cuts));
                 prop_assert_eq!(outcome, model.push(*kind, &payload));
-                pushed += u64::from(outcome.is_ok());
             }
             Step::PushBehind { kind, len } => {
                 let head = [0, 1, 2, 3, number as u64];
@@ -110,7 +109,6 @@ fn run(words: usize, start: u64, steps: &[Step]) -> Result<(), TestCaseError> {
                 let payload = [head.map(u64::to_le_bytes).as_flattened(), &body].concat();
                 let outcome = producer.push_behind(*kind, &head, &body);
                 prop_assert_eq!(outcome, model.push(*kind, &payload));
-                pushed += u64::from(outcome.is_ok());
             }
             Step::Publish => {
                 producer.publish();
@@ -128,7 +126,7 @@ fn run(words: usize, start: u64, steps: &[Step]) -> Result<(), TestCaseError> {
             }
         }
     }
-    prop_assert_eq!((producer.records(), consumer.records()), (pushed, popped));
+    prop_assert_eq!(consumer.records(), popped);
     prop_assert_eq!(producer.free_bytes() as u64, (words - 8 - (model.head - model.released)) * 8);
     Ok(())
 }
@@ -188,6 +186,7 @@ fn ring_ends_go_on_where_the_indices_stand() {
         producer.push(kind, &[&kind.to_le_bytes()]).expect("room");
     }
     producer.publish();
+    producer.rest();
     assert!(consumer.pop(&mut buffer).is_ok_and(|record| record.is_some()));
     consumer.release();
 

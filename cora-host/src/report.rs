@@ -191,7 +191,7 @@ impl fmt::Display for RunReport {
         row(f, "flows owned at the end", nic.flows, Some(host.flows))?;
         row(f, "flows moved to the NIC", nic.offloads, None)?;
         row(f, "offers declined", nic.declined, Some(host.declined))?;
-        row(f, "ring records", nic.ring_records, Some(host.ring_records))?;
+        row(f, "ring records taken", nic.ring_records, Some(host.ring_records))?;
         row(f, "busy, microseconds", nic.busy_ns / 1000, Some(host.busy_ns / 1000))?;
         self.pairs(f)?;
         writeln!(f)?;

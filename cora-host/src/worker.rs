@@ -275,7 +275,11 @@ impl<A: App> Worker<A> {
         }
         let handed = self.hand_over()?;
         if self.punt.is_empty()? {
-            return Ok(self.finish() || handed);
+            let anything = self.finish() || handed;
+            if !anything {
+                self.back.ring.rest();
+            }
+            return Ok(anything);
         }
         let start = Instant::now();
         let mut buffer = self.buffer.take().unwrap_or_else(apart::bytes);
@@ -430,9 +434,9 @@ impl<A: App> Worker<A> {
         Ok(self.punt.is_empty_indeed()?)
     }
 
-    /// Records on the rings between the sides, as seen from here.
+    /// Records that came from the NIC.
     pub(crate) fn ring_records(&self) -> u64 {
-        self.punt.records() + self.back.ring.records()
+        self.punt.records()
     }
 
     /// The end of the run's time.

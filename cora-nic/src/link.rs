@@ -75,6 +75,12 @@ impl Outgoing {
         region::wake(&self.host);
     }
 
+    /// Nothing is to be done for the moment.
+    pub(crate) fn rest(&mut self) {
+        self.punt.rest();
+        self.wire_out.rest();
+    }
+
     /// Whether the wire's ring has so many bytes free, or is empty. Asked before a burst that changes durable
     /// entries: a full ring would be published amid it, before what changed is told.
     pub(crate) fn wire_has(&mut self, bytes: usize) -> bool {
@@ -97,10 +103,6 @@ impl Outgoing {
         self.punt.occupancy()
     }
 
-    /// Records sent to the host's worker.
-    pub(crate) fn records(&self) -> u64 {
-        self.punt.records()
-    }
 }
 
 impl Outbox for Outgoing {

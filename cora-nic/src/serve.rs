@@ -193,6 +193,7 @@ impl<A: App> Server<'_, A> {
             if self.step(&mut incoming, &mut buffer)? {
                 idle.reset();
             } else {
+                self.outgoing.rest();
                 let wire_open = self.wire_open() && self.wire_has_room();
                 incoming.wait(&mut idle, wire_open)?;
             }
@@ -212,7 +213,7 @@ impl<A: App> Server<'_, A> {
                 self.outgoing.publish();
             }
         }
-        self.half.report.ring_records = self.outgoing.records() + incoming.back.records();
+        self.half.report.ring_records = incoming.back.records();
         self.tell_all();
         Ok(End::Done)
     }

@@ -122,6 +122,7 @@ pub(super) fn ask(sender: &mut impl Send, hearing: &mut impl Receive, count: u64
     let mut sum = 0;
     for number in 0..count {
         send(sender, number, 1, 1);
+        sender.rest();
         receive(hearing, &mut sum);
     }
     assert_eq!(sum, expected, "what was answered");
@@ -134,6 +135,7 @@ pub(super) fn answer(receiver: &mut impl Receive, answering: &mut impl Send, cou
     for number in 0..count {
         receive(receiver, &mut sum);
         send(answering, number, 1, 1);
+        answering.rest();
     }
     assert_eq!(sum, expected, "what was asked");
 }
@@ -148,6 +150,7 @@ pub(crate) fn each_round_trip(count: u64) -> Vec<f64> {
         for number in 0..count {
             let start = Instant::now();
             send(&mut sender, number, 1, 1);
+            sender.rest();
             receive(&mut hearing, &mut sum);
             rounds.push(start.elapsed().as_nanos() as f64);
         }

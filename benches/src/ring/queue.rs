@@ -30,6 +30,9 @@ pub(super) fn sum(words: &[u64]) -> u64 {
 pub(super) trait Send: std::marker::Send {
     /// Sends up to `batch` records, numbered from `from` on, together; gives how many had room.
     fn send(&mut self, from: u64, batch: usize) -> usize;
+
+    /// Nothing is to be sent until something has come: what run loops tell a ring then.
+    fn rest(&mut self) {}
 }
 
 /// The reading end of a queue.
@@ -56,6 +59,10 @@ pub(super) struct Apart<End>(End);
 impl<End: Send> Send for Apart<End> {
     fn send(&mut self, from: u64, batch: usize) -> usize {
         self.0.send(from, batch)
+    }
+
+    fn rest(&mut self) {
+        self.0.rest();
     }
 }
 
@@ -115,6 +122,10 @@ impl<const N: usize> Send for Cora<Producer<SharedMemory>, N> {
         }
         self.0.publish();
         sent
+    }
+
+    fn rest(&mut self) {
+        self.0.rest();
     }
 }
 

@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::memory::RingMemory;
 use super::producer::unaligned;
-use super::record::{AHEAD, Header, LINE_WORDS, NO_RECORD, PADDING, RingError, Shape};
+use super::record::{AHEAD, Header, LINE_WORDS, PADDING, RingError, Shape, index};
 
 /// Looks in vain between two at the producer's index, which only tells whether the peer is broken:
 /// seldom enough that the index's line stays with the producer.
@@ -77,20 +77,18 @@ impl<M: RingMemory> Consumer<M> {
     /// Copies the next record's payload to the beginning of `buffer`; `None` when none is published.
     /// Its room goes back to the producer with [`Self::release`]. What follows the payload in `buffer` is
     /// anything then.
-    #[inline]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    #[cfg_attr(target_os = "none", inline)]
     pub fn pop(&mut self, buffer: &mut [u8]) -> Result<Option<Popped>, RingError> {
         let word = self.header_word();
-        if word == NO_RECORD {
-            return self.look_in_vain().map(|()| None);
-        }
         match self.take_short(word, buffer) {
             Some(popped) => Ok(Some(popped)),
-            None => self.take_any(word, buffer).map(Some),
+            None => self.pop_otherwise(word, buffer),
         }
     }
 
     /// Takes a record of one line or two: all of them are copied, whatever its length, so that there is nothing to
-    /// count. `None` when that is not so here, or anything is wrong.
+    /// count. `None` when that is not so here, or anything is wrong, or no record is there.
     #[inline(always)]
     fn take_short(&mut self, word: u64, buffer: &mut [u8]) -> Option<Popped> {
         const LINE: usize = LINE_WORDS as usize;
@@ -99,51 +97,69 @@ impl<M: RingMemory> Consumer<M> {
         let place: &mut [_; 2 * LINE - 1] = buffer.first_chunk_mut()?;
         let bytes = len as usize;
         let two = bytes > 8 * (LINE - 1);
-        let span = LINE_WORDS << u32::from(two);
-        if bytes > size_of_val(place) || self.tail.saturating_add(span) > self.clear {
+        // Positions are whole lines: up to `clear` there are two, or one.
+        let end = self.tail.checked_add(if two { LINE_WORDS } else { 0 });
+        if bytes > size_of_val(place) || end.is_none_or(|last| last >= self.clear) {
             return None;
         }
-        self.expect_ahead(span, lines);
-        let at = self.shape.index(self.tail);
-        // In one go: a parser that reads across two goes waits until both are written.
+        let at = index(self.tail);
+        // Each in one go: a parser that reads across two goes waits until both are written. And each by itself: so the
+        // next record's place is foretold, not computed from this one's length.
         if two {
-            self.memory.read(at + 1, place);
-        } else if let Some(first) = place.first_chunk_mut::<{ LINE - 1 }>() {
-            self.memory.read(at + 1, first);
+            self.expect_ahead(2 * LINE_WORDS, lines);
+            self.memory.read(at.wrapping_add(1), place);
+            self.go_on(2 * LINE_WORDS);
+        } else {
+            self.expect_ahead(LINE_WORDS, lines);
+            self.memory.read_behind(at, place.first_chunk_mut()?);
+            self.go_on(LINE_WORDS);
         }
-        self.tail = self.tail.wrapping_add(span);
-        self.records += 1;
         Some(Popped { kind, len: bytes })
     }
 
-    /// Asks for as many lines ahead as a record of `span` words takes. A batch's first record tells how many `lines` there
-    /// are.
+    /// A record of `span` words was taken.
+    #[inline(always)]
+    fn go_on(&mut self, span: u64) {
+        self.tail = self.tail.wrapping_add(span);
+        self.records += 1;
+    }
+
+    /// What [`Self::take_short`] does not take, if there is a record.
+    #[inline(never)]
+    fn pop_otherwise(&mut self, word: u64, buffer: &mut [u8]) -> Result<Option<Popped>, RingError> {
+        if !self.shows_record(word) {
+            return self.look_in_vain().map(|()| None);
+        }
+        self.take_any(word, buffer).map(Some)
+    }
+
+    /// Asks for as many lines ahead as a record of `span` words takes, if they are known to be published: the producer would
+    /// have to fetch others back. A batch's first record tells how many `lines` there are.
     #[inline(always)]
     fn expect_ahead(&mut self, span: u64, lines: u16) {
         let ahead = self.tail.wrapping_add(AHEAD);
-        if lines == 0 && ahead.wrapping_add(span) <= self.shown {
-            self.expect(ahead, ahead.wrapping_add(span));
-        } else {
-            self.look_ahead(span, lines);
+        let until = ahead.wrapping_add(span);
+        if lines <= 1 && until <= self.shown {
+            self.expect(ahead, until);
+            return;
+        }
+        self.streak += 1;
+        if lines > 1 || self.streak >= STREAK {
+            self.look_ahead(until, lines);
         }
     }
 
-    /// The same where more is known now, or too little: only lines that are known to be published are asked for, as the
-    /// producer would have to fetch others back. Looks, now and then, how far it is; what is wrong with its index is
-    /// told by the next call.
+    /// The same where more is known now, or nothing was for long: looks how far the producer is then. What is wrong with its
+    /// index is told by the next call.
     #[inline(never)]
-    fn look_ahead(&mut self, span: u64, lines: u16) {
+    fn look_ahead(&mut self, until: u64, lines: u16) {
         let ahead = self.tail.wrapping_add(AHEAD);
         let asked = self.shown.min(ahead).max(self.tail.wrapping_add(LINE_WORDS));
         self.shown = self.shown.max(self.tail.wrapping_add(u64::from(lines) * LINE_WORDS));
-        let until = ahead.wrapping_add(span);
-        if self.shown < until {
-            self.streak += 1;
-            if self.streak >= STREAK {
-                self.streak = 0;
-                if self.refresh().is_ok() {
-                    self.shown = self.shown.max(self.head);
-                }
+        if self.streak >= STREAK {
+            self.streak = 0;
+            if self.shown < until && self.refresh().is_ok() {
+                self.shown = self.shown.max(self.head);
             }
         }
         self.expect(asked, until.min(self.shown));
@@ -153,7 +169,7 @@ impl<M: RingMemory> Consumer<M> {
     #[inline(always)]
     fn expect(&self, mut from: u64, to: u64) {
         while from < to {
-            self.memory.expect(self.shape.index(from));
+            self.memory.expect(index(from));
             from = from.wrapping_add(LINE_WORDS);
         }
     }
@@ -191,7 +207,7 @@ impl<M: RingMemory> Consumer<M> {
     /// Whether no record is published.
     #[inline]
     pub fn is_empty(&mut self) -> Result<bool, RingError> {
-        if self.header_word() != NO_RECORD && self.failed.is_none() {
+        if self.shows_record(self.header_word()) && self.failed.is_none() {
             return Ok(false);
         }
         self.look_in_vain()?;
@@ -208,11 +224,12 @@ impl<M: RingMemory> Consumer<M> {
         self.looks = 0;
         self.refresh()?;
         let word = self.header_word();
-        if word == NO_RECORD && self.occupancy() > 0 {
+        let shows_record = self.shows_record(word);
+        if !shows_record && self.occupancy() > 0 {
             // The index was written after the header, and read before it.
             return Err(self.fail(RingError::BadCheck { position: self.tail, word }));
         }
-        Ok(word == NO_RECORD)
+        Ok(!shows_record)
     }
 
     /// Bytes published and not yet popped, going by what the producer said last.
@@ -238,10 +255,16 @@ impl<M: RingMemory> Consumer<M> {
         error
     }
 
+    /// Whether the word where the next header will be is one: anything else is left from a lap before.
+    #[inline]
+    fn shows_record(&self, word: u64) -> bool {
+        Header::decode(word, self.tail).is_some()
+    }
+
     /// The word where the next header is or will be.
     #[inline]
     fn header_word(&self) -> u64 {
-        self.memory.header(self.shape.index(self.tail))
+        self.memory.header(index(self.tail))
     }
 
     /// No record stands there. Now and then, there should be one.
@@ -292,8 +315,7 @@ impl<M: RingMemory> Consumer<M> {
         let too_short = RingError::BufferTooShort { len, buffer: buffer.len() };
         self.look_ahead(span, lines);
         self.copy_payload(buffer.get_mut(..bytes).ok_or(too_short)?);
-        self.tail = self.tail.wrapping_add(span);
-        self.records += 1;
+        self.go_on(span);
         Ok(Popped { kind, len: bytes })
     }
 
@@ -329,7 +351,7 @@ impl<M: RingMemory> Consumer<M> {
 
     #[inline]
     fn copy_payload(&self, to: &mut [u8]) {
-        let at = self.shape.index(self.tail) + 1;
+        let at = index(self.tail).wrapping_add(1);
         let (words, tail) = to.as_chunks_mut::<8>();
         self.memory.read(at, words);
         if !tail.is_empty() {

@@ -21,9 +21,10 @@ use crate::prefetch::{prefetch, prefetch_to_write};
 pub trait RingMemory {
     /// Words of data: a power of two, at least 32, the same at every call.
     fn words(&self) -> usize;
-    /// Reads a data word, relaxed. `index` is below [`Self::words`].
+    /// Reads a data word, relaxed. Here and below, `index` counts words since the ring's beginning, whose place in the data
+    /// is its remainder by [`Self::words`].
     fn load(&self, index: usize) -> u64;
-    /// Writes a data word, relaxed. `index` is below [`Self::words`].
+    /// Writes a data word, relaxed.
     fn store(&self, index: usize, word: u64);
     /// Reads the header word at `index`, acquire.
     fn header(&self, index: usize) -> u64;
@@ -41,16 +42,30 @@ pub trait RingMemory {
     /// Reads data words from `index` on, as [`Self::load`] does. They lie within one lap.
     #[inline]
     fn read(&self, index: usize, to: &mut [[u8; 8]]) {
-        for (at, to) in (index..).zip(to) {
-            *to = self.load(at).to_le_bytes();
+        for (at, to) in to.iter_mut().enumerate() {
+            *to = self.load(index.wrapping_add(at)).to_le_bytes();
         }
+    }
+
+    /// Reads what stands behind a header in its line, as [`Self::load`] does. `index` is a line's.
+    #[inline(always)]
+    fn read_behind(&self, index: usize, to: &mut [[u8; 8]; 7]) {
+        self.read(index.wrapping_add(1), to);
     }
 
     /// Writes two data words, as [`Self::store`] does. `index` is even.
     #[inline]
     fn store_pair(&self, index: usize, words: [u64; 2]) {
         self.store(index, words[0]);
-        self.store(index + 1, words[1]);
+        self.store(index.wrapping_add(1), words[1]);
+    }
+
+    /// Writes a whole line, as [`Self::store`] does. `index` is a line's.
+    #[inline(always)]
+    fn store_line(&self, index: usize, pairs: [[u64; 2]; 4]) {
+        for (at, pair) in [0, 2, 4, 6].into_iter().zip(pairs) {
+            self.store_pair(index.wrapping_add(at), pair);
+        }
     }
 
     /// Writes many pairs of data words from `index` on, as [`Self::store_pair`] does. They lie within one lap.
@@ -58,7 +73,7 @@ pub trait RingMemory {
     fn write(&self, mut index: usize, pairs: &[[u8; 16]]) {
         for pair in pairs {
             self.store_pair(index, words_of(*pair));
-            index += 2;
+            index = index.wrapping_add(2);
         }
     }
 
@@ -109,16 +124,22 @@ impl SharedMemory {
 }
 
 impl SharedMemory {
-    /// The data words at `index`, which is even, and behind it, taken around the lap.
+    /// The `N` data words in which the one at `index` lies, taken around the lap: a pair, or a line.
     #[inline(always)]
-    fn pair(&self, index: usize) -> &[AtomicU64; 2] {
-        // Even, and at most `len - 2`, because `len` is a power of two and at least 32.
-        let index = index & (self.data.len() - 2);
+    fn aligned<const N: usize>(&self, index: usize) -> &[AtomicU64; N] {
+        const { assert!(N == 2 || N == 8) };
+        // A multiple of `N`, and at most `len - N`, because `len` is a power of two and at least 32.
+        let index = index & (self.data.len() - N);
         // SAFETY: `index` is below `len` (invariant of the field, checked in `new`).
         let first = unsafe { self.data.as_ptr().add(index) };
-        // SAFETY: the two words from `index` on lie within the data, and an array of two words is
-        // aligned as a word is.
+        // SAFETY: the `N` words from `index` on lie within the data, and an array of words is aligned as a word is.
         unsafe { &*first.cast() }
+    }
+
+    /// A place in the data.
+    #[inline(always)]
+    fn place(&self, index: usize) -> usize {
+        index & (self.data.len() - 1)
     }
 }
 
@@ -150,19 +171,35 @@ impl RingMemory for SharedMemory {
 
     #[inline(always)]
     fn read(&self, index: usize, to: &mut [[u8; 8]]) {
+        let index = self.place(index);
         if let Some(words) = self.data.get(index..index + to.len()) {
             copy_out(words, to);
         }
     }
 
     #[inline(always)]
+    fn read_behind(&self, index: usize, to: &mut [[u8; 8]; 7]) {
+        let [_, behind @ ..] = self.aligned::<8>(index);
+        copy_out(behind, to);
+    }
+
+    #[inline(always)]
     fn store_pair(&self, index: usize, words: [u64; 2]) {
-        store_pair(self.pair(index), words);
+        store_pair(self.aligned(index), words);
+    }
+
+    #[inline(always)]
+    fn store_line(&self, index: usize, pairs: [[u64; 2]; 4]) {
+        let (places, _) = self.aligned::<8>(index).as_chunks();
+        for (place, pair) in places.iter().zip(pairs) {
+            store_pair(place, pair);
+        }
     }
 
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     #[inline(always)]
     fn write(&self, index: usize, pairs: &[[u8; 16]]) {
+        let index = self.place(index);
         if let Some(words) = self.data.get(index..index + 2 * pairs.len()) {
             copy_in(pairs, words);
         }

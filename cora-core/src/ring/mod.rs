@@ -29,11 +29,14 @@
 //! # Showing records
 //!
 //! A consumer that waits looks at the word where the next header will be, so the line that tells of a
-//! record is the one that brings it. That word is zero until then; no header is. The producer
-//! writes all of a batch except its first header, among it a zero behind the last record, and then
-//! that header: the consumer sees the whole batch at once, and what a network wrote as payload
-//! is never taken for a header, because the zero behind a record is there before the record is. The
-//! index `head` follows. A consumer reads it seldom: after looks in vain, and before it sleeps, to find out a peer that is
+//! record is the one that brings it. Until then the word is no header of that position: zero, or what is left from the lap
+//! before. The producer writes all of a batch except its first header, sees to the word behind the last record, and then
+//! writes that header: the consumer sees the whole batch at once. What a network wrote as payload is never taken for a
+//! header, because the producer puts a zero over whatever behind a record would pass for one, before the record is there.
+//! (It seldom has to. A zero each time would fetch one line more from the consumer for each batch.)
+//!
+//! The index `head` follows when it is many lines behind, or when the producer [has nothing to do](Producer::rest). A
+//! consumer reads it seldom: after looks in vain, and before it sleeps, to find out a peer that is
 //! broken; and after many records in a row, to know how many more there are.
 //!
 //! # Lines that come in time
@@ -46,7 +49,7 @@
 //! # Invariants
 //!
 //! 1. `tail ≤ head ≤ tail + n - 8`, both multiples of 8 words: every record begins on a 64-byte line,
-//!    and the line behind the last is never in use, so that its first word can be zero.
+//!    and the line behind the last is never in use, so that its first word can be none of a record.
 //! 2. A record takes at most a quarter of the data, so that it always fits, padding included, into
 //!    an empty ring.
 //! 3. A padding header is never the last thing published, and never begins a lap.

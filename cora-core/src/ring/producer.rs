@@ -3,8 +3,12 @@
 use core::fmt;
 
 use super::memory::RingMemory;
-use super::record::{AHEAD, Header, LINE_WORDS, NO_RECORD, PADDING, RingError, Shape};
+use super::record::{AHEAD, Header, LINE_WORDS, NO_RECORD, PADDING, RingError, Shape, index};
 use super::writer::{Writer, write_behind};
+
+/// The consumer's copy of the index may be behind by less than this. It is on a line of its own, which takes as long to write
+/// as a record's where the consumer has just read it.
+const TOLD_EVERY: u64 = 16 * LINE_WORDS;
 
 /// The writing end: records are pushed, and become visible together when published.
 ///
@@ -33,20 +37,20 @@ pub struct Producer<M> {
     published: u64,
     /// What the header there is to say, kept back until the rest is written.
     first: Header,
-    /// A place behind the last record published where [`NO_RECORD`] stands already.
-    zeroed: u64,
+    /// What the consumer's copy of `head` says.
+    told: u64,
     /// The consumer's index, as last read and checked.
     tail: u64,
     /// A record that ends here or before needs no look at anything else: its place is within the lap, free, as
     /// are the lines [`AHEAD`] of it, and it is not too long. 0 once the ring failed.
     clear: u64,
-    records: u64,
     failed: Option<RingError>,
 }
 
 impl<M: RingMemory> Producer<M> {
-    /// The writing end of the ring in `memory`, going on where its indices stand. A consumer may
-    /// look already, if the word where the next header goes is zero, as a new mapping's words are.
+    /// The writing end of the ring in `memory`, going on where its indices stand: where there was an end before, it
+    /// [rested](Self::rest) behind its last record. A consumer may look already, if the word where the next header goes is
+    /// zero, as a new mapping's words are.
     #[inline(never)]
     pub fn new(memory: M) -> Self {
         let shape = Shape::new(memory.words());
@@ -60,7 +64,7 @@ impl<M: RingMemory> Producer<M> {
             });
         }
         if failed.is_none() {
-            memory.set_header(shape.index(head), NO_RECORD);
+            memory.set_header(index(head), NO_RECORD);
         }
         Self {
             memory,
@@ -68,10 +72,9 @@ impl<M: RingMemory> Producer<M> {
             head,
             published: head,
             first: Header::new(0, 0),
-            zeroed: head,
+            told: head,
             tail,
             clear: 0,
-            records: 0,
             failed,
         }
     }
@@ -87,14 +90,9 @@ impl<M: RingMemory> Producer<M> {
     #[inline(always)]
     pub fn push(&mut self, kind: u16, parts: &[&[u8]]) -> Result<(), PushError> {
         let len = parts.iter().fold(0, |sum: usize, part| sum.saturating_add(part.len()));
-        let span = Shape::span(len);
-        if self.head.saturating_add(span) <= self.clear {
-            self.want_ahead(span);
-        } else {
-            self.look_for_clear(len)?;
-        }
+        self.make_way(len)?;
         let header = self.header_for_now(Header::new(len as u32, kind));
-        let mut writer = Writer::new(&self.memory, self.shape.index(self.head), header);
+        let mut writer = Writer::new(&self.memory, index(self.head), header);
         for part in parts {
             writer.part(part);
         }
@@ -119,15 +117,21 @@ impl<M: RingMemory> Producer<M> {
         body: &[u8],
     ) -> Result<(), PushError> {
         let len = body.len().saturating_add(8 * N);
-        let span = Shape::span(len);
-        if self.head.saturating_add(span) <= self.clear {
-            self.want_ahead(span);
-        } else {
-            self.look_for_clear(len)?;
-        }
+        self.make_way(len)?;
         let header = self.header_for_now(Header::new(len as u32, kind));
-        write_behind(&self.memory, self.shape.index(self.head), header, head, body);
+        write_behind(&self.memory, index(self.head), header, head, body);
         self.advance(len);
+        Ok(())
+    }
+
+    /// A record of `len` bytes can be written at `head`, and as many lines ahead were asked for.
+    #[inline(always)]
+    fn make_way(&mut self, len: usize) -> Result<(), PushError> {
+        let span = Shape::span(len);
+        if self.head.saturating_add(span) > self.clear {
+            return self.look_for_clear(len);
+        }
+        self.want_ahead(span);
         Ok(())
     }
 
@@ -135,7 +139,6 @@ impl<M: RingMemory> Producer<M> {
     #[inline(always)]
     fn advance(&mut self, len: usize) {
         self.head = self.head.wrapping_add(Shape::span(len));
-        self.records += 1;
     }
 
     /// Sees to it that a record of `len` bytes can be written at `head`, and looks how far it goes on like that.
@@ -157,7 +160,7 @@ impl<M: RingMemory> Producer<M> {
     }
 
     /// Makes every record pushed so far visible to the consumer, all at once: it can't see any before
-    /// the first header, which is written last. What stands behind the last says that nothing does.
+    /// the first header, which is written last.
     #[inline(always)]
     pub fn publish(&mut self) {
         if self.published != self.head {
@@ -165,27 +168,43 @@ impl<M: RingMemory> Producer<M> {
         }
     }
 
+    /// Nothing is to be pushed for the moment: a good time for what would hold records up. Tells the consumer where the ring
+    /// ends, and has the line ready where the next record begins; on some machines nothing but a store brings it, when the
+    /// consumer has a copy. Who has no time for it loses nothing but time.
     #[inline(never)]
-    fn show(&mut self) {
-        if self.zeroed != self.head {
-            self.memory.store(self.shape.index(self.head), NO_RECORD);
+    pub fn rest(&mut self) {
+        if self.told != self.published {
+            self.tell();
+            self.memory.store(index(self.head), NO_RECORD);
         }
-        let batch = self.head.wrapping_sub(self.published);
-        let first = self.first.first_of(batch).encode(self.published);
-        self.memory.set_header(self.shape.index(self.published), first);
-        self.memory.set_head(self.head);
-        self.published = self.head;
-        self.zero_ahead(batch);
     }
 
-    /// Prepares for a batch as long as the last. The line behind it is fetched from the consumer's
-    /// cache now, while there is time, and not between the records and the header that shows them.
-    #[inline(always)]
-    fn zero_ahead(&mut self, batch: u64) {
-        if batch <= self.free_words() {
-            self.zeroed = self.head.wrapping_add(batch);
-            self.memory.store(self.shape.index(self.zeroed), NO_RECORD);
+    #[inline(never)]
+    fn show(&mut self) {
+        self.end_here();
+        let batch = self.head.wrapping_sub(self.published);
+        let first = self.first.first_of(batch).encode(self.published);
+        self.memory.set_header(index(self.published), first);
+        self.published = self.head;
+        if self.head.wrapping_sub(self.told) >= TOLD_EVERY {
+            self.tell();
         }
+    }
+
+    /// Sees to it that nobody takes what stands behind the last record, from a lap before, for a header.
+    #[inline(always)]
+    fn end_here(&mut self) {
+        let place = index(self.head);
+        if Header::decode(self.memory.load(place), self.head).is_some() {
+            self.memory.store(place, NO_RECORD);
+        }
+    }
+
+    /// Brings the consumer's copy of the index up to date.
+    #[inline(always)]
+    fn tell(&mut self) {
+        self.memory.set_head(self.published);
+        self.told = self.published;
     }
 
     /// Whether a record with a payload of `len` bytes would be taken now.
@@ -220,11 +239,6 @@ impl<M: RingMemory> Producer<M> {
     /// Bytes in use, going by what the consumer said last.
     pub fn occupancy(&self) -> usize {
         self.head.wrapping_sub(self.tail) as usize * 8
-    }
-
-    /// Records pushed so far.
-    pub fn records(&self) -> u64 {
-        self.records
     }
 
     /// What the peer did, once it has done something impossible.
@@ -291,7 +305,7 @@ impl<M: RingMemory> Producer<M> {
     fn want_ahead(&self, span: u64) {
         let first = self.head.wrapping_add(AHEAD);
         for words in (0..span).step_by(LINE_WORDS as usize) {
-            self.memory.want(self.shape.index(first.wrapping_add(words)));
+            self.memory.want(index(first.wrapping_add(words)));
         }
     }
 
@@ -311,7 +325,7 @@ impl<M: RingMemory> Producer<M> {
     #[inline(never)]
     fn pad(&mut self, padding: u64) {
         let header = self.header_for_now(Header::new(PADDING, 0));
-        self.memory.store(self.shape.index(self.head), header);
+        self.memory.store(index(self.head), header);
         self.head = self.head.wrapping_add(padding);
     }
 }
@@ -322,7 +336,6 @@ impl<M> fmt::Debug for Producer<M> {
             .field("head", &self.head)
             .field("published", &self.published)
             .field("tail", &self.tail)
-            .field("records", &self.records)
             .field("failed", &self.failed)
             .finish_non_exhaustive()
     }

@@ -103,6 +103,12 @@ const fn check(plain: u64, position: u64) -> u16 {
     (mixed >> 48) as u16 | 1
 }
 
+/// A position as memory takes it, which takes it around the lap.
+#[inline(always)]
+pub(super) const fn index(position: u64) -> usize {
+    position as usize
+}
+
 /// The size of one ring's data, and what follows from it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
@@ -126,12 +132,6 @@ impl Shape {
     #[inline]
     pub(super) const fn usable(self) -> u64 {
         self.words - LINE_WORDS
-    }
-
-    /// Where in the data a position is.
-    #[inline]
-    pub(super) const fn index(self, position: u64) -> usize {
-        (position & (self.words - 1)) as usize
     }
 
     /// Words from a position to the end of its lap; the whole lap at its beginning.

@@ -4,6 +4,7 @@
 //! it is written, stores leave in order, and only those that the processor's queue holds ask for
 //! their lines in parallel. Half as many stores per line are twice as many lines under way.
 
+use core::array::from_fn;
 use core::hint;
 
 use super::copy::{MANY_PAIRS, words_of};
@@ -13,26 +14,43 @@ use super::memory::RingMemory;
 #[inline(always)]
 pub(super) fn write_behind<M: RingMemory, const N: usize>(
     memory: &M,
-    mut at: usize,
+    at: usize,
     header: u64,
     head: &[u64; N],
     body: &[u8],
 ) {
-    const { assert!(N % 2 == 1, "with the header, whole pairs") };
-    memory.store_pair(at, [header, head[0]]);
-    for pair in head[1..].as_chunks().0 {
-        at += 2;
-        memory.store_pair(at, *pair);
+    const { assert!(N % 2 == 1 && N <= 7, "with the header, whole pairs, and no more than a line") };
+    let (pairs, _) = head[1..].as_chunks();
+    let pair = |number: usize| if number == 0 { [header, head[0]] } else { pairs[number - 1] };
+    // What of the first line is left to `body`.
+    let (first, _) = body.as_chunks::<16>();
+    if let Some(first) = first.get(..const { (7 - N) / 2 }) {
+        let line = from_fn(|number| match number.checked_sub(N.div_ceil(2)) {
+            Some(number) => words_of(first[number]),
+            None => pair(number),
+        });
+        memory.store_line(at, line);
+        let rest = body.get(const { 8 * (7 - N) }..).unwrap_or_default();
+        return write_rest(memory, at.wrapping_add(8), rest, body);
     }
-    let (pairs, rest) = body.as_chunks::<16>();
+    for number in 0..N.div_ceil(2) {
+        memory.store_pair(at.wrapping_add(2 * number), pair(number));
+    }
+    write_rest(memory, at.wrapping_add(N + 1), body, body);
+}
+
+/// Writes what is left of `body`, from an even word on.
+#[inline(always)]
+fn write_rest<M: RingMemory>(memory: &M, mut at: usize, left: &[u8], body: &[u8]) {
+    let (pairs, rest) = left.as_chunks::<16>();
     // Elsewhere, `write` is this very loop.
     if cfg!(target_arch = "x86_64") && pairs.len() >= MANY_PAIRS {
-        memory.write(at + 2, pairs);
-        at += 2 * pairs.len();
+        memory.write(at, pairs);
+        at = at.wrapping_add(2 * pairs.len());
     } else {
         for pair in pairs {
-            at += 2;
             memory.store_pair(at, words_of(*pair));
+            at = at.wrapping_add(2);
         }
     }
     if !rest.is_empty() {
@@ -41,7 +59,7 @@ pub(super) fn write_behind<M: RingMemory, const N: usize>(
             Some(last) => u128::from_le_bytes(*last) >> (8 * (16 - rest.len())),
             None => u128::from_le_bytes(filled_up(rest)),
         };
-        memory.store_pair(at + 2, words_of(last.to_le_bytes()));
+        memory.store_pair(at, words_of(last.to_le_bytes()));
     }
 }
 
@@ -76,7 +94,7 @@ impl<'a, M: RingMemory> Writer<'a, M> {
     #[inline(always)]
     pub(super) fn new(memory: &'a M, at: usize, header: u64) -> Self {
         memory.store(at, header);
-        Self { memory, at: at + 1, rest: 0, bits: 0 }
+        Self { memory, at: at.wrapping_add(1), rest: 0, bits: 0 }
     }
 
     /// Where one part ends within a word, the next goes on there.
@@ -112,6 +130,6 @@ impl<'a, M: RingMemory> Writer<'a, M> {
     #[inline(always)]
     fn word(&mut self, word: u64) {
         self.memory.store(self.at, word);
-        self.at += 1;
+        self.at = self.at.wrapping_add(1);
     }
 }

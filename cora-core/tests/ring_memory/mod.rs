@@ -31,16 +31,16 @@ impl RingMemory for HeapMemory {
         self.0.data.len()
     }
     fn load(&self, index: usize) -> u64 {
-        self.0.data[index].load(Ordering::Relaxed)
+        self.0.data[index % self.0.data.len()].load(Ordering::Relaxed)
     }
     fn store(&self, index: usize, word: u64) {
-        self.0.data[index].store(word, Ordering::Relaxed);
+        self.0.data[index % self.0.data.len()].store(word, Ordering::Relaxed);
     }
     fn header(&self, index: usize) -> u64 {
-        self.0.data[index].load(Ordering::Acquire)
+        self.0.data[index % self.0.data.len()].load(Ordering::Acquire)
     }
     fn set_header(&self, index: usize, word: u64) {
-        self.0.data[index].store(word, Ordering::Release);
+        self.0.data[index % self.0.data.len()].store(word, Ordering::Release);
     }
     fn head(&self) -> u64 {
         self.0.head.load(Ordering::Acquire)

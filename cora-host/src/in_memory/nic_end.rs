@@ -82,6 +82,8 @@ impl<A: App> NicEnd<A, Out<'_, u64>> {
         })?;
         if any {
             self.out.publish()?;
+        } else {
+            self.out.rest();
         }
         Ok(any)
     }

@@ -68,6 +68,13 @@ impl<L> Out<'_, L> {
     }
 }
 
+impl<L> Out<'_, L> {
+    /// Nothing is to be done for the moment.
+    pub(crate) fn rest(&mut self) {
+        self.punt.rest();
+    }
+}
+
 impl<L> Outbox for Out<'_, L> {
     #[inline(always)]
     fn send(&mut self, message: &Message<'_>) {

@@ -76,16 +76,16 @@ impl RingMemory for Words {
         self.data.len()
     }
     fn load(&self, index: usize) -> u64 {
-        self.data[index].get()
+        self.data[index % self.data.len()].get()
     }
     fn store(&self, index: usize, word: u64) {
-        self.set(&self.data[index], word);
+        self.set(&self.data[index % self.data.len()], word);
     }
     fn header(&self, index: usize) -> u64 {
-        self.data[index].get()
+        self.data[index % self.data.len()].get()
     }
     fn set_header(&self, index: usize, word: u64) {
-        self.set(&self.data[index], word);
+        self.set(&self.data[index % self.data.len()], word);
     }
     fn head(&self) -> u64 {
         self.head.get()
