@@ -80,7 +80,7 @@ fn consume(memory: SharedMemory) {
 }
 
 fn identity() -> Identity {
-    Identity { plan: 0x1234, generation: 3, seed: HashSeed(99) }
+    Identity { plan: 0x1234, generation: 3, seed: HashSeed(99), resident: true }
 }
 
 #[test]

@@ -236,7 +236,7 @@ pub(crate) fn bench<A: App>(
 ) -> Result<(), RunError> {
     let traffic = Traffic::load(input, inside)?;
     // Always the same seed: the same work in every run.
-    let supply = Supply { seed: 1, pages };
+    let supply = Supply { seed: 1, pages, resident: true };
     let mut out = 0_u64;
     let mut out = Direct::new(|_: &Stamp, _: Port, _: &[u8]| out += 1);
     let mut passes = Passes { traffic: &traffic, warm, pages, buffer: vec![0; BURST_BYTES] };

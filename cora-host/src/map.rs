@@ -24,7 +24,14 @@ pub(crate) enum MapError {
 
 /// Zeroed memory for states. It is never given back: states live as long as the process. Tables are read all
 /// over: with small pages most reads miss the translation cache as well.
-pub(crate) fn state_memory(bytes: usize, pages: Pages) -> Result<&'static mut [Line], MapError> {
+///
+/// All of its pages are made now, if they are to be `resident`: kernels before Linux 5.14 refuse that, and make each when it is
+/// first touched, as for memory that need not be.
+pub(crate) fn state_memory(
+    bytes: usize,
+    pages: Pages,
+    resident: bool,
+) -> Result<&'static mut [Line], MapError> {
     // Of the latter two, pages that are never touched cost nothing. Huge ones are taken from what is set aside
     // now: later, their absence would be a signal.
     let (page, flags, advice) = match pages {
@@ -43,8 +50,9 @@ pub(crate) fn state_memory(bytes: usize, pages: Pages) -> Result<&'static mut [L
         Errno::NOMEM | Errno::INVAL if pages == Pages::Huge => MapError::NoHugePages,
         errno => MapError::Kernel(errno),
     })?;
-    if let Some(advice) = advice {
-        // A kernel without transparent huge pages refuses, which costs speed alone.
+    let populate = resident.then_some(Advice::LinuxPopulateWrite);
+    for advice in advice.into_iter().chain(populate) {
+        // A kernel that does not know it, or has no such pages, refuses, which costs speed alone.
         // SAFETY: the advice changes no content, and the mapping is ours.
         let _refused = unsafe { madvise(address, length, advice) };
     }
@@ -118,7 +126,7 @@ mod tests {
     fn memory_is_on_the_pages_that_were_asked_for() {
         let has = |flags: &str, flag: &str| flags.split_whitespace().any(|it| it == flag);
         for (pages, flag, other) in [(Pages::Small, "nh", "hg"), (Pages::Transparent, "hg", "nh")] {
-            let memory = state_memory(5 << 20, pages).unwrap();
+            let memory = state_memory(5 << 20, pages, false).unwrap();
             assert_eq!(memory.len() * Line::BYTES, 5 << 20);
             memory.fill(Line::ZERO);
             let flags = flags(memory);
@@ -130,9 +138,27 @@ mod tests {
     }
 
     #[test]
+    fn resident_memory_is_there_before_it_is_touched() {
+        let resident = |memory: &[Line]| {
+            let mut pages = vec![0_u8; (memory.len() * Line::BYTES).div_ceil(SMALL)];
+            let (start, length) = (memory.as_ptr().cast_mut().cast(), memory.len() * Line::BYTES);
+            // SAFETY: one byte for each page of a mapping of ours.
+            let told = unsafe { libc::mincore(start, length, pages.as_mut_ptr()) };
+            assert_eq!(told, 0);
+            pages.iter().filter(|page| **page & 1 != 0).count()
+        };
+        for pages in [Pages::Small, Pages::Transparent] {
+            let touched_later = state_memory(3 << 20, pages, false).unwrap();
+            assert_eq!(resident(touched_later), 0, "{pages:?}");
+            let memory = state_memory(3 << 20, pages, true).unwrap();
+            assert_eq!(resident(memory), (3 << 20) / SMALL, "{pages:?}");
+        }
+    }
+
+    #[test]
     fn huge_pages_are_there_or_lack() {
         let before = HugePages::now();
-        match state_memory(5 << 20, Pages::Huge) {
+        match state_memory(5 << 20, Pages::Huge, false) {
             Ok(memory) => {
                 memory.fill(Line::ZERO);
                 let page = before.map_or(0, |pages| pages.page);
@@ -151,7 +177,7 @@ mod tests {
     #[test]
     fn mappings_begin_at_pages() {
         for bytes in [1, 64, 4097] {
-            let states = state_memory(bytes, Pages::Small).expect("memory");
+            let states = state_memory(bytes, Pages::Small, false).expect("memory");
             let (_file, region) = shared_memory(bytes.next_multiple_of(4096)).expect("memory");
             assert!(states.as_ptr().addr().is_multiple_of(4096));
             assert!(region.as_ptr().addr().is_multiple_of(4096));

@@ -49,7 +49,8 @@ impl<A: App, C: Cable> Pair<A, C> {
         // Before the NIC starts: its log may be a file that can't be written.
         let conducted = Conducted::begin::<A>(&request.moves, program.plan_json, number)?;
         let revival = Revival::new(program, request, core, A::DURABLE);
-        let identity = Identity { plan: A::PLAN.hash, generation: 1, seed: HashSeed(seed) };
+        let identity =
+            Identity { plan: A::PLAN.hash, generation: 1, seed: HashSeed(seed), resident: false };
         let (region, process) = revival.start_nic(identity)?;
         let rings = region.rings();
         let mut worker = Worker::new(half, &rings);

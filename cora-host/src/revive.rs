@@ -112,7 +112,8 @@ impl<A: App, C: Cable> Pair<A, C> {
             return Err(error);
         }
         let identity = self.region.identity();
-        let identity = Identity { generation: identity.generation + 1, ..identity };
+        let identity =
+            Identity { generation: identity.generation + 1, resident: false, ..identity };
         let (region, process) = self.revival.start_nic(identity)?;
         let rings = region.rings();
         self.wire.follow(&rings)?;

@@ -57,7 +57,7 @@ pub(crate) fn run<A: App + Send>(
     }
     let source = Source::open(&request.input, request.inside.clone())?;
     let seed = random_seed();
-    let supply = Supply { seed, pages: request.pages };
+    let supply = Supply { seed, pages: request.pages, resident: false };
     let nic = request.nic != NicMode::Off;
     let version = Version::first(1, &request.configurations)?;
     let (mut half, configured) = half::<A>(supply, &version, nic)?;

@@ -77,7 +77,7 @@ fn half<A: App>(
     configurations: &[(String, PathBuf)],
     pages: Pages,
 ) -> Result<Box<Apart<HostHalf<A>>>, RunError> {
-    let supply = Supply { seed: SEED, pages };
+    let supply = Supply { seed: SEED, pages, resident: true };
     let mut app = supply.app::<A>(HostHalf::bytes)?;
     configure(&mut app, configurations)?;
     let mut memory = supply.memory(HostHalf::bytes(&mut app))?;

@@ -102,7 +102,6 @@ impl Outgoing {
     pub(crate) fn occupancy(&self) -> usize {
         self.punt.occupancy()
     }
-
 }
 
 impl Outbox for Outgoing {

@@ -6,7 +6,7 @@ use cora_core::migration::burst::{BURST_BYTES, Frames};
 use cora_core::migration::nic::Event;
 use cora_core::migration::{Burst, EntryPace, NicHalf, Outbox, ProtocolError};
 use cora_core::monitor::Load;
-use cora_core::region::{Idle, NicStatus, Region, refuse, succession};
+use cora_core::region::{Identity, Idle, NicStatus, Region, refuse, succession};
 use cora_core::ring::{Consumer, RingError, SharedMemory};
 use cora_core::sentence::Sentence;
 use cora_core::state::{Kind, Line, Memory, OutOfMemory, Place};
@@ -58,7 +58,7 @@ pub fn serve<A: App>(fd: i32, length: usize) -> i32 {
             }
         };
         // Borrowed where it was made: the half is large, and moved about field by field.
-        let half = match made.get_or_insert_with(|| make_half::<A>(region.identity().seed.0)) {
+        let half = match made.get_or_insert_with(|| make_half::<A>(&region)) {
             Ok(half) => half,
             Err(error) => {
                 say("", &error.sentence());
@@ -105,10 +105,12 @@ fn say(at: &str, what: &Sentence) {
 
 #[cold]
 #[inline(never)]
-fn make_half<A: App>(seed: u64) -> Result<NicHalf<A>, OutOfMemory> {
+fn make_half<A: App>(region: &Region) -> Result<NicHalf<A>, OutOfMemory> {
+    let Identity { seed, resident, .. } = region.identity();
     let supply = |bytes: usize| {
-        let lines = sys::map_private(bytes).ok_or(OutOfMemory { asked: bytes, left: 0 })?;
-        Ok(Memory::new(lines).with_seed(seed))
+        let lines = sys::map_private(bytes, resident);
+        let lines = lines.ok_or(OutOfMemory { asked: bytes, left: 0 })?;
+        Ok(Memory::new(lines).with_seed(seed.0))
     };
     let mut app = A::new(&mut supply(A::MEMORY)?)?;
     // Each piece may waste up to a line.

@@ -138,8 +138,11 @@ pub(crate) fn now_ns() -> u64 {
 
 const PROT_READ_WRITE: usize = 1 | 2;
 const MAP_SHARED: usize = 1;
+/// A ring's pages are all used, in its first lap: there they are before a packet waits for them.
+const MAP_POPULATE: usize = 0x8000;
 const MAP_PRIVATE_ANONYMOUS: usize = 2 | 0x20;
 const MADV_HUGEPAGE: usize = 14;
+const MADV_POPULATE_WRITE: usize = 23;
 /// Pages are made when they are touched: a table's unused part costs nothing.
 const MAP_NORESERVE: usize = 0x4000;
 
@@ -153,21 +156,24 @@ fn map(length: usize, flags: usize, fd: i32) -> Option<*mut u8> {
 
 /// Maps the first `length` bytes of a shared file; `None` when the kernel won't.
 pub(crate) fn map_shared(fd: i32, length: usize) -> Option<&'static [AtomicU64]> {
-    let address = map(length, MAP_SHARED, fd)?;
+    let address = map(length, MAP_SHARED | MAP_POPULATE, fd)?;
     // SAFETY: the kernel mapped `length` bytes at a page boundary, readable and writable, and they are
     // never unmapped. Others write them too, which is what atomics are for.
     Some(unsafe { core::slice::from_raw_parts(address.cast(), length / size_of::<AtomicU64>()) })
 }
 
 /// Zeroed memory of this process's own, on transparent huge pages where the kernel gives any (who starts this process
-/// may have it give none); `None` when it has no memory.
+/// may have it give none); `None` when it has no memory. All of its pages are made now, if they are to be `resident`: that is
+/// asked of kernels from Linux 5.14 on, and others make each when it is touched.
 #[inline(never)]
-pub(crate) fn map_private(bytes: usize) -> Option<&'static mut [Line]> {
+pub(crate) fn map_private(bytes: usize, resident: bool) -> Option<&'static mut [Line]> {
     let length = bytes.next_multiple_of(4096).max(4096);
     let address = map(length, MAP_PRIVATE_ANONYMOUS | MAP_NORESERVE, -1)?;
-    // SAFETY: advice about memory that was mapped above and that nobody has touched: it stays zero.
-    let _taken_or_not =
-        unsafe { call(number::MADVISE, [address as usize, length, MADV_HUGEPAGE, 0, 0, 0]) };
+    for advice in [MADV_HUGEPAGE, MADV_POPULATE_WRITE].into_iter().take(1 + usize::from(resident)) {
+        // SAFETY: advice about memory that was mapped above and that nobody has touched: it stays zero.
+        let _taken_or_not =
+            unsafe { call(number::MADVISE, [address as usize, length, advice, 0, 0, 0]) };
+    }
     // SAFETY: the kernel mapped `length` zero bytes at a page boundary for nobody else, never unmapped.
     Some(unsafe { core::slice::from_raw_parts_mut(address.cast(), length / Line::BYTES) })
 }
@@ -178,9 +184,11 @@ mod tests {
 
     #[test]
     fn maps_zeroed_memory_that_can_be_written() {
-        let lines = map_private(10_000).unwrap();
-        assert_eq!(lines.len(), 12_288 / 64);
-        lines.fill(Line::ZERO);
+        for resident in [false, true] {
+            let lines = map_private(10_000, resident).unwrap();
+            assert_eq!(lines.len(), 12_288 / 64);
+            lines.fill(Line::ZERO);
+        }
         assert!(map_shared(-1, 4096).is_none(), "no such file");
     }
 

@@ -38,6 +38,7 @@ pub(super) mod at {
     pub(in crate::region) const GENERATION: usize = 3;
     pub(in crate::region) const SEED: usize = 4;
     pub(in crate::region) const LENGTH: usize = 5;
+    pub(in crate::region) const RESIDENT: usize = 6;
     /// Two words per ring: offset in bytes, and bytes of data.
     pub(in crate::region) const RINGS: usize = 8;
     pub(in crate::region) const NIC_STATUS: usize = 64;
@@ -149,6 +150,7 @@ pub(super) fn write_header(header: &HeaderWords, layout: &RegionLayout, identity
     write(at::PLAN, identity.plan);
     write(at::GENERATION, identity.generation);
     write(at::SEED, identity.seed.0);
+    write(at::RESIDENT, identity.resident.into());
     write(at::LENGTH, layout.bytes as u64);
     for (ring, place) in layout.rings.iter().enumerate() {
         write(at::RINGS + 2 * ring, place.offset as u64);

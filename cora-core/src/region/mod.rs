@@ -58,6 +58,9 @@ pub struct Identity {
     pub generation: u64,
     /// Where keys are placed.
     pub seed: HashSeed,
+    /// Every page of the states is there before the first packet. Otherwise they are made when they are first touched, and a
+    /// packet waits for each.
+    pub resident: bool,
 }
 
 /// The shared memory between one NIC half and one host half.
@@ -117,8 +120,12 @@ impl Region {
         if has < needs {
             return Err(AttachError::TooShort { has, needs });
         }
-        let identity =
-            Identity { plan, generation: read(at::GENERATION), seed: HashSeed(read(at::SEED)) };
+        let identity = Identity {
+            plan,
+            generation: read(at::GENERATION),
+            seed: HashSeed(read(at::SEED)),
+            resident: read(at::RESIDENT) != 0,
+        };
         Ok(Self { header, identity, rings: find_rings(header, words, needs)? })
     }
 

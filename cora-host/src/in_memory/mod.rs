@@ -14,6 +14,7 @@ mod out;
 mod told;
 
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::thread;
 
 use cora_core::app::App;
@@ -44,7 +45,10 @@ pub(crate) fn region<A: App>(supply: Supply) -> Result<Region, RunError> {
     let layout = RegionLayout::new(RING_BYTES);
     let layout = layout.unwrap_or_else(|_| unreachable!("powers of two are sizes of rings"));
     let (_file, words) = map::shared_memory(layout.bytes()).map_err(system)?;
-    let identity = Identity { plan: A::PLAN.hash, generation: 1, seed: HashSeed(supply.seed) };
+    // All pages are there, as in a live run.
+    words.iter().step_by(512).for_each(|word| word.store(0, Ordering::Relaxed));
+    let Supply { seed, resident, .. } = supply;
+    let identity = Identity { plan: A::PLAN.hash, generation: 1, seed: HashSeed(seed), resident };
     Region::create(words, &layout, identity).map_err(RunError::Region)
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn run<A: App + Send>(
     let source = Source::open(&request.input, request.inside.clone())?;
     let seed = random_seed();
     let pairs = usize::from(request.pairs);
-    let supply = Supply { seed, pages: request.pages };
+    let supply = Supply { seed, pages: request.pages, resident: false };
     let nic = request.nic != NicMode::Off;
     let version = Version::first(1, &request.configurations)?;
     let half = |_| half::<A>(supply, &version, nic);

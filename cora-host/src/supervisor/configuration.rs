@@ -167,7 +167,8 @@ pub(super) fn told(file: i32) -> Result<Version, RunError> {
 
 /// Makes the change to the version that the file with this number tells of; as JSON.
 pub(crate) fn make_change<A: App>(file: i32) -> Result<String, RunError> {
-    let mut app = Supply { seed: 0, pages: Pages::Small }.app::<A>(HostHalf::bytes)?;
+    let mut app =
+        Supply { seed: 0, pages: Pages::Small, resident: false }.app::<A>(HostHalf::bytes)?;
     let change = Change::make(&mut app, &told(file)?)?;
     Ok(serde_json::to_string(&change).unwrap_or_default())
 }

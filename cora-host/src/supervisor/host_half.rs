@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Args;
 use cora_core::app::App;
 use cora_core::migration::{Copied, Holder, HostHalf, Standby as _};
-use cora_core::region::{Idle, Region, succession};
+use cora_core::region::{Identity, Idle, Region, succession};
 use serde_json::{Value, json};
 
 use super::catch_up::catch_up;
@@ -73,7 +73,7 @@ const LAYOUT_WORDS: usize = 1024;
 
 /// How the program's durable entries are encoded.
 pub(super) fn layout<A: App>() -> Result<Layout, RunError> {
-    let supply = Supply { seed: 0, pages: Pages::Small };
+    let supply = Supply { seed: 0, pages: Pages::Small, resident: false };
     Ok(Layout::of(&mut supply.app::<A>(HostHalf::bytes)?))
 }
 
@@ -171,7 +171,8 @@ pub(crate) fn host_half<A: App>(
     let regions = map::inherited_memory(fd, length).map_err(system)?;
     let mut region = attach::<A>(regions, 0)?;
     let version = configuration::told(version)?;
-    let supply = Supply { seed: region.identity().seed.0, pages };
+    let Identity { seed, resident, .. } = region.identity();
+    let supply = Supply { seed: seed.0, pages, resident };
     let (mut half, configured) = half::<A>(supply, &version, true)?;
     let layout = Layout::of(half.engine().app());
     let standby = map::inherited_memory(standby, standby_length).map_err(system)?;

@@ -188,7 +188,9 @@ impl<'a> Supervisor<'a> {
         let standby = SharedFile::create(host_half::standby_bytes::<A>(&entries))?;
         let seed = HashSeed(random_seed());
         let generation = request.legacy.map_or(0, |legacy| legacy.generation) + 1;
-        let identity = Identity { plan: A::PLAN.hash, generation, seed };
+        // Behind another build, packets wait: that is no time to make pages.
+        let resident = request.legacy.is_none();
+        let identity = Identity { plan: A::PLAN.hash, generation, seed, resident };
         let place = succession::place(regions.words, generation);
         let region = Region::create(place, &layout, identity).map_err(RunError::Region)?;
         succession::announce(regions.words, generation);
@@ -360,8 +362,9 @@ impl<'a> Supervisor<'a> {
             eprintln!("the {name} process ended ({status}): generation {generation} begins");
         }
         let place = succession::place(self.regions.words, generation);
-        let next = Region::create(place, &self.layout, Identity { generation, ..identity })
-            .map_err(RunError::Region)?;
+        // Packets wait: that is no time to make pages.
+        let identity = Identity { generation, resident: false, ..identity };
+        let next = Region::create(place, &self.layout, identity).map_err(RunError::Region)?;
         succession::announce(self.regions.words, generation);
         wake(&self.region.nic_bell(SharedFutex));
         wake(&self.region.host_bell(SharedFutex));

@@ -73,7 +73,7 @@ pub(crate) fn trace<A: App>(
     let mut flows = Flows::of_all_keys();
     let mut numbers = each.map(Numbers::create).transpose()?;
     // Always the same seed, as whoever counts instructions takes.
-    let supply = Supply { seed: 1, pages: Pages::default() };
+    let supply = Supply { seed: 1, pages: Pages::default(), resident: false };
     let mut app = supply.app::<A>(HostHalf::bytes)?;
     configure(&mut app, configurations)?;
     let mut memory = supply.memory(HostHalf::bytes(&mut app))?;
