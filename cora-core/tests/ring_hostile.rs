@@ -130,6 +130,9 @@ proptest! {
             }
             prop_assert!(producer.failure().is_some() || producer.occupancy() <= WORDS * 8);
             producer.publish();
+            if len % 2 == 0 {
+                producer.rest();
+            }
         }
     }
 

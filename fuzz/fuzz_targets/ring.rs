@@ -70,6 +70,9 @@ impl Ends {
             2 => {
                 self.producer.publish();
                 self.published = self.pushed.len();
+                if a % 2 == 0 {
+                    self.producer.rest();
+                }
             }
             3 => self.pop(usize::from(number % 400)),
             4 => self.release(c),
