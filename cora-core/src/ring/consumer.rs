@@ -313,7 +313,7 @@ impl<M: RingMemory> Consumer<M> {
             return Err(RingError::BadLength { position: self.tail, len, room });
         }
         let too_short = RingError::BufferTooShort { len, buffer: buffer.len() };
-        self.look_ahead(span, lines);
+        self.expect_ahead(span, lines);
         self.copy_payload(buffer.get_mut(..bytes).ok_or(too_short)?);
         self.go_on(span);
         Ok(Popped { kind, len: bytes })
