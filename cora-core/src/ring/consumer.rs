@@ -313,7 +313,8 @@ impl<M: RingMemory> Consumer<M> {
             return Err(RingError::BadLength { position: self.tail, len, room });
         }
         let too_short = RingError::BufferTooShort { len, buffer: buffer.len() };
-        self.expect_ahead(span, lines);
+        self.streak += 1;
+        self.look_ahead(self.tail.wrapping_add(AHEAD).wrapping_add(span), lines);
         self.copy_payload(buffer.get_mut(..bytes).ok_or(too_short)?);
         self.go_on(span);
         Ok(Popped { kind, len: bytes })
