@@ -77,6 +77,7 @@ impl<M: RingMemory> Consumer<M> {
     /// Copies the next record's payload to the beginning of `buffer`; `None` when none is published.
     /// Its room goes back to the producer with [`Self::release`]. What follows the payload in `buffer` is
     /// anything then.
+    // In place, but for the NIC's program, which is to be small.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     #[cfg_attr(target_os = "none", inline)]
     pub fn pop(&mut self, buffer: &mut [u8]) -> Result<Option<Popped>, RingError> {
@@ -313,6 +314,7 @@ impl<M: RingMemory> Consumer<M> {
             return Err(RingError::BadLength { position: self.tail, len, room });
         }
         let too_short = RingError::BufferTooShort { len, buffer: buffer.len() };
+        // What short records save by `expect_ahead` is nothing beside a long one's copy.
         self.streak += 1;
         self.look_ahead(self.tail.wrapping_add(AHEAD).wrapping_add(span), lines);
         self.copy_payload(buffer.get_mut(..bytes).ok_or(too_short)?);

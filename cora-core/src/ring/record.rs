@@ -39,7 +39,7 @@ const LINES_BITS: u32 = 12;
 /// Most lines that a header tells of.
 const MAX_LINES: u64 = (1 << LINES_BITS) - 1;
 
-/// The word that stands where a header will be, until it is. No header is zero.
+/// A word that is no header at any position.
 pub(super) const NO_RECORD: u64 = 0;
 
 /// Bytes that a record with a payload of `len` bytes takes in the ring, header included.

@@ -58,6 +58,11 @@ impl<L> Out<'_, L> {
         self.punt.free_bytes() >= self.punt.occupancy()
     }
 
+    /// Nothing is to be sent for the moment.
+    pub(crate) fn rest(&mut self) {
+        self.punt.rest();
+    }
+
     /// Shows the host what was sent.
     ///
     /// # Errors
@@ -65,13 +70,6 @@ impl<L> Out<'_, L> {
     pub(crate) fn publish(&mut self) -> Result<(), RunError> {
         self.punt.publish();
         if self.broken { Err(RunError::RingToNic) } else { Ok(()) }
-    }
-}
-
-impl<L> Out<'_, L> {
-    /// Nothing is to be done for the moment.
-    pub(crate) fn rest(&mut self) {
-        self.punt.rest();
     }
 }
 
