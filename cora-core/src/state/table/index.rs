@@ -135,25 +135,28 @@ impl Index {
     }
 
     /// The first entry whose slot has this hash's mark: if there is none, nothing has the key.
-    #[inline(never)]
     pub(super) fn first(&self, hash: u64) -> Option<u32> {
-        self.find(hash, |_| true)
+        self.find(hash, &mut |_| true)
     }
 
-    /// The first entry whose slot has this hash's mark and that `is_it` accepts.
-    #[inline]
-    pub(super) fn find(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
-        let (home, mark) = (self.home(hash), mark(hash));
-        let words = self.lines.get(home)?.words();
-        if let Some(found) = find_in(words, mark, &mut is_it) {
-            return Some(found);
-        }
-        if away(words, mark) == 0 {
-            return None;
-        }
-        let words = self.lines.get(self.other(home, mark))?.words();
-        if let Some(found) = find_in(words, mark | AWAY, &mut is_it) {
-            return Some(found);
+    /// The first entry whose slot has this hash's mark and that `is_it` accepts. One copy for all tables: what was
+    /// announced does not come here.
+    #[inline(never)]
+    pub(super) fn find(&self, hash: u64, is_it: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
+        let (mut at, mut mark) = (self.home(hash), mark(hash));
+        // The home line, and the second one.
+        loop {
+            let words = self.lines.get(at)?.words();
+            if let Some(found) = find_in(words, mark, is_it) {
+                return Some(found);
+            }
+            if mark & AWAY != 0 {
+                break;
+            }
+            if away(words, mark) == 0 {
+                return None;
+            }
+            (at, mark) = (self.other(at, mark), mark | AWAY);
         }
         let mut stash = self.stash.iter();
         stash.find(|(stashed, entry)| *stashed == hash && is_it(*entry)).map(|(_, entry)| *entry)
@@ -161,13 +164,18 @@ impl Index {
 
     /// Notes that `entry` is found by `hash`; `false` when there is no room, which does not happen while
     /// the caller keeps the number of keys within bounds.
+    #[inline(never)]
     pub(super) fn insert(&mut self, hash: u64, entry: u32) -> bool {
         self.taken = self.taken.saturating_add(1);
         let (home, mark) = (self.home(hash), mark(hash));
+        self.put_at(home, mark, entry) || self.insert_away(home, hash, entry)
+    }
+
+    /// Likewise, where its home line is full. Apart from the common way, which needs few registers.
+    #[inline(never)]
+    fn insert_away(&mut self, home: usize, hash: u64, entry: u32) -> bool {
+        let mark = mark(hash);
         let second = self.other(home, mark);
-        if self.put_at(home, mark, entry) {
-            return true;
-        }
         self.count_away(home, mark, 1);
         if self.put_at(second, mark | AWAY, entry) {
             return true;
@@ -187,11 +195,18 @@ impl Index {
     }
 
     /// Forgets that `entry` is found by `hash`.
+    #[inline(never)]
     pub(super) fn remove(&mut self, hash: u64, entry: u32) {
         let (home, mark) = (self.home(hash), mark(hash));
-        if self.clear(home, mark, entry) {
-            return;
+        if !self.clear(home, mark, entry) {
+            self.remove_away(home, hash, entry);
         }
+    }
+
+    /// Likewise, where it is not at home.
+    #[inline(never)]
+    fn remove_away(&mut self, home: usize, hash: u64, entry: u32) {
+        let mark = mark(hash);
         let second = self.other(home, mark);
         if !self.clear(second, mark | AWAY, entry) {
             let place = self.stash.iter().position(|stashed| *stashed == (hash, entry));
@@ -221,7 +236,7 @@ impl Index {
     }
 
     /// Puts a key into a line, if it has room.
-    #[inline]
+    #[inline(never)]
     fn put_at(&mut self, at: usize, mark: u16, entry: u32) -> bool {
         let Some(words) = self.lines.get_mut(at).map(Line::words_mut) else { return false };
         let empty = matches(words, 0);
@@ -232,7 +247,7 @@ impl Index {
     }
 
     /// Takes a key out of a line, if it stands there.
-    #[inline]
+    #[inline(never)]
     fn clear(&mut self, at: usize, mark: u16, entry: u32) -> bool {
         let Some(words) = self.lines.get_mut(at).map(Line::words_mut) else { return false };
         let mut matches = matches(words, mark);
@@ -247,6 +262,7 @@ impl Index {
     }
 
     /// One more or one less of the line's keys is away.
+    #[inline(never)]
     fn count_away(&mut self, at: usize, mark: u16, change: i8) {
         let Some(words) = self.lines.get_mut(at).map(Line::words_mut) else { return };
         let count = away(words, mark);
@@ -264,7 +280,7 @@ const fn mark(hash: u64) -> u16 {
 
 /// The first entry in this line with the mark that `is_it` accepts.
 #[inline]
-fn find_in(words: &[u64; 8], mark: u16, is_it: &mut impl FnMut(u32) -> bool) -> Option<u32> {
+fn find_in(words: &[u64; 8], mark: u16, is_it: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
     let mut matches = matches(words, mark);
     while matches != 0 {
         let number = number(words, slot(matches));
@@ -334,7 +350,7 @@ mod tests {
                     index.remove(hash(entry), entry);
                 }
                 for entry in 0..40 {
-                    let found = index.find(hash(entry), |candidate| candidate == entry);
+                    let found = index.find(hash(entry), &mut |candidate| candidate == entry);
                     prop_assert_eq!(found.is_some(), model.contains(&entry));
                     let first = index.first(hash(entry));
                     prop_assert!(first.is_none_or(|first| hash(first) == hash(entry)));

@@ -141,7 +141,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline]
     fn find_by(&self, hash: u64, key: &K) -> Option<(u32, Direction)> {
         let mut found = Direction::Original;
-        let number = self.index.find(hash, |number| {
+        let number = self.index.find(hash, &mut |number| {
             let entry = self.entries.get(number);
             let direction = entry.and_then(|entry| self.is(number, entry, key));
             found = direction.unwrap_or(found);
