@@ -35,33 +35,43 @@ impl<S: Plain> Whole<S> {
     fn export(&mut self, piece: &mut dyn FnMut(&[u8])) {
         let encoded = zerocopy::IntoBytes::as_mut_bytes(self.encoded);
         self.value.put(encoded);
-        let mut chunk = [0; 4 + CHUNK];
-        let encoded = encoded.get(..S::SIZE).unwrap_or_default();
-        for (number, bytes) in encoded.chunks(CHUNK).enumerate() {
-            let (offset, room) = chunk.split_at_mut(4);
-            offset.copy_from_slice(&((number * CHUNK) as u32).to_le_bytes());
-            if let Some(place) = room.get_mut(..bytes.len()) {
-                place.copy_from_slice(bytes);
-            }
-            piece(chunk.get(..4 + bytes.len()).unwrap_or_default());
-        }
+        each_chunk(encoded.get(..S::SIZE).unwrap_or_default(), piece);
     }
 
     /// Takes a chunk in; the last one puts the new value in force.
     fn import(&mut self, piece: &[u8]) -> Result<(), Malformed> {
         let encoded = zerocopy::IntoBytes::as_mut_bytes(self.encoded);
-        let (offset, bytes) = piece.split_first_chunk().ok_or(Malformed)?;
-        let from = u32::from_le_bytes(*offset) as usize;
-        let to = from + bytes.len();
-        if to > S::SIZE {
-            return Err(Malformed);
-        }
-        encoded.get_mut(from..to).ok_or(Malformed)?.copy_from_slice(bytes);
-        if to == S::SIZE {
+        if take_in(encoded.get_mut(..S::SIZE).unwrap_or_default(), piece)? {
             *self.value = S::get(encoded).ok_or(Malformed)?;
         }
         Ok(())
     }
+}
+
+/// Hands an encoded value out in chunks. One copy, for values of any length.
+#[cold]
+#[inline(never)]
+fn each_chunk(encoded: &[u8], piece: &mut dyn FnMut(&[u8])) {
+    let mut chunk = [0; 4 + CHUNK];
+    for (number, bytes) in encoded.chunks(CHUNK).enumerate() {
+        let (offset, room) = chunk.split_at_mut(4);
+        offset.copy_from_slice(&((number * CHUNK) as u32).to_le_bytes());
+        if let Some(place) = room.get_mut(..bytes.len()) {
+            place.copy_from_slice(bytes);
+        }
+        piece(chunk.get(..4 + bytes.len()).unwrap_or_default());
+    }
+}
+
+/// Puts a chunk where it belongs; whether it is the last one.
+#[cold]
+#[inline(never)]
+fn take_in(encoded: &mut [u8], piece: &[u8]) -> Result<bool, Malformed> {
+    let (offset, bytes) = piece.split_first_chunk().ok_or(Malformed)?;
+    let from = u32::from_le_bytes(*offset) as usize;
+    let to = from + bytes.len();
+    encoded.get_mut(from..to).ok_or(Malformed)?.copy_from_slice(bytes);
+    Ok(to == encoded.len())
 }
 
 macro_rules! home_of_one_value {
