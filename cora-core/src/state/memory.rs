@@ -40,6 +40,8 @@ impl Line {
 pub struct Memory {
     lines: &'static mut [Line],
     seed: u64,
+    /// What was asked for last in vain.
+    lacked: OutOfMemory,
 }
 
 /// The supplied memory is too small for the states.
@@ -72,7 +74,7 @@ impl Memory {
     /// never put in (wrong results, but nothing unsafe).
     #[must_use]
     pub const fn new(lines: &'static mut [Line]) -> Self {
-        Self { lines, seed: 0 }
+        Self { lines, seed: 0, lacked: OutOfMemory { asked: 0, left: 0 } }
     }
 
     /// The seed that tables in this memory hash with, so that nobody outside can choose keys that
@@ -119,15 +121,26 @@ impl Memory {
         self.cut(count * Line::BYTES)
     }
 
-    #[inline(never)]
+    #[inline]
     fn cut(&mut self, bytes: usize) -> Result<&'static mut [Line], OutOfMemory> {
+        match self.cut_off(bytes) {
+            Some(cut) => Ok(cut),
+            None => Err(self.lacked),
+        }
+    }
+
+    /// As [`Self::cut`], where what is lacking is noted: so what it gives fits in registers, and each of the many pieces
+    /// of a table takes few instructions.
+    #[inline(never)]
+    fn cut_off(&mut self, bytes: usize) -> Option<&'static mut [Line]> {
         let count = bytes / Line::BYTES;
         if count > self.lines.len() {
-            return Err(OutOfMemory { asked: bytes, left: self.lines.len() * Line::BYTES });
+            self.lacked = OutOfMemory { asked: bytes, left: self.lines.len() * Line::BYTES };
+            return None;
         }
         let (cut, rest) = core::mem::take(&mut self.lines).split_at_mut(count);
         self.lines = rest;
-        Ok(cut)
+        Some(cut)
     }
 }
 
