@@ -58,9 +58,18 @@ pub(super) struct Ahead<K: Key> {
     elsewhere: u32,
 }
 
+/// Hints of a burst of which nothing is known.
+#[cold]
+#[inline(never)]
+const fn no_hints() -> [Hint; BURST] {
+    [Hint::NONE; BURST]
+}
+
 impl<K: Key> Ahead<K> {
-    pub(super) const NOTHING: Self =
-        Self { hints: [Hint::NONE; BURST], missed: [None; BURST], elsewhere: 0 };
+    /// Nothing is known. Written place by place: as a constant it would be one of as many bytes, for each type of key.
+    pub(super) fn nothing() -> Self {
+        Self { hints: no_hints(), missed: [None; BURST], elsewhere: 0 }
+    }
 
     /// The entry that this packet may find; no entry at all, if there is none.
     #[inline(always)]

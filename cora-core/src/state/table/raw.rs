@@ -86,7 +86,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             entries: Arena::create(memory, capacity)?,
             links: Arena::create(memory, capacity)?,
             replies: Arena::create(memory, if shape.reply { capacity } else { 0 })?,
-            ahead: Ahead::NOTHING,
+            ahead: Ahead::nothing(),
             free: NONE,
             alive: 0,
             wheel: Wheel::create(memory, shape.idle)?,
