@@ -2,7 +2,7 @@
 
 use core::cell::Cell;
 
-use super::super::memory::{Arena, bytes_for};
+use super::super::memory::Arena;
 use super::super::{Line, Memory, NO_FLOW, OutOfMemory, Visit};
 use super::InsertError;
 use super::ahead::{ALONE, Ahead};
@@ -11,7 +11,7 @@ use super::endings::Endings;
 use super::entry::{Entry, Facts, InFlow, Links, NONE, Whole};
 use super::index::Index;
 use super::journal::{Journal, Write};
-use super::wheel::{SLOTS, Wheel};
+use super::wheel::Wheel;
 use crate::hash::FlowHasher;
 use crate::key::Key;
 use crate::plain::Plain;
@@ -37,8 +37,6 @@ pub struct RawTable<K: Key, V: 'static> {
     pub(super) hasher: FlowHasher,
     pub(super) index: Index,
     pub(super) entries: Arena<Entry<K, V>>,
-    /// How entries hang in the wheel, or together as free ones.
-    pub(super) links: Arena<Links>,
     /// Reply keys that don't follow from the first key; as far as any entry ever had one.
     pub(super) replies: Arena<K>,
     pub(super) ahead: Ahead<K>,
@@ -67,9 +65,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         let replies = if shape.reply { capacity } else { 0 };
         Index::lines(keys) * Line::BYTES
             + Arena::<Entry<K, V>>::bytes(capacity)
-            + Arena::<Links>::bytes(capacity)
             + Arena::<K>::bytes(replies)
-            + bytes_for::<u32>(SLOTS)
+            + Wheel::bytes(capacity)
             + Journal::<V>::BYTES
             + Changes::<K>::bytes::<V>(shape)
             + Endings::<K, V>::bytes(shape)
@@ -84,12 +81,11 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             hasher: FlowHasher::new(memory.seed()),
             index: Index::create(memory, keys)?,
             entries: Arena::create(memory, capacity)?,
-            links: Arena::create(memory, capacity)?,
             replies: Arena::create(memory, if shape.reply { capacity } else { 0 })?,
             ahead: Ahead::nothing(),
             free: NONE,
             alive: 0,
-            wheel: Wheel::create(memory, shape.idle)?,
+            wheel: Wheel::create(memory, capacity, shape.idle)?,
             touched: NONE,
             journal: Journal::create(memory)?,
             changes: Changes::create::<V>(memory, shape)?,
@@ -286,7 +282,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
         // The next one that was never used.
         if self.entries.push(entry).is_ok() {
-            let _ = self.links.push(Links::LOOSE);
+            self.wheel.add();
             // None, while no flows are attached.
             let _ = self.in_flows.push(InFlow { flow: NO_FLOW, links: Links::LOOSE });
         }

@@ -16,7 +16,10 @@
 //! change an entry so that it expires sooner than where it hangs: the entry that was handed out last is therefore
 //! hung anew when the next one is, or when the packet is through ([`RawTable::settle_touched`]). Other tables
 //! have nothing of that.
+//!
+//! The wheel itself knows entries by their numbers, so that one copy of its code serves tables of all types.
 
+use super::super::memory::{Arena, bytes_for};
 use super::super::{Memory, OutOfMemory};
 use super::entry::{Facts, Links, NONE};
 use super::raw::RawTable;
@@ -25,17 +28,20 @@ use crate::plain::Plain;
 
 /// Slots. More than the ticks of an idle time plus [`MAX_LAG`], so that an entry is never put back
 /// into a slot that is still to be emptied.
-pub(super) const SLOTS: usize = 256;
+const SLOTS: usize = 256;
 const TICKS_PER_IDLE: u64 = 64;
 /// Ticks that look-ups may leave behind before they are made up for at once.
 const MAX_LAG: u64 = 128;
 /// Entries that one packet looks at.
 const LOOKS_PER_PACKET: u32 = 4;
 
-/// The wheel's slots: heads of lists, as entry number + 1.
+/// The wheel, and which entries hang in it.
 #[derive(Debug)]
 pub(super) struct Wheel {
+    /// Its slots: heads of lists, as entry number + 1.
     heads: &'static mut [u32],
+    /// How entries hang in a slot together.
+    links: Arena<Links>,
     /// Nanoseconds of a tick.
     tick: u64,
     /// 2^64 by that, rounded up: hanging an entry multiplies instead of dividing.
@@ -46,12 +52,42 @@ pub(super) struct Wheel {
     due_at: u64,
 }
 
+/// A look at entries whose tick has come.
+#[derive(Debug)]
+struct Round {
+    /// The tick that it is.
+    today: u64,
+    /// Entries that may still be looked at.
+    looks: u32,
+    /// The one behind the last one that was, if its slot is not done: what is hung in front of it meanwhile, when the
+    /// wheel lags behind by a whole turn, is not looked at again.
+    behind: Option<u32>,
+}
+
 impl Wheel {
-    pub(super) fn create(memory: &mut Memory, idle: u64) -> Result<Self, OutOfMemory> {
+    /// Bytes of [`Memory`] that it takes, for so many entries.
+    pub(super) const fn bytes(entries: usize) -> usize {
+        Arena::<Links>::bytes(entries) + bytes_for::<u32>(SLOTS)
+    }
+
+    /// A wheel of which nothing is due, in this memory.
+    #[inline(always)]
+    pub(super) fn create(
+        memory: &mut Memory,
+        entries: usize,
+        idle: u64,
+    ) -> Result<Self, OutOfMemory> {
+        let (heads, links) = (memory.take_u32(SLOTS)?, Arena::create(memory, entries)?);
         let tick = (idle / TICKS_PER_IDLE).max(1);
         // Without a division of 128 bits, which the NIC's processor has not.
         let ticks_per_ns = u128::from(u64::MAX / tick) + 1;
-        Ok(Self { heads: memory.take_u32(SLOTS)?, tick, ticks_per_ns, due: 0, due_at: 0 })
+        Ok(Self { heads, links, tick, ticks_per_ns, due: 0, due_at: 0 })
+    }
+
+    /// There is one entry more, which hangs nowhere.
+    pub(super) fn add(&mut self) {
+        // As much room as for entries.
+        let _ = self.links.push(Links::LOOSE);
     }
 
     /// Whether there is a tick to look at.
@@ -103,77 +139,101 @@ impl Wheel {
     const fn next_look(&self, slot: u8) -> u64 {
         self.due + (slot as u64).wrapping_sub(self.due) % SLOTS as u64
     }
-}
 
-impl<K: Key, V: Plain> RawTable<K, V> {
-    /// Looks at a few entries whose tick has come; at all of them when it lags behind, or when
-    /// `everything` is asked for.
-    pub(super) fn expire(&mut self, now: u64, everything: bool) {
-        let today = now.checked_div(self.wheel.tick).unwrap_or(0);
-        if today < self.wheel.due {
-            return;
-        }
-        let lag = today - self.wheel.due;
+    /// Begins a look at a few entries, or at all of them when it lags behind, or when `everything` is asked for; none
+    /// when there is nothing to look at.
+    #[inline(never)]
+    fn begin(&mut self, now: u64, everything: bool) -> Option<Round> {
+        let today = now.checked_div(self.tick).unwrap_or(0);
+        let lag = today.checked_sub(self.due)?;
         // A jump over more than the whole wheel: each slot needs one look only.
         if lag >= SLOTS as u64 {
-            self.wheel.set_due(today - (SLOTS as u64 - 1));
+            self.set_due(today - (SLOTS as u64 - 1));
         }
-        let mut looks = if everything || lag > MAX_LAG { u32::MAX } else { LOOKS_PER_PACKET };
-        while self.wheel.due <= today {
-            let slot = (self.wheel.due % SLOTS as u64) as u8;
-            if !self.empty_slot(slot, now, &mut looks) {
-                return;
-            }
-            self.wheel.set_due(self.wheel.due + 1);
-        }
+        let looks = if everything || lag > MAX_LAG { u32::MAX } else { LOOKS_PER_PACKET };
+        Some(Round { today, looks, behind: None })
     }
 
-    /// Looks at the entries of a slot; `false` when it ran out of looks.
-    fn empty_slot(&mut self, slot: u8, now: u64, looks: &mut u32) -> bool {
-        let mut entry = self.wheel.head(slot);
-        while let Some(found) = self.entries.get(entry) {
-            if *looks == 0 {
-                return false;
-            }
-            *looks -= 1;
-            let next = self.links.get(entry).map_or(NONE, |links| links.next);
-            let (alive, used) = (found.is_alive(), found.used.get());
-            let expired = self.expired_at(found, now);
-            self.unhang(entry);
-            if alive && expired {
-                self.release_expired(entry);
-            } else if alive {
-                self.hang(entry, used);
-            }
-            entry = next;
-        }
-        true
-    }
-
-    /// Hangs an entry into the wheel, unless it hangs where it is looked at in time.
+    /// Takes the next entry out that is to be looked at, of the slot that is due.
     #[inline(never)]
-    pub(super) fn hang(&mut self, number: u32, used: u64) {
-        let Some(entry) = self.entries.get_mut(number) else { return };
-        let tick = self.wheel.tick_of(used, Self::idle_of(self.shape.idle, &entry.value));
-        let slot = (tick % SLOTS as u64) as u8;
-        if entry.facts.has(Facts::HUNG) {
-            if self.wheel.next_look(entry.wheel_slot) <= tick {
-                return;
+    fn next(&mut self, round: &mut Round) -> Option<u32> {
+        while self.due <= round.today {
+            let slot = (self.due % SLOTS as u64) as u8;
+            let number = round.behind.take().unwrap_or_else(|| self.head(slot));
+            if let Some(links) = self.links.get(number) {
+                round.looks = round.looks.checked_sub(1)?;
+                round.behind = Some(links.next);
+                self.unlink(number, slot);
+                return Some(number);
             }
-            self.unhang(number);
+            self.set_due(self.due + 1);
         }
-        let next = self.wheel.head(slot);
-        if let Some(entry) = self.entries.get_mut(number) {
-            entry.wheel_slot = slot;
-            entry.facts = entry.facts.with(Facts::HUNG);
+        None
+    }
+
+    /// Hangs an entry where it is looked at in time, unless it does already: in slot `hung`, if it hangs. Gives its slot.
+    #[inline(never)]
+    fn hang(&mut self, number: u32, hung: Option<u8>, used: u64, idle: u64) -> u8 {
+        let tick = self.tick_of(used, idle);
+        if let Some(slot) = hung {
+            if self.next_look(slot) <= tick {
+                return slot;
+            }
+            self.unlink(number, slot);
         }
+        let slot = (tick % SLOTS as u64) as u8;
+        let next = self.head(slot);
         if let Some(links) = self.links.get_mut(number) {
             *links = Links { previous: NONE, next };
         }
         if let Some(links) = self.links.get_mut(next) {
             links.previous = number;
         }
-        self.wheel.set_head(slot, number);
+        self.set_head(slot, number);
+        slot
+    }
+
+    /// Takes an entry out of the slot that it hangs in.
+    #[inline(never)]
+    fn unlink(&mut self, number: u32, slot: u8) {
+        let Some(place) = self.links.get_mut(number) else { return };
+        let links = core::mem::replace(place, Links::LOOSE);
+        match self.links.get_mut(links.previous) {
+            Some(previous) => previous.next = links.next,
+            None => self.set_head(slot, links.next),
+        }
+        if let Some(next) = self.links.get_mut(links.next) {
+            next.previous = links.previous;
+        }
+    }
+}
+
+impl<K: Key, V: Plain> RawTable<K, V> {
+    /// Looks at a few entries whose tick has come; at all of them when it lags behind, or when
+    /// `everything` is asked for.
+    pub(super) fn expire(&mut self, now: u64, everything: bool) {
+        let Some(mut round) = self.wheel.begin(now, everything) else { return };
+        while let Some(number) = self.wheel.next(&mut round) {
+            let Some(entry) = self.entries.get_mut(number) else { continue };
+            entry.facts = entry.facts.without(Facts::HUNG);
+            let used = entry.used.get();
+            let Some(entry) = self.entry(number) else { continue };
+            if self.expired_at(entry, now) {
+                self.release_expired(number);
+            } else {
+                self.hang(number, used);
+            }
+        }
+    }
+
+    /// Hangs an entry into the wheel, unless it hangs where it is looked at in time.
+    #[inline(never)]
+    pub(super) fn hang(&mut self, number: u32, used: u64) {
+        let Some(entry) = self.entries.get_mut(number) else { return };
+        let hung = entry.facts.has(Facts::HUNG).then_some(entry.wheel_slot);
+        let idle = Self::idle_of(self.shape.idle, &entry.value);
+        entry.wheel_slot = self.wheel.hang(number, hung, used, idle);
+        entry.facts = entry.facts.with(Facts::HUNG);
     }
 
     /// Notes that an entry is handed out to be changed, and settles the one before.
@@ -191,23 +251,6 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         let number = core::mem::replace(&mut self.touched, NONE);
         if let Some(used) = self.entry(number).map(|entry| entry.used.get()) {
             self.hang(number, used);
-        }
-    }
-
-    /// Takes an entry out of the wheel.
-    #[inline(never)]
-    fn unhang(&mut self, number: u32) {
-        let Some(entry) = self.entries.get_mut(number) else { return };
-        entry.facts = entry.facts.without(Facts::HUNG);
-        let slot = entry.wheel_slot;
-        let Some(place) = self.links.get_mut(number) else { return };
-        let links = core::mem::replace(place, Links::LOOSE);
-        match self.links.get_mut(links.previous) {
-            Some(previous) => previous.next = links.next,
-            None => self.wheel.set_head(slot, links.next),
-        }
-        if let Some(next) = self.links.get_mut(links.next) {
-            next.previous = links.previous;
         }
     }
 }
