@@ -18,7 +18,6 @@ use super::index::Guess;
 use super::raw::RawTable;
 use crate::key::Key;
 use crate::plain::Plain;
-use crate::prefetch::prefetch;
 
 /// Most packets of a burst.
 pub const BURST: usize = 32;
@@ -119,18 +118,13 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// Asks for what tells which flow the guessed entry belongs to.
     #[inline(always)]
     pub(super) fn hint_owner(&self, packet: u8) {
-        if let Some(place) = self.in_flows.get(self.ahead.entry(packet)) {
-            prefetch(place);
-        }
+        self.by_flow.hint(self.ahead.entry(packet));
     }
 
     /// That flow. Asks for the head of the list of its entries.
     #[inline(always)]
     pub(super) fn guess_owner(&self, packet: u8) -> Option<u32> {
-        let flow = self.in_flows.get(self.ahead.entry(packet))?.flow;
-        // None of `NO_FLOW`.
-        prefetch(self.flow_heads.get(flow as usize)?);
-        Some(flow)
+        self.by_flow.guess(self.ahead.entry(packet))
     }
 
     /// Asks for the entry with this number.
@@ -152,7 +146,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
         let next = self.next_place();
         self.entries.prefetch(next);
-        self.in_flows.prefetch(next);
+        self.by_flow.prefetch(next);
     }
 
     /// Nothing is known ahead any more.

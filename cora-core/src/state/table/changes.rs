@@ -7,7 +7,7 @@
 
 use super::super::memory::Arena;
 use super::super::{Malformed, Memory, OutOfMemory};
-use super::entry::Facts;
+use super::entry::{Facts, NONE};
 use super::raw::{RawTable, Shape};
 use super::travelling::ImportError;
 use crate::key::Key;
@@ -134,9 +134,8 @@ impl<K: Key, V: Plain> Durable for RawTable<K, V> {
     }
 
     fn disown(&mut self, flow: u32, now: u64) {
-        let mut number = self.first_of(flow);
-        while let Some(in_flow) = self.in_flows.get(number) {
-            let next = in_flow.links.next;
+        let mut number = self.by_flow.first(flow);
+        while number != NONE {
             if self.entry(number).is_some_and(|entry| !self.expired_at(entry, now))
                 && let Some(entry) = self.entries.get_mut(number)
             {
@@ -145,7 +144,7 @@ impl<K: Key, V: Plain> Durable for RawTable<K, V> {
                     entry.facts = entry.facts.with(Facts::MOVED);
                 }
             }
-            number = next;
+            number = self.by_flow.next(number);
         }
     }
 
@@ -190,7 +189,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             return;
         }
         entry.facts = entry.facts.with(Facts::KNOWN);
-        let flow = self.in_flows.get(number).map_or(super::super::NO_FLOW, |place| place.flow);
+        let flow = self.by_flow.flow_of(number).unwrap_or(super::super::NO_FLOW);
         let Some(entry) = self.entry(number) else { return };
         self.encode_entry(number, entry, &mut |piece| {
             tell(Change::Is { flow, key: piece.get(..K::SIZE).unwrap_or_default(), piece });

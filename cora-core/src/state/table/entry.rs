@@ -2,6 +2,7 @@
 
 use core::cell::Cell;
 
+use super::super::NO_FLOW;
 use crate::key::Key;
 
 /// In place of an entry's number: none.
@@ -98,6 +99,11 @@ impl Links {
 pub(super) struct InFlow {
     pub(super) flow: u32,
     pub(super) links: Links,
+}
+
+impl InFlow {
+    /// Of no flow.
+    pub(super) const LOOSE: Self = Self { flow: NO_FLOW, links: Links::LOOSE };
 }
 
 /// An entry by itself, outside of any table: what is exported, and what travels.

@@ -25,9 +25,11 @@
 //! | [`changes`] | what of a durable state is to be told |
 //! | `endings` | which entries of a recorded state ended |
 //! | `run` | a packet's run: begin, commit, roll back |
+//! | `by_flow` | the entries of a flow, and the flow of an entry |
 //! | [`travelling`] | moving a flow's entries to the other side |
 
 pub mod ahead;
+mod by_flow;
 pub mod changes;
 mod endings;
 mod entry;

@@ -6,9 +6,10 @@ use super::super::memory::Arena;
 use super::super::{Line, Memory, NO_FLOW, OutOfMemory, Visit};
 use super::InsertError;
 use super::ahead::{ALONE, Ahead};
+use super::by_flow::ByFlow;
 use super::changes::Changes;
 use super::endings::Endings;
-use super::entry::{Entry, Facts, InFlow, Links, NONE, Whole};
+use super::entry::{Entry, Facts, NONE, Whole};
 use super::index::Index;
 use super::journal::{Journal, Write};
 use super::wheel::Wheel;
@@ -49,12 +50,8 @@ pub struct RawTable<K: Key, V: 'static> {
     pub(super) changes: Changes<K>,
     pub(super) endings: Endings<K, V>,
     pub(super) visit: Visit,
-    /// Per flow, the first of its entries, as number + 1; empty until flows are attached.
-    pub(super) flow_heads: &'static mut [u32],
-    /// Per entry, the flow it belongs to; empty until flows are attached.
-    pub(super) in_flows: Arena<InFlow>,
-    /// Entries that belong to no flow.
-    pub(super) strays: u32,
+    /// Which flow each entry travels with.
+    pub(super) by_flow: ByFlow,
 }
 
 impl<K: Key, V: Plain> RawTable<K, V> {
@@ -91,9 +88,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             changes: Changes::create::<V>(memory, shape)?,
             endings: Endings::create(memory, shape)?,
             visit: Visit { now: 0, horizon: 0, undo: false, flow: NO_FLOW, ahead: ALONE },
-            flow_heads: &mut [],
-            in_flows: Arena::empty(),
-            strays: 0,
+            by_flow: ByFlow::unknown(),
         })
     }
 
@@ -283,8 +278,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         // The next one that was never used.
         if self.entries.push(entry).is_ok() {
             self.wheel.add();
-            // None, while no flows are attached.
-            let _ = self.in_flows.push(InFlow { flow: NO_FLOW, links: Links::LOOSE });
+            self.by_flow.add();
         }
     }
 
@@ -309,7 +303,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         let shown = self.show(number, hash, second);
         let used = self.entries.get(number).map_or(0, |entry| entry.used.get());
         self.hang(number, used);
-        self.join_flow(number, flow);
+        self.by_flow.join(number, flow);
         shown
     }
 
@@ -371,7 +365,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         if const { V::DURABLE } {
             self.note_gone(number);
         }
-        self.leave_flow(number);
+        self.by_flow.leave(number);
         if let Some(entry) = self.entries.get(number) {
             entry.used.set(u64::from(self.free));
             self.free = number;

@@ -3,11 +3,11 @@
 
 use core::any::{Any, TypeId};
 
-use super::super::memory::{Arena, bytes_for};
 use super::super::{Malformed, Memory, NO_FLOW, OutOfMemory};
 use super::InsertError;
+use super::by_flow::ByFlow;
 use super::changes::Durable;
-use super::entry::{InFlow, Links, NONE};
+use super::entry::NONE;
 use super::raw::RawTable;
 use crate::key::Key;
 use crate::plain::Plain;
@@ -76,17 +76,13 @@ pub trait Travelling {
 
 impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
     fn attach(&mut self, memory: &mut Memory, flows: u32) -> Result<(), OutOfMemory> {
-        self.flow_heads = memory.take_u32(flows as usize)?;
-        self.in_flows = Arena::create(memory, self.entries.capacity())?;
-        while self.in_flows.len() < self.entries.len()
-            && self.in_flows.push(InFlow { flow: NO_FLOW, links: Links::LOOSE }).is_ok()
-        {}
-        self.strays = self.len();
-        Ok(())
+        let (room, made) = (self.entries.capacity(), self.entries.len());
+        self.by_flow.strays = self.len();
+        self.by_flow.attach(memory, flows, room, made)
     }
 
     fn attached_bytes(&self, flows: u32) -> usize {
-        bytes_for::<u32>(flows as usize) + Arena::<InFlow>::bytes(self.entries.capacity())
+        ByFlow::bytes(flows, self.entries.capacity())
     }
 
     fn capacity(&self) -> u32 {
@@ -107,13 +103,13 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
         self.visit.ahead = ahead;
         let number = self.number_of(key.downcast_ref()?)?;
         let entry = self.entry(number)?;
-        let flow = self.in_flows.get(number)?.flow;
+        let flow = self.by_flow.flow_of(number)?;
         (flow != NO_FLOW && !self.expired_at(entry, now)).then_some(flow)
     }
 
     #[inline]
     fn has_entries(&self, flow: u32) -> bool {
-        self.first_of(flow) != NONE
+        self.by_flow.first(flow) != NONE
     }
 
     fn each_key(&self, flow: u32, visit: &mut dyn FnMut(&[u64; 5])) {
@@ -129,7 +125,7 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
     }
 
     fn strays(&self) -> u32 {
-        self.strays
+        self.by_flow.strays
     }
 
     fn count_flow(&self, flow: u32, now: u64) -> u32 {
@@ -145,9 +141,9 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
     fn take_out(&mut self, flow: u32, now: u64, most: u32, piece: &mut dyn FnMut(&[u8])) -> u32 {
         let mut given = 0;
         while given < most
-            && let Some(entry) = self.entry(self.first_of(flow))
+            && let Some(entry) = self.entry(self.by_flow.first(flow))
         {
-            let number = self.first_of(flow);
+            let number = self.by_flow.first(flow);
             if self.expired_at(entry, now) {
                 self.release_expired(number);
             } else {
@@ -182,8 +178,8 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
     }
 
     fn remove_flow(&mut self, flow: u32) {
-        while self.first_of(flow) != NONE {
-            self.release_expired(self.first_of(flow));
+        while self.by_flow.first(flow) != NONE {
+            self.release_expired(self.by_flow.first(flow));
         }
     }
 
@@ -193,55 +189,11 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
 }
 
 impl<K: Key, V: Plain> RawTable<K, V> {
-    pub(super) fn first_of(&self, flow: u32) -> u32 {
-        self.flow_heads.get(flow as usize).map_or(NONE, |head| head.wrapping_sub(1))
-    }
-
-    fn set_first_of(&mut self, flow: u32, number: u32) {
-        if let Some(head) = self.flow_heads.get_mut(flow as usize) {
-            *head = number.wrapping_add(1);
-        }
-    }
-
     pub(super) fn each_of(&self, flow: u32, visit: &mut dyn FnMut(u32)) {
-        let mut number = self.first_of(flow);
-        while let Some(in_flow) = self.in_flows.get(number) {
+        let mut number = self.by_flow.first(flow);
+        while number != NONE {
             visit(number);
-            number = in_flow.links.next;
-        }
-    }
-
-    /// Puts an entry into its flow's list; a flow that nobody knows has none.
-    #[inline(never)]
-    pub(super) fn join_flow(&mut self, number: u32, flow: u32) {
-        if self.flow_heads.is_empty() {
-            return;
-        }
-        let flow = if (flow as usize) < self.flow_heads.len() { flow } else { NO_FLOW };
-        self.strays += u32::from(flow == NO_FLOW);
-        let next = self.first_of(flow);
-        if let Some(place) = self.in_flows.get_mut(number) {
-            *place = InFlow { flow, links: Links { previous: NONE, next } };
-        }
-        if let Some(behind) = self.in_flows.get_mut(next) {
-            behind.links.previous = number;
-        }
-        self.set_first_of(flow, number);
-    }
-
-    /// Takes an entry out of its flow's list.
-    #[inline(never)]
-    pub(super) fn leave_flow(&mut self, number: u32) {
-        let Some(place) = self.in_flows.get_mut(number) else { return };
-        let loose = InFlow { flow: NO_FLOW, links: Links::LOOSE };
-        let InFlow { flow, links } = core::mem::replace(place, loose);
-        self.strays -= u32::from(flow == NO_FLOW);
-        match self.in_flows.get_mut(links.previous) {
-            Some(previous) => previous.links.next = links.next,
-            None => self.set_first_of(flow, links.next),
-        }
-        if let Some(next) = self.in_flows.get_mut(links.next) {
-            next.links.previous = links.previous;
+            number = self.by_flow.next(number);
         }
     }
 }

@@ -1,0 +1,130 @@
+//! Which flow each entry travels with, and the entries of a flow: a list through their numbers.
+//!
+//! Nothing here knows what the entries are, so that one copy of it serves tables of all types.
+
+use super::super::memory::{Arena, bytes_for};
+use super::super::{Memory, NO_FLOW, OutOfMemory};
+use super::entry::{InFlow, Links, NONE};
+use crate::prefetch::prefetch;
+
+/// The flows of a table's entries.
+#[derive(Debug)]
+pub(super) struct ByFlow {
+    /// Per flow, the first of its entries, as number + 1; empty until flows are attached.
+    heads: &'static mut [u32],
+    /// Per entry, the flow it belongs to; empty until flows are attached.
+    places: Arena<InFlow>,
+    /// Entries that belong to no flow.
+    pub(super) strays: u32,
+}
+
+impl ByFlow {
+    /// Flows are not known.
+    pub(super) fn unknown() -> Self {
+        Self { heads: &mut [], places: Arena::empty(), strays: 0 }
+    }
+
+    /// Bytes of [`Memory`] that it takes for so many flows and entries.
+    pub(super) const fn bytes(flows: u32, entries: usize) -> usize {
+        bytes_for::<u32>(flows as usize) + Arena::<InFlow>::bytes(entries)
+    }
+
+    /// Room for so many flows and entries, of which `made` are there, all without a flow.
+    #[inline(never)]
+    pub(super) fn attach(
+        &mut self,
+        memory: &mut Memory,
+        flows: u32,
+        entries: usize,
+        made: usize,
+    ) -> Result<(), OutOfMemory> {
+        self.heads = memory.take_u32(flows as usize)?;
+        self.places = Arena::create(memory, entries)?;
+        while self.places.len() < made && self.places.push(InFlow::LOOSE).is_ok() {}
+        Ok(())
+    }
+
+    /// There is one entry more, of no flow.
+    pub(super) fn add(&mut self) {
+        // No room at all, while no flows are attached.
+        let _ = self.places.push(InFlow::LOOSE);
+    }
+
+    /// Asks for what tells the flow of the entry with this number, if there is one.
+    #[inline(always)]
+    pub(super) fn hint(&self, number: u32) {
+        if let Some(place) = self.places.get(number) {
+            prefetch(place);
+        }
+    }
+
+    /// That flow. Asks for the head of the list of its entries.
+    #[inline(always)]
+    pub(super) fn guess(&self, number: u32) -> Option<u32> {
+        let flow = self.places.get(number)?.flow;
+        // None of `NO_FLOW`.
+        prefetch(self.heads.get(flow as usize)?);
+        Some(flow)
+    }
+
+    /// Asks for the place of the entry with this number, whether it is there or not.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, number: u32) {
+        self.places.prefetch(number);
+    }
+
+    /// The flow of an entry, [`NO_FLOW`] if it has none; `None` of one that is not there, or while no flows are attached.
+    #[inline]
+    pub(super) fn flow_of(&self, number: u32) -> Option<u32> {
+        self.places.get(number).map(|place| place.flow)
+    }
+
+    /// The first entry of a flow, [`NONE`] if it has none.
+    pub(super) fn first(&self, flow: u32) -> u32 {
+        self.heads.get(flow as usize).map_or(NONE, |head| head.wrapping_sub(1))
+    }
+
+    /// The next entry of the same flow, [`NONE`] behind the last.
+    pub(super) fn next(&self, number: u32) -> u32 {
+        self.places.get(number).map_or(NONE, |place| place.links.next)
+    }
+
+    fn set_first(&mut self, flow: u32, number: u32) {
+        if let Some(head) = self.heads.get_mut(flow as usize) {
+            *head = number.wrapping_add(1);
+        }
+    }
+
+    /// Puts an entry into its flow's list; a flow that nobody knows has none.
+    #[inline(never)]
+    pub(super) fn join(&mut self, number: u32, flow: u32) {
+        if self.heads.is_empty() {
+            return;
+        }
+        let flow = if (flow as usize) < self.heads.len() { flow } else { NO_FLOW };
+        self.strays += u32::from(flow == NO_FLOW);
+        let next = self.first(flow);
+        if let Some(place) = self.places.get_mut(number) {
+            *place = InFlow { flow, links: Links { previous: NONE, next } };
+        }
+        if let Some(behind) = self.places.get_mut(next) {
+            behind.links.previous = number;
+        }
+        self.set_first(flow, number);
+    }
+
+    /// Takes an entry out of its flow's list.
+    #[inline(never)]
+    pub(super) fn leave(&mut self, number: u32) {
+        let Some(place) = self.places.get_mut(number) else { return };
+        let InFlow { flow, links } = core::mem::replace(place, InFlow::LOOSE);
+        self.strays -= u32::from(flow == NO_FLOW);
+        match self.places.get_mut(links.previous) {
+            Some(previous) => previous.links.next = links.next,
+            None => self.set_first(flow, links.next),
+        }
+        if let Some(next) = self.places.get_mut(links.next) {
+            next.links.previous = links.previous;
+        }
+    }
+}
