@@ -12,7 +12,7 @@
 //!
 //! /// Inside may open; outside may only answer.
 //! #[flow_handler]
-//! fn firewall(packet: &mut Packet, connections: &mut Table<Connection>) -> Verdict {
+//! fn firewall(packet: &mut Headers, connections: &mut Table<Connection>) -> Verdict {
 //!     let flow = packet.five_tuple()?;
 //!     match connections.find_mut(&flow) {
 //!         Some((direction, connection)) => {
@@ -55,8 +55,8 @@ pub mod prelude {
     };
     pub use cora_core::mac::MacPair;
     pub use cora_core::packet::{
-        Datagrams, IpFragment, Meta, Packet, Port, ROOM, Roomy, TcpFlags, TcpHeader, TcpOptions,
-        TcpSegment, Vlan, checksum,
+        Datagrams, Headers, IpFragment, Meta, Packet, Port, ROOM, Roomy, TcpFlags, TcpHeader,
+        TcpOptions, TcpSegment, Vlan, checksum,
     };
     pub use cora_core::plain::{Describe, Plain};
     pub use cora_core::record::{Element, End, FlowRecord, Record, element};

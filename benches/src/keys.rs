@@ -1,7 +1,7 @@
 //! Keys and the order in which they are asked for.
 
 use cora_core::key::Key;
-use cora_core::packet::Packet;
+use cora_core::packet::Headers;
 use cora_core::plain::{Describe, Plain};
 use cora_core::verdict::{Reason, reasons};
 
@@ -43,7 +43,7 @@ impl Key for Tuple4 {
     fn unpack(packed: &Self) -> Self {
         *packed
     }
-    fn of(_: &Packet<'_>) -> Result<Self, Reason> {
+    fn of(_: &Headers<'_>) -> Result<Self, Reason> {
         Err(reasons::NoFlow)
     }
     fn reply(&self) -> Option<Self> {

@@ -21,6 +21,8 @@ pub trait Handler {
     type Parameters<'a>;
     /// Whether its body names the packet: one that doesn't can't tell packets apart.
     const READS_PACKET: bool = true;
+    /// Whether it may read what the packet carries: one that takes its [headers](crate::packet::Headers) can't.
+    const READS_PAYLOAD: bool = true;
 
     /// Runs the handler once. A state out of `R`'s reach ends it as a punt.
     fn run<R: Reach>(packet: &mut Packet<'_>, states: Self::Parameters<'_>) -> Verdict;
@@ -108,6 +110,9 @@ pub trait App: Sized + 'static {
     /// Whether any handler reads packets, or any state finds entries by them. Where none does, a packet is parsed only
     /// if it matters which flow it belongs to.
     const READS_PACKETS: bool = true;
+    /// Whether no handler reads more of a packet than its [headers](crate::packet::Headers): then the host may get the heads of
+    /// long frames alone.
+    const HEADS: bool = false;
     /// Whether any of its states is durable.
     const DURABLE: bool = false;
     /// Whether any of its states is read-mostly.

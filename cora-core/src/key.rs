@@ -3,7 +3,7 @@
 use core::fmt;
 use core::net::IpAddr;
 
-use crate::packet::Packet;
+use crate::packet::Headers;
 use crate::plain::{Describe, Plain};
 use crate::verdict::Reason;
 
@@ -22,7 +22,7 @@ pub trait Key: Plain + Eq + fmt::Debug {
     fn unpack(packed: &Self::Packed) -> Self;
 
     /// The key of this packet, or why it has none.
-    fn of(packet: &Packet<'_>) -> Result<Self, Reason>;
+    fn of(packet: &Headers<'_>) -> Result<Self, Reason>;
 
     /// The key that packets of the reply direction carry; the key itself when both directions
     /// share it; `None` when the reply direction's key can't be told from this one.
@@ -339,7 +339,7 @@ impl Key for FiveTuple {
     }
 
     #[inline(always)]
-    fn of(packet: &Packet<'_>) -> Result<Self, Reason> {
+    fn of(packet: &Headers<'_>) -> Result<Self, Reason> {
         packet.flow()
     }
 
@@ -408,7 +408,7 @@ macro_rules! address_key {
                 *packed
             }
             #[inline]
-            fn of(packet: &Packet<'_>) -> Result<Self, Reason> {
+            fn of(packet: &Headers<'_>) -> Result<Self, Reason> {
                 packet.$reads().map(Self)
             }
             #[inline]

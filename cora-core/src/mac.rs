@@ -3,7 +3,7 @@
 use core::fmt;
 
 use crate::key::Key;
-use crate::packet::Packet;
+use crate::packet::Headers;
 use crate::plain::{Describe, Plain};
 use crate::verdict::Reason;
 
@@ -97,7 +97,7 @@ impl Key for MacPair {
     }
 
     #[inline]
-    fn of(packet: &Packet<'_>) -> Result<Self, Reason> {
+    fn of(packet: &Headers<'_>) -> Result<Self, Reason> {
         Ok(Self { source: packet.mac_source()?, destination: packet.mac_destination()? })
     }
 
@@ -115,7 +115,7 @@ impl Key for MacPair {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Meta;
+    use crate::packet::{Meta, Packet};
     use crate::verdict::reasons::Truncated;
 
     const PAIR: MacPair = MacPair { source: [2, 0, 0, 0, 0, 0xa], destination: [0xff; 6] };

@@ -10,7 +10,7 @@
 
 use crate::hash::FlowHasher;
 use crate::key::Key;
-use crate::packet::Packet;
+use crate::packet::Headers;
 
 /// What keys the steering apart from everything else that hashes with the run's seed.
 const APART: u64 = 0x7374_6565_7269_6e67;
@@ -33,7 +33,7 @@ impl Steering {
     /// The pair that this packet goes to, in a program whose group key is a `K`. Packets without one
     /// reach no entry by it: they go to the first pair, in their order.
     #[inline]
-    pub fn of_packet<K: Key>(&self, packet: &Packet<'_>) -> u32 {
+    pub fn of_packet<K: Key>(&self, packet: &Headers<'_>) -> u32 {
         K::of(packet).map_or(0, |key| self.of_key(&key))
     }
 
@@ -53,7 +53,7 @@ impl Steering {
 mod tests {
     use super::*;
     use crate::key::{Address, FiveTuple, InsideAddress, SourceAddress, protocol};
-    use crate::packet::Meta;
+    use crate::packet::{Meta, Packet};
 
     /// Clients of one network at one server, as a hash that is none would see them: all alike.
     fn flow(number: u32) -> FiveTuple {

@@ -15,7 +15,7 @@
 
 use core::fmt;
 
-use crate::packet::{Packet, TcpFlags};
+use crate::packet::{Headers, TcpFlags};
 use crate::plain::{Describe, Plain};
 use crate::state::table::Direction;
 use crate::verdict::Reason;
@@ -193,7 +193,7 @@ impl TcpState {
     /// A SYN opens; an ACK is taken as the middle of a connection that began unseen, a FIN with ACK
     /// as its end. Everything else, other transports included, gives [`Self::New`].
     #[inline]
-    pub fn open(packet: &Packet<'_>) -> Self {
+    pub fn open(packet: &Headers<'_>) -> Self {
         match packet.tcp_flags().and_then(Segment::of) {
             Some(Segment::Syn) => Self::SynSent,
             Some(Segment::Ack) => Self::Established,
@@ -206,7 +206,7 @@ impl TcpState {
     ///
     /// Refused with `bad-tcp-state` when no such segment can be: then nothing has changed.
     #[inline]
-    pub fn advance(&mut self, packet: &Packet<'_>, direction: Direction) -> Result<(), Reason> {
+    pub fn advance(&mut self, packet: &Headers<'_>, direction: Direction) -> Result<(), Reason> {
         let Some(flags) = packet.tcp_flags() else { return Ok(()) };
         // What nearly all segments are, and it changes nothing.
         if *self == Self::Established && flags.0 & COUNTING_FLAGS == TcpFlags::ACK.0 {

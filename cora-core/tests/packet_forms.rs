@@ -4,7 +4,7 @@
 mod packet_support;
 
 use cora_core::key::Address;
-use cora_core::packet::{IpFragment, Packet, Vlan, checksum};
+use cora_core::packet::{IpFragment, Vlan, checksum};
 use cora_core::verdict::reasons::{BadIpChecksum, Fragment};
 use packet_support::*;
 use proptest::prelude::*;
@@ -272,7 +272,7 @@ proptest! {
             };
             prop_assume!(packet.is_ipv4() || !address.is_v4());
             let set = match which {
-                0 => Packet::set_source(&mut packet, address),
+                0 => packet.set_source(address),
                 1 => packet.set_destination(address),
                 2 => packet.set_source_port(port),
                 3 => packet.set_destination_port(port),

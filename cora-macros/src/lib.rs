@@ -25,6 +25,9 @@ pub fn state(args: TokenStream, item: TokenStream) -> TokenStream {
 /// `fn name(packet: &mut Packet, a: &mut Table<A>, b: &mut B, c: &C) -> Verdict`: a table for a keyed
 /// state, `&mut` for a singleton or commutative one, `&` for a read-mostly one. The body is ordinary
 /// Rust. The function itself remains, and can be called in a test.
+///
+/// One that does not read what the packet carries takes `packet: &mut Headers` instead: where all handlers of a program do,
+/// the host gets the heads of long frames alone.
 #[proc_macro_attribute]
 pub fn flow_handler(args: TokenStream, item: TokenStream) -> TokenStream {
     cora_build::expand::flow_handler(args.into(), item.into()).into()

@@ -7,7 +7,7 @@ pub(crate) mod fields;
 pub(crate) mod handler;
 mod key;
 pub(crate) mod number;
-mod parameter;
+pub(crate) mod parameter;
 #[cfg(feature = "script")]
 pub mod paths;
 pub(crate) mod state;

@@ -13,6 +13,11 @@ use crate::syntax::{Parameter, ParameterAccess, is_attribute};
 /// Most states that a handler may take: as many as the runtime's tuples have places.
 const MOST_STATES: usize = 8;
 
+/// What a handler may take a packet as: the whole of it, or its headers.
+pub(crate) const PACKETS: [&str; 2] = ["Packet", HEADERS];
+/// The latter.
+pub(crate) const HEADERS: &str = "Headers";
+
 const STATE_HELP: &str = "take `&mut Table<S>` for a keyed state, `&mut S` for a singleton or \
                           commutative one, `&S` for a read-mostly one";
 
@@ -28,7 +33,7 @@ pub(super) fn packet(signature: &Signature, diagnostics: &mut Diagnostics) -> Op
                     signature.paren_token.span.join(),
                     format!("the handler `{}` takes no packet", signature.ident),
                 )
-                .help("begin its parameters with `packet: &mut Packet`");
+                .help("begin its parameters with `packet: &mut Packet`, or `&mut Headers` if it does not read what the packet carries");
             return None;
         }
     };
@@ -55,7 +60,7 @@ fn first_parameter(first: &PatType, diagnostics: &mut Diagnostics) {
                 shown(&first.ty)
             ),
         )
-        .help("begin the parameters with `packet: &mut Packet`");
+        .help("begin the parameters with `packet: &mut Packet`, or `&mut Headers` if it does not read what the packet carries");
 }
 
 /// The states, in order, without those at fault. A packet among them is told of only when there is
@@ -135,7 +140,7 @@ fn state(input: &PatType, diagnostics: &mut Diagnostics) -> Option<Parameter> {
         return None;
     };
     let last = path.path.segments.last()?;
-    let (state, access) = if last.ident == "Packet" {
+    let (state, access) = if PACKETS.iter().any(|name| last.ident == name) {
         diagnostics
             .error(
                 codes::PACKET_TWICE,
@@ -164,7 +169,7 @@ fn state(input: &PatType, diagnostics: &mut Diagnostics) -> Option<Parameter> {
 fn is_packet(ty: &Type) -> bool {
     match ty {
         Type::Reference(reference) => is_packet(&reference.elem),
-        other => last_segment(other).is_some_and(|name| name == "Packet"),
+        other => last_segment(other).is_some_and(|name| PACKETS.contains(&name.as_str())),
     }
 }
 

@@ -66,13 +66,13 @@ catalogue! {
     HANDLER_NO_PACKET = 11 {
         title: "a handler takes no packet",
         cause: "A handler runs once per packet, and the packet is its first parameter.",
-        cure: "Begin the parameters with `packet: &mut Packet`.",
+        cure: "Begin the parameters with `packet: &mut Packet`, or with `packet: &mut Headers` if what it carries is not read.",
         example: "#[flow_handler]\nfn f() -> Verdict { Transmit }",
     }
     HANDLER_FIRST_PARAMETER = 12 {
         title: "a handler's first parameter is not `&mut Packet`",
         cause: "The packet comes first; the states follow.",
-        cure: "Begin the parameters with `packet: &mut Packet`.",
+        cure: "Begin the parameters with `packet: &mut Packet`, or with `packet: &mut Headers` if what it carries is not read.",
         example: "#[flow_handler]\nfn f(packet: Packet) -> Verdict { Transmit }",
     }
     HANDLER_RETURN = 13 {

@@ -6,6 +6,8 @@ use quote::{format_ident, quote};
 use syn::{Attribute, FnArg, Meta, Pat, PathArguments, Signature, Type, Visibility};
 
 use super::{core, guard};
+use crate::check::fields::last_segment;
+use crate::check::parameter::{HEADERS, PACKETS};
 use crate::syntax::{HandlerDecl, ParameterAccess};
 
 pub(super) fn run(decl: &HandlerDecl) -> TokenStream {
@@ -144,9 +146,21 @@ fn handler(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
             const READS_PACKET: bool = false;
         )
     });
+    let headers = takes_headers(decl).then(|| {
+        quote!(
+            const READS_PAYLOAD: bool = false;
+        )
+    });
+    // Of that type indeed, whatever the name stands for.
+    let coerced = takes_headers(decl).then(|| {
+        quote!(
+            let packet: &mut #core::packet::Headers<'_> = packet;
+        )
+    });
     quote! {
         const NAME: &'static str = #name;
         #reads_no_packet
+        #headers
         type States = (#(#referents,)*);
         #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
         type Parameters<'a> = (#(#references,)*);
@@ -156,12 +170,20 @@ fn handler(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
             packet: &mut #core::packet::Packet<'_>,
             (#(#names,)*): Self::Parameters<'_>,
         ) -> #core::verdict::Verdict {
+            #coerced
             #hidden::body::<#reach>(packet, #(#names),*)
         }
     }
 }
 
-/// `&mut Packet` becomes `&mut Packet<'_>`: users need not write it, and no lint should ask them to.
+/// Whether the handler takes the packet's headers alone.
+fn takes_headers(decl: &HandlerDecl) -> bool {
+    let Some(FnArg::Typed(first)) = decl.item.sig.inputs.first() else { return false };
+    let Type::Reference(reference) = &*first.ty else { return false };
+    last_segment(&reference.elem).is_some_and(|name| name == HEADERS)
+}
+
+/// `&mut Packet` becomes `&mut Packet<'_>`, and so do its headers: users need not write it, and no lint should ask them to.
 fn elide_packet_lifetime(signature: &mut Signature) {
     for input in &mut signature.inputs {
         let FnArg::Typed(input) = input else { continue };
@@ -171,7 +193,7 @@ fn elide_packet_lifetime(signature: &mut Signature) {
         };
         let Type::Path(path) = ty else { continue };
         let Some(last) = path.path.segments.last_mut() else { continue };
-        if last.ident == "Packet" && last.arguments.is_none() {
+        if PACKETS.iter().any(|name| last.ident == name) && last.arguments.is_none() {
             last.arguments = PathArguments::AngleBracketed(syn::parse_quote!(<'_>));
         }
     }

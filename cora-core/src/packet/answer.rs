@@ -1,6 +1,6 @@
 //! A packet turned back to who sent it: the answer of a box in the middle, which speaks for the other end.
 
-use super::Packet;
+use super::Headers;
 use super::flow::End;
 use crate::key::Address;
 use crate::verdict::Reason;
@@ -21,7 +21,7 @@ const fn is_group(address: Address) -> bool {
     }
 }
 
-impl Packet<'_> {
+impl Headers<'_> {
     /// Turns the packet back: Ethernet addresses, IP addresses and ports change places, and it has all of 64 hops to go.
     /// What it carries stays, see [`set_tcp`](Self::set_tcp); it is for the port it came from then:
     /// `Redirect(packet.port())`. Every checksum that was right is right.

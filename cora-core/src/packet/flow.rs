@@ -1,6 +1,6 @@
 //! Who talks to whom: addresses, protocol, the five-tuple.
 
-use super::Packet;
+use super::Headers;
 use super::layers::{ETHERTYPE_ARP, Header, Layers, Part, Version, chunk, number};
 use crate::key::{Address, FiveTuple, protocol};
 use crate::verdict::Reason;
@@ -23,7 +23,7 @@ impl End {
     }
 }
 
-impl Packet<'_> {
+impl Headers<'_> {
     /// The packet's flow.
     ///
     /// A query of ICMP has its identifier as both ports. An ICMP error belongs to the flow of the

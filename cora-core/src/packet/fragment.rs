@@ -4,7 +4,7 @@
 //! business; see [`Packet::flow`] for what `?` does, and [`Packet::fragment`].
 
 use super::layers::{Part, Version};
-use super::{Packet, ip};
+use super::{Headers, ip};
 
 /// Which part of an IP packet a fragment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct IpFragment {
     pub more: bool,
 }
 
-impl Packet<'_> {
+impl Headers<'_> {
     /// Which part of an IP packet it is; `None` when it is whole, or its headers can't be read.
     ///
     /// Addresses and protocol are those of the whole packet, so that keys that are made of them are there. A five-tuple

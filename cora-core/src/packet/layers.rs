@@ -266,15 +266,15 @@ impl Layers {
 
     /// Likewise of IPv6: without extension headers, carrying TCP or UDP, with no VLAN tag.
     #[inline(always)]
-    pub(super) fn plain_v6(frame: &[u8]) -> Option<(Self, FiveTuple)> {
-        let head: &[u8; PLAIN_UDP_V6] = frame.first_chunk()?;
+    pub(super) fn plain_v6(memory: &[u8], length: usize) -> Option<(Self, FiveTuple)> {
+        let head: &[u8; PLAIN_UDP_V6] = memory.first_chunk()?;
         let number = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
         let (protocol, end) = (head[20], PLAIN_V6 + usize::from(number(18)));
-        if number(ETHERTYPE) != ETHERTYPE_IPV6 || head[14] >> 4 != 6 || end > frame.len() {
+        if number(ETHERTYPE) != ETHERTYPE_IPV6 || head[14] >> 4 != 6 || end > length {
             return None;
         }
         let (sum, payload, payload_end) = match protocol {
-            TCP => (16, PLAIN_V6 + usize::from(*frame.get(PLAIN_V6 + 12)? >> 4) * 4, end),
+            TCP => (16, PLAIN_V6 + usize::from(*memory.get(PLAIN_V6 + 12)? >> 4) * 4, end),
             UDP => (6, PLAIN_UDP_V6, PLAIN_V6 + usize::from(number(PLAIN_V6 + 4))),
             _ => return None,
         };
@@ -299,10 +299,11 @@ impl Layers {
         Some((layers, FiveTuple { source, destination, source_port, destination_port, protocol }))
     }
 
-    /// What is found in a frame of any bytes, the short way if there is one, and its flow.
+    /// What is found in a frame of any bytes, the short way if there is one, and its flow. Of a head, `length` is the whole
+    /// frame's.
     #[inline]
-    pub(super) fn of_any(frame: &[u8]) -> (Self, Carried) {
-        let (layers, flow) = Self::plain_v6(frame).unwrap_or_else(|| {
+    pub(super) fn of_any(frame: &[u8], length: usize) -> (Self, Carried) {
+        let (layers, flow) = Self::plain_v6(frame, length).unwrap_or_else(|| {
             let layers = Self::parse(frame);
             (layers, layers.flow(frame))
         });
@@ -448,7 +449,7 @@ mod tests {
     fn what_is_plain_is_found_to_be() {
         for udp in [false, true] {
             assert!(Layers::plain(&frame(udp), 64).is_some());
-            assert!(Layers::plain_v6(&frame_v6(udp)).is_some());
+            assert!(Layers::plain_v6(&frame_v6(udp), 80).is_some());
         }
     }
 
@@ -468,7 +469,7 @@ mod tests {
                 frame[at] = byte;
             }
             for frame in [&frame[..], &frame[..length]] {
-                if let Some((plain, flow)) = Layers::plain_v6(frame) {
+                if let Some((plain, flow)) = Layers::plain_v6(frame, frame.len()) {
                     let parsed = Layers::parse(frame);
                     prop_assert_eq!(flow, parsed.flow(frame));
                     prop_assert_eq!(std::format!("{plain:?}"), std::format!("{parsed:?}"));

@@ -25,6 +25,7 @@ mod crc32c;
 mod datagrams;
 mod flow;
 mod fragment;
+mod headers;
 mod icmp;
 mod ip;
 mod layers;
@@ -40,15 +41,13 @@ mod transport;
 mod vlan;
 
 use core::fmt;
-
-use crate::verdict::Reason;
-use crate::verdict::reasons::Truncated;
-use carried::Carried;
-use layers::{Layers, Version};
+use core::ops::{Deref, DerefMut};
 
 pub use answer::NotAnswered;
 pub use datagrams::Datagrams;
 pub use fragment::IpFragment;
+pub(crate) use headers::is_told_by_head;
+pub use headers::{HEAD, Headers};
 pub use resize::NoRoom;
 pub use rewrite::TtlExceeded;
 pub use room::{ROOM, Roomy};
@@ -87,22 +86,9 @@ pub struct Meta {
     pub port: Port,
 }
 
-/// One Ethernet frame, parsed, with its metadata.
-pub struct Packet<'a> {
-    // Invariant, once parsed: the offsets in `layers` lie within the first `length` bytes of `frame`, and there are as
-    // many. The setters write only fields that the parse does not go by; what changes others parses anew.
-    /// The frame, and behind it the room that it may grow into.
-    frame: &'a mut [u8],
-    /// Bytes of the frame.
-    length: usize,
-    layers: Layers,
-    /// Read once, since all ask for it; the setters keep it right. Means nothing beside a fault of
-    /// the layers.
-    flow: Carried,
-    time: u64,
-    now: u64,
-    port: Port,
-}
+/// One Ethernet frame, parsed, with its metadata: its [headers](Headers), and all that stands behind them.
+#[repr(transparent)]
+pub struct Packet<'a>(Headers<'a>);
 
 impl<'a> Packet<'a> {
     /// Parses `frame`. Any bytes will do: what does not parse is told by the getters.
@@ -119,106 +105,34 @@ impl<'a> Packet<'a> {
         packet
     }
 
-    /// The packet of a frame that was not looked at: [`Self::parse`] comes before all else.
+    /// The packet of a frame that was not looked at: [`Headers::parse`] comes before all else.
     #[inline(always)]
     pub(crate) fn unparsed(frame: Roomy<'a>, meta: Meta) -> Self {
-        let Meta { time, now, port } = meta;
-        let (frame, length) = frame.into_parts();
-        let (layers, flow) = (Layers::UNPARSED, Carried::UNPARSED);
-        Self { frame, length, layers, flow, time, now, port }
+        Self(Headers::unparsed(frame, meta))
+    }
+
+    /// Likewise where only the head of the frame is here, and so many bytes elsewhere: see [`is_told_by_head`]. Nobody may ask
+    /// it for more than its headers.
+    #[inline(always)]
+    pub(crate) fn unparsed_head(head: &'a mut [u8], elsewhere: usize, meta: Meta) -> Self {
+        let mut packet = Self::unparsed(head.into(), meta);
+        packet.length += elsewhere;
+        packet
     }
 }
 
 impl Packet<'_> {
-    /// Parses the frame of an [unparsed](Self::unparsed) packet: the short way if it is as most are, see [`Layers::plain`].
-    #[inline(always)]
-    pub(crate) fn parse(&mut self) {
-        if let Some((layers, flow)) = Layers::plain(self.frame, self.length) {
-            self.layers.complete(&layers);
-            self.flow.complete(&flow);
-        } else {
-            self.parse_any();
-        }
-    }
-
-    #[inline(never)]
-    fn parse_any(&mut self) {
-        (self.layers, self.flow) = Layers::of_any(self.frame());
-    }
-
     /// The whole frame, from the Ethernet header to the last byte of padding.
     #[inline]
     pub fn frame(&self) -> &[u8] {
-        room::first(self.frame, self.length)
+        self.0.here()
     }
 
     /// The frame, to be put back as it was when it had `length` bytes.
     #[inline]
     pub(crate) fn frame_of(&mut self, length: usize) -> &mut [u8] {
         self.length = length;
-        self.frame_mut()
-    }
-
-    /// The frame, to be written to.
-    #[inline]
-    fn frame_mut(&mut self) -> &mut [u8] {
-        room::first_mut(self.frame, self.length)
-    }
-
-    /// Bytes of the frame.
-    #[inline]
-    #[expect(clippy::len_without_is_empty, reason = "a frame's length; no collection")]
-    pub const fn len(&self) -> usize {
-        self.length
-    }
-
-    /// The packet's own time stamp, in nanoseconds.
-    #[inline]
-    pub const fn time(&self) -> u64 {
-        self.time
-    }
-
-    /// The run's time, in nanoseconds; never runs backwards.
-    #[inline]
-    pub const fn now(&self) -> u64 {
-        self.now
-    }
-
-    /// Where the packet came in.
-    #[inline]
-    pub const fn port(&self) -> Port {
-        self.port
-    }
-
-    /// All that is known of the packet beside its bytes.
-    #[inline(always)]
-    pub(crate) const fn meta(&self) -> Meta {
-        Meta { time: self.time, now: self.now, port: self.port }
-    }
-
-    /// Whether the packet came in at the inside port.
-    #[inline]
-    pub const fn from_inside(&self) -> bool {
-        self.port.0 == Port::INSIDE.0
-    }
-
-    /// Whether the frame says it carries IP, well-formed or not.
-    #[inline]
-    pub const fn is_ip(&self) -> bool {
-        !matches!(self.layers.version, Version::NotIp)
-    }
-
-    /// Whether the frame says it carries IPv4, well-formed or not.
-    #[inline]
-    pub const fn is_ipv4(&self) -> bool {
-        matches!(self.layers.version, Version::V4)
-    }
-
-    /// Whether the frame says it carries IPv6, well-formed or not.
-    #[inline]
-    pub const fn is_ipv6(&self) -> bool {
-        // Of a plain packet, one question answers this and others.
-        !self.layers.is_plain && matches!(self.layers.version, Version::V6)
+        self.here_mut()
     }
 
     /// What the transport carries, up to the end of the IP packet (for UDP, of the datagram): what
@@ -228,40 +142,27 @@ impl Packet<'_> {
     pub fn payload(&self) -> &[u8] {
         self.frame.get(self.layers.payload(self.frame)).unwrap_or_default()
     }
+}
 
-    /// The Ethernet address that the frame comes from.
-    #[inline]
-    pub fn mac_source(&self) -> Result<[u8; 6], Reason> {
-        layers::chunk(self.frame(), layers::MAC_SOURCE).copied().ok_or(Truncated)
+/// Whoever reads headers takes any packet's.
+impl<'a> Deref for Packet<'a> {
+    type Target = Headers<'a>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Headers<'a> {
+        &self.0
     }
+}
 
-    /// The Ethernet address that the frame goes to.
-    #[inline]
-    pub fn mac_destination(&self) -> Result<[u8; 6], Reason> {
-        layers::chunk(self.frame(), layers::MAC_DESTINATION).copied().ok_or(Truncated)
-    }
-
-    /// The bytes at an offset that the parse found to be within the frame.
-    ///
-    /// Zeros otherwise, which the invariant excludes: so the compiler has no panic to place.
-    #[inline]
-    fn read<const N: usize>(&self, at: usize) -> [u8; N] {
-        layers::chunk(self.frame, at).copied().unwrap_or([0; N])
-    }
-
-    /// Likewise for a 16-bit number.
-    #[inline]
-    fn read_u16(&self, at: usize) -> u16 {
-        u16::from_be_bytes(self.read(at))
+impl DerefMut for Packet<'_> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
     }
 }
 
 impl fmt::Debug for Packet<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Packet({} bytes, port {}, ", self.len(), self.port().0)?;
-        match self.flow() {
-            Ok(flow) => write!(f, "{flow})"),
-            Err(reason) => write!(f, "{reason:?})"),
-        }
+        self.0.describe("Packet", f)
     }
 }

@@ -4,7 +4,7 @@
 //! Checksums are followed in the machine's byte order: swapping the bytes of all numbers swaps those of
 //! their sum (RFC 1071, 2 B).
 
-use super::Packet;
+use super::Headers;
 use super::checksum::Change;
 use super::flow::End;
 use super::layers::{PLAIN, PLAIN_TCP_SUM, PLAIN_UDP_SUM};
@@ -16,7 +16,7 @@ const DESTINATION: usize = 30;
 const SOURCE_PORT: usize = 34;
 const DESTINATION_PORT: usize = 36;
 
-impl Packet<'_> {
+impl Headers<'_> {
     /// Makes the packet come from or go to `address`, which is of IPv4.
     #[inline(always)]
     pub(super) fn readdress_plain(&mut self, end: End, address: Address) {

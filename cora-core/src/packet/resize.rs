@@ -77,7 +77,7 @@ impl Packet<'_> {
     pub(super) fn parse_again(&mut self) {
         (self.layers, self.flow) = match Layers::plain(self.frame, self.length) {
             Some(found) => found,
-            None => Layers::of_any(self.frame()),
+            None => Layers::of_any(self.frame(), self.length),
         };
     }
 }

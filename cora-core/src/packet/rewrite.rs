@@ -8,7 +8,7 @@
 //! 2. All of that lies within the ICMP message, so the ICMP checksum takes it in.
 //! 3. The packet's own field is rewritten, and the checksums that cover it follow.
 
-use super::Packet;
+use super::Headers;
 use super::checksum::Change;
 use super::crc32c;
 use super::flow::End;
@@ -22,7 +22,7 @@ use crate::verdict::reasons::{Malformed, Truncated};
 #[expect(non_upper_case_globals, reason = "reads as the reason it is: `Drop(TtlExceeded)`")]
 pub const TtlExceeded: Reason = Reason::new("ttl-exceeded");
 
-impl Packet<'_> {
+impl Headers<'_> {
     /// Makes the packet come from `address`, which must be of the packet's IP version.
     ///
     /// In an ICMP error the quoted packet then goes to `address`: so a translator calls the same
@@ -114,7 +114,7 @@ impl Packet<'_> {
     }
 
     fn set_mac(&mut self, at: usize, mac: [u8; 6]) -> Result<(), Reason> {
-        let field = self.frame_mut().get_mut(at..).and_then(<[u8]>::first_chunk_mut);
+        let field = self.here_mut().get_mut(at..).and_then(<[u8]>::first_chunk_mut);
         *field.ok_or(Truncated)? = mac;
         Ok(())
     }

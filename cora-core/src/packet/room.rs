@@ -69,6 +69,12 @@ impl<'a> Roomy<'a> {
         (self.bytes, self.length)
     }
 
+    /// The frame, without its room.
+    #[inline(always)]
+    pub(crate) fn into_frame(self) -> &'a mut [u8] {
+        first_mut(self.bytes, self.length)
+    }
+
     /// Bytes of the frame.
     #[inline(always)]
     #[expect(clippy::len_without_is_empty, reason = "a frame's length; no collection")]

@@ -3,13 +3,13 @@
 //! Checksums follow from what changed (RFC 1624), also where all of a segment gives way to another: what was damaged
 //! on its way stays recognisably damaged, and who gets it drops it.
 
-use super::Packet;
 use super::checksum::{self, Change};
 use super::layers::Version;
 use super::resize::NoRoom;
 use super::rewrite::V4_CHECKSUM;
 use super::tcp::TcpFlags;
 use super::transport::TCP_HEADER;
+use super::{Headers, Packet};
 use crate::key::protocol;
 use crate::message::MAX_FRAME;
 use crate::verdict::Reason;
@@ -51,7 +51,7 @@ impl TcpSegment<'_> {
     }
 }
 
-impl Packet<'_> {
+impl Headers<'_> {
     /// Makes this the sequence number. As all setters of TCP, refused with the reason that
     /// [`flow`](Self::flow) gives, and with `no-flow` where [`tcp`](Self::tcp) is `None`; then nothing has changed.
     #[inline]
@@ -85,6 +85,24 @@ impl Packet<'_> {
         self.tcp_at().ok_or(NoFlow)
     }
 
+    /// Adds to the sequence number of the segment that an ICMP error quotes, and lets all checksums follow, as far as
+    /// they are quoted. Packets of other kinds stay as they are.
+    #[inline(never)]
+    pub fn shift_quoted_seq(&mut self, by: u32) {
+        let inner = self.layers.inner;
+        let at = usize::from(inner.transport) + SEQ;
+        let is_there = at + 4 <= self.layers.end as usize;
+        if inner.ip == 0 || inner.protocol != protocol::TCP || !is_there {
+            return;
+        }
+        let seq = u32::from_be_bytes(self.read(at)).wrapping_add(by);
+        let change = self.replace(at, &seq.to_be_bytes());
+        let all = change.and(self.apply_transport(inner, change));
+        self.apply_transport(self.layers.outer, all);
+    }
+}
+
+impl Packet<'_> {
     /// Puts another segment in the place of this one, between the same ports. The urgent pointer is zero, the IP packet
     /// is as long as it then has to be, and the frame ends with it.
     ///
@@ -114,7 +132,8 @@ impl Packet<'_> {
         let length = self.length - at;
         let lengths = Change::of_number(old_length as u16, length as u16);
         let change = Change::of_number(old, self.segment_sum(at)).and(lengths);
-        self.apply_transport(self.layers.outer, change);
+        let header = self.layers.outer;
+        self.apply_transport(header, change);
         self.set_transport_length(length);
         self.parse_again();
         Ok(())
@@ -141,21 +160,5 @@ impl Packet<'_> {
             // The fixed header of 40 bytes does not count.
             self.replace(ip + 4, &((headers - 40 + transport) as u16).to_be_bytes());
         }
-    }
-
-    /// Adds to the sequence number of the segment that an ICMP error quotes, and lets all checksums follow, as far as
-    /// they are quoted. Packets of other kinds stay as they are.
-    #[inline(never)]
-    pub fn shift_quoted_seq(&mut self, by: u32) {
-        let inner = self.layers.inner;
-        let at = usize::from(inner.transport) + SEQ;
-        let is_there = at + 4 <= self.layers.end as usize;
-        if inner.ip == 0 || inner.protocol != protocol::TCP || !is_there {
-            return;
-        }
-        let seq = u32::from_be_bytes(self.read(at)).wrapping_add(by);
-        let change = self.replace(at, &seq.to_be_bytes());
-        let all = change.and(self.apply_transport(inner, change));
-        self.apply_transport(self.layers.outer, all);
     }
 }

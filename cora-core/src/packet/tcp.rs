@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::Packet;
+use super::Headers;
 use super::layers::Fault;
 use super::transport::TCP_HEADER;
 use crate::key::protocol;
@@ -99,7 +99,7 @@ pub struct TcpHeader {
     pub payload_len: u32,
 }
 
-impl Packet<'_> {
+impl Headers<'_> {
     /// The flags of the TCP header; `None` where [`Self::tcp`] is.
     #[inline]
     pub fn tcp_flags(&self) -> Option<TcpFlags> {

@@ -1,6 +1,6 @@
 //! Options of TCP: what ends agree on by them, and the numbers in those that acknowledge selectively.
 
-use super::Packet;
+use super::Headers;
 use super::checksum::Change;
 use super::transport::TCP_HEADER;
 use crate::verdict::Reason;
@@ -44,7 +44,7 @@ fn walk(options: &[u8], mut each: impl FnMut(u8, usize, usize)) {
     }
 }
 
-impl Packet<'_> {
+impl Headers<'_> {
     /// The bytes between the fixed TCP header and the payload.
     fn tcp_option_bytes(&self) -> &[u8] {
         let range = self.tcp_at().map(|at| at + TCP_HEADER..self.layers.payload(self.frame).start);

@@ -277,10 +277,4 @@ impl Packet<'_> {
     fn exchange(&mut self, old: Header, new: &[u8]) {
         self.put_in_place(usize::from(old.ip), usize::from(old.transport), new);
     }
-
-    pub(super) fn put(&mut self, at: usize, bytes: &[u8]) {
-        if let Some(place) = self.frame.get_mut(at..at + bytes.len()) {
-            place.copy_from_slice(bytes);
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! VLAN tags: read where they stand, since few packets have any and few programs ask.
 
-use super::Packet;
+use super::Headers;
 use super::layers;
 
 /// One VLAN tag (IEEE 802.1Q).
@@ -17,7 +17,7 @@ pub struct Vlan {
     pub drop_eligible: bool,
 }
 
-impl Packet<'_> {
+impl Headers<'_> {
     /// The outermost VLAN tag, if the frame has one.
     #[inline]
     pub fn vlan(&self) -> Option<Vlan> {

@@ -1,7 +1,7 @@
 //! A table as a map that is looked through from end to end.
 
 use cora_core::key::Key;
-use cora_core::packet::Packet;
+use cora_core::packet::Headers;
 use cora_core::plain::{Describe, Plain};
 use cora_core::state::table::raw::{RawTable, Shape};
 use cora_core::state::table::{Direction, InsertError, Travelling};
@@ -36,7 +36,7 @@ impl Key for Small {
     fn unpack(packed: &Self) -> Self {
         *packed
     }
-    fn of(_: &Packet<'_>) -> Result<Self, Reason> {
+    fn of(_: &Headers<'_>) -> Result<Self, Reason> {
         Err(reasons::NoFlow)
     }
     fn reply(&self) -> Option<Self> {

@@ -171,7 +171,7 @@ fn mix(words: &[u64; 5]) -> u64 {
 
 /// Connections to the service go to a backend, answers come from the service; the rest passes.
 #[flow_handler]
-fn balancer(packet: &mut Packet, pins: &mut Table<Pin>, backends: &Backends) -> Verdict {
+fn balancer(packet: &mut Headers, pins: &mut Table<Pin>, backends: &Backends) -> Verdict {
     if packet.is_link_local_control() {
         return Transmit;
     }

@@ -97,7 +97,7 @@ fn is_for_bridges([head @ .., last]: [u8; 6]) -> bool {
 /// Learns from the source, decides by the destination.
 #[flow_handler]
 fn bridge(
-    packet: &mut Packet,
+    packet: &mut Headers,
     conversations: &mut Table<Conversation>,
     stations: &mut Stations,
 ) -> Verdict {

@@ -53,7 +53,7 @@ impl Session {
         self.asked_port != 0
     }
 
-    fn translate(&self, packet: &mut Packet, direction: Direction) -> Result<(), Reason> {
+    fn translate(&self, packet: &mut Headers, direction: Direction) -> Result<(), Reason> {
         let (to, to_port, public_port) = match direction {
             Direction::Original => (self.peer, self.peer_port, self.public_port),
             Direction::Reply => (self.inside, self.inside_port, self.asked_port),
@@ -70,7 +70,7 @@ impl Session {
 
 /// Inside may open, to outside and to each other's public ports; outside may only answer.
 #[flow_handler]
-fn carrier_nat(packet: &mut Packet, sessions: &mut Table<Session>, pool: &mut Pool) -> Verdict {
+fn carrier_nat(packet: &mut Headers, sessions: &mut Table<Session>, pool: &mut Pool) -> Verdict {
     if packet.is_link_local_control() || packet.is_ipv6() {
         return Transmit;
     }

@@ -98,7 +98,11 @@ fn mix(words: &[u64; 5]) -> u64 {
 
 /// Connections to the service go to a backend, answers come from the service; the rest passes.
 #[flow_handler]
-pub(crate) fn balancer(packet: &mut Packet, pins: &mut Table<Pin>, backends: &Backends) -> Verdict {
+pub(crate) fn balancer(
+    packet: &mut Headers,
+    pins: &mut Table<Pin>,
+    backends: &Backends,
+) -> Verdict {
     if packet.is_link_local_control() {
         return Transmit;
     }

@@ -11,7 +11,7 @@ pub(crate) struct Connection {
 
 /// Inside may open; outside may only answer.
 #[flow_handler]
-pub(crate) fn firewall(packet: &mut Packet, connections: &mut Table<Connection>) -> Verdict {
+pub(crate) fn firewall(packet: &mut Headers, connections: &mut Table<Connection>) -> Verdict {
     if packet.is_link_local_control() {
         return Transmit;
     }

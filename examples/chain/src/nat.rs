@@ -52,7 +52,7 @@ impl Session {
         }
     }
 
-    fn translate(&self, packet: &mut Packet, direction: Direction) -> Result<(), Reason> {
+    fn translate(&self, packet: &mut Headers, direction: Direction) -> Result<(), Reason> {
         match direction {
             Direction::Original => packet.set_source_endpoint(PUBLIC, self.public_port),
             Direction::Reply => packet.set_destination_endpoint(self.inside, self.inside_port),
@@ -95,7 +95,7 @@ impl PortPool {
 /// Inside may open, from the public address; outside may only answer.
 #[flow_handler]
 pub(crate) fn nat(
-    packet: &mut Packet,
+    packet: &mut Headers,
     sessions: &mut Table<Session>,
     ports: &mut PortPool,
 ) -> Verdict {

@@ -91,7 +91,7 @@ impl Client {
 /// Inside may open connections up to its limit; outside may only answer.
 #[flow_handler]
 fn limit(
-    packet: &mut Packet,
+    packet: &mut Headers,
     connections: &mut Table<Connection>,
     clients: &mut Table<Client>,
     asked: &mut Asked,

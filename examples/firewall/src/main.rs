@@ -20,11 +20,11 @@ struct Connection {
 }
 
 impl Connection {
-    fn open(packet: &Packet) -> Self {
+    fn open(packet: &Headers) -> Self {
         Self { tcp: TcpState::open(packet), packets: 1 }
     }
 
-    fn advance(&mut self, packet: &Packet, direction: Direction) -> Result<(), Reason> {
+    fn advance(&mut self, packet: &Headers, direction: Direction) -> Result<(), Reason> {
         self.packets += 1;
         self.tcp.advance(packet, direction)
     }
@@ -32,7 +32,7 @@ impl Connection {
 
 /// Inside may open; outside may only answer.
 #[flow_handler]
-fn firewall(packet: &mut Packet, connections: &mut Table<Connection>) -> Verdict {
+fn firewall(packet: &mut Headers, connections: &mut Table<Connection>) -> Verdict {
     if packet.is_link_local_control() {
         return Transmit;
     }

@@ -59,7 +59,7 @@ impl Way {
     const NOTHING: Self =
         Self { packets: 0, bytes: 0, tcp_flags: 0, least_ttl: u8::MAX, greatest_ttl: 0 };
 
-    fn count(&mut self, packet: &Packet) {
+    fn count(&mut self, packet: &Headers) {
         self.packets += 1;
         self.bytes += packet.len() as u64;
         self.tcp_flags |= packet.tcp_flags().map_or(0, |flags| flags.0);
@@ -81,7 +81,7 @@ impl Way {
 
 impl Flow {
     /// A flow that begins with this packet.
-    fn begin(packet: &Packet, direction: Direction) -> Self {
+    fn begin(packet: &Headers, direction: Direction) -> Self {
         let now = packet.now();
         let mut flow =
             Self { first: now, last: now, longest: 0, original: Way::NOTHING, reply: Way::NOTHING };
@@ -97,11 +97,11 @@ impl Flow {
 
     /// Whether the packet is one of another flow with the same key: another connection, or the same one in another
     /// record.
-    fn ends_before(&self, packet: &Packet) -> bool {
+    fn ends_before(&self, packet: &Headers) -> bool {
         packet.now().saturating_sub(self.first) >= ACTIVE || self.is_reopened_by(packet)
     }
 
-    fn is_reopened_by(&self, packet: &Packet) -> bool {
+    fn is_reopened_by(&self, packet: &Headers) -> bool {
         self.is_over() && packet.tcp_flags().is_some_and(|flags| flags.syn() && !flags.ack())
     }
 
@@ -110,7 +110,7 @@ impl Flow {
     }
 
     /// One more packet; gives the flow's bytes, both ways.
-    fn count(&mut self, packet: &Packet, direction: Direction) -> u64 {
+    fn count(&mut self, packet: &Headers, direction: Direction) -> u64 {
         self.last = packet.now();
         self.longest = self.longest.max(packet.len() as u16);
         match direction {
@@ -141,7 +141,7 @@ impl FlowRecord for Flow {
 
 /// Counts, and lets everything pass.
 #[flow_handler]
-fn monitor(packet: &mut Packet, flows: &mut Table<Flow>, totals: &mut Totals) -> Verdict {
+fn monitor(packet: &mut Headers, flows: &mut Table<Flow>, totals: &mut Totals) -> Verdict {
     if packet.is_link_local_control() {
         return Transmit;
     }

@@ -22,7 +22,7 @@ struct Sources {
 
 /// Counts, and lets everything pass.
 #[flow_handler]
-fn heavy_prefixes(packet: &mut Packet, sources: &mut Sources) -> Verdict {
+fn heavy_prefixes(packet: &mut Headers, sources: &mut Sources) -> Verdict {
     if packet.is_link_local_control() {
         return Transmit;
     }

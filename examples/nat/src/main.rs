@@ -63,7 +63,7 @@ impl Session {
         }
     }
 
-    fn translate(&self, packet: &mut Packet, direction: Direction) -> Result<(), Reason> {
+    fn translate(&self, packet: &mut Headers, direction: Direction) -> Result<(), Reason> {
         match direction {
             Direction::Original => packet.set_source_endpoint(PUBLIC, self.public_port),
             Direction::Reply => packet.set_destination_endpoint(self.inside, self.inside_port),
@@ -105,7 +105,7 @@ impl PortPool {
 
 /// Inside may open, from the public address; outside may only answer.
 #[flow_handler]
-fn nat(packet: &mut Packet, sessions: &mut Table<Session>, ports: &mut PortPool) -> Verdict {
+fn nat(packet: &mut Headers, sessions: &mut Table<Session>, ports: &mut PortPool) -> Verdict {
     if packet.is_link_local_control() || packet.is_ipv6() {
         return Transmit;
     }

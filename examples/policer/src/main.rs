@@ -128,7 +128,7 @@ impl Bucket {
 
 /// Lets pass what the source's bucket holds.
 #[flow_handler]
-fn police(packet: &mut Packet, buckets: &mut Table<Bucket>, rates: &Rates) -> Verdict {
+fn police(packet: &mut Headers, buckets: &mut Table<Bucket>, rates: &Rates) -> Verdict {
     if packet.is_link_local_control() {
         return Transmit;
     }

@@ -139,7 +139,7 @@ impl Source {
 }
 
 /// The service that a packet tries to reach.
-fn service(packet: &Packet, flow: &FiveTuple) -> Option<u8> {
+fn service(packet: &Headers, flow: &FiveTuple) -> Option<u8> {
     let (tried, destination_port) = match flow.protocol {
         protocol::ICMP | protocol::ICMPV6 => (!packet.is_icmp_error(), 0),
         protocol::TCP => {
@@ -165,7 +165,7 @@ fn bit(service: &FiveTuple) -> u8 {
 /// Notes the service that a packet is for, and stops scanners.
 #[flow_handler]
 fn watch(
-    packet: &mut Packet,
+    packet: &mut Headers,
     sources: &mut Table<Source>,
     alarms: &mut Alarms,
     limits: &Limits,

@@ -36,13 +36,13 @@ struct Connection {
 }
 
 impl Connection {
-    fn open(packet: &Packet, protocol: u8, judged: Generation) -> Self {
+    fn open(packet: &Headers, protocol: u8, judged: Generation) -> Self {
         let tcp = TcpState::open(packet);
         Self { judged, protocol, tcp, answered: false, original_packets: 1, reply_packets: 0 }
     }
 
     /// One more packet; those that can't be of the connection change nothing.
-    fn advance(&mut self, packet: &Packet, direction: Direction) -> Result<(), Reason> {
+    fn advance(&mut self, packet: &Headers, direction: Direction) -> Result<(), Reason> {
         self.tcp.advance(packet, direction)?;
         match direction {
             Direction::Original => self.original_packets += 1,
@@ -76,7 +76,7 @@ impl Connection {
 
 /// Inside may open what the rules allow; outside may only answer.
 #[flow_handler]
-fn firewall(packet: &mut Packet, connections: &mut Table<Connection>, rules: &Rules) -> Verdict {
+fn firewall(packet: &mut Headers, connections: &mut Table<Connection>, rules: &Rules) -> Verdict {
     if packet.is_link_local_control() {
         return Transmit;
     }

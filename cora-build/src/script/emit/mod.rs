@@ -152,6 +152,13 @@ fn app(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
         let any = if any.is_empty() { "false".to_owned() } else { any.join(" || ") };
         out.line(format_args!("const READS_PACKETS: bool = {any};"))?;
     }
+    if !graph.chain.is_empty() {
+        let heads = |handler: &HandlerNode| {
+            format!("!<{} as Handler>::READS_PAYLOAD", hidden(&handler.path))
+        };
+        let all: Vec<String> = graph.chain.iter().map(heads).collect();
+        out.line(format_args!("const HEADS: bool = {};", all.join(" && ")))?;
+    }
     if graph.states.iter().any(durable) {
         out.line("const DURABLE: bool = true;")?;
     }

@@ -1,0 +1,187 @@
+//! The headers of a packet, and its metadata: all that most handlers ask for.
+//!
+//! A handler that takes `&mut Headers` in place of `&mut Packet` can't reach what the packet carries. Of a program whose
+//! handlers all do, a long frame that the NIC passes on goes to the host as its [head](HEAD) alone; the rest waits at the
+//! NIC until the head comes back.
+
+use core::fmt;
+
+use super::carried::Carried;
+use super::layers::{self, Layers, Version};
+use super::{Meta, Port, Roomy, room};
+use crate::verdict::Reason;
+use crate::verdict::reasons::Truncated;
+
+/// Bytes of a frame's head: two lines, which hold the headers of every frame that goes as a head. The longest
+/// are those of TCP with all of 40 bytes of options over IPv6: 114.
+pub const HEAD: usize = 128;
+
+/// Whether a frame's headers stand where they do in most frames, so that its first [`HEAD`] bytes and its length tell all
+/// about it but what it carries: IPv4 without options or IPv6 without extensions, whole, with TCP or UDP, and no VLAN tag.
+pub(crate) fn is_told_by_head(frame: &[u8]) -> bool {
+    frame.len() > HEAD
+        && (Layers::plain(frame, frame.len()).is_some()
+            || Layers::plain_v6(frame, frame.len()).is_some())
+}
+
+/// The headers of one Ethernet frame, parsed, with its metadata.
+pub struct Headers<'a> {
+    // Invariant, once parsed: the offsets in `layers` lie within the first `length` bytes of `frame`, and there are as
+    // many; or, of a head, those of headers do, and there are `HEAD`. The setters write only fields that the parse does
+    // not go by; what changes others parses anew.
+    /// The frame, and behind it the room that it may grow into; or its head and nothing else.
+    pub(super) frame: &'a mut [u8],
+    /// Bytes of the whole frame.
+    pub(super) length: usize,
+    pub(super) layers: Layers,
+    /// Read once, since all ask for it; the setters keep it right. Means nothing beside a fault of
+    /// the layers.
+    pub(super) flow: Carried,
+    time: u64,
+    now: u64,
+    port: Port,
+}
+
+impl<'a> Headers<'a> {
+    #[inline(always)]
+    pub(super) fn unparsed(frame: Roomy<'a>, meta: Meta) -> Self {
+        let Meta { time, now, port } = meta;
+        let (frame, length) = frame.into_parts();
+        let (layers, flow) = (Layers::UNPARSED, Carried::UNPARSED);
+        Self { frame, length, layers, flow, time, now, port }
+    }
+}
+
+impl Headers<'_> {
+    /// Parses the frame of an [unparsed](super::Packet::unparsed) packet: the short way if it is as most are, see [`Layers::plain`].
+    #[inline(always)]
+    pub(crate) fn parse(&mut self) {
+        if let Some((layers, flow)) = Layers::plain(self.frame, self.length) {
+            self.layers.complete(&layers);
+            self.flow.complete(&flow);
+        } else {
+            self.parse_any();
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn parse_any(&mut self) {
+        (self.layers, self.flow) = Layers::of_any(self.here(), self.length);
+    }
+
+    /// As much of the frame as is here: of a head the head, otherwise all.
+    #[inline]
+    pub(super) fn here(&self) -> &[u8] {
+        room::first(self.frame, self.length)
+    }
+
+    /// The same, to be written to.
+    #[inline]
+    pub(super) fn here_mut(&mut self) -> &mut [u8] {
+        room::first_mut(self.frame, self.length)
+    }
+
+    /// Bytes of the frame.
+    #[inline]
+    #[expect(clippy::len_without_is_empty, reason = "a frame's length; no collection")]
+    pub const fn len(&self) -> usize {
+        self.length
+    }
+
+    /// The packet's own time stamp, in nanoseconds.
+    #[inline]
+    pub const fn time(&self) -> u64 {
+        self.time
+    }
+
+    /// The run's time, in nanoseconds; never runs backwards.
+    #[inline]
+    pub const fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Where the packet came in.
+    #[inline]
+    pub const fn port(&self) -> Port {
+        self.port
+    }
+
+    /// All that is known of the packet beside its bytes.
+    #[inline(always)]
+    pub(crate) const fn meta(&self) -> Meta {
+        Meta { time: self.time, now: self.now, port: self.port }
+    }
+
+    /// Whether the packet came in at the inside port.
+    #[inline]
+    pub const fn from_inside(&self) -> bool {
+        self.port.0 == Port::INSIDE.0
+    }
+
+    /// Whether the frame says it carries IP, well-formed or not.
+    #[inline]
+    pub const fn is_ip(&self) -> bool {
+        !matches!(self.layers.version, Version::NotIp)
+    }
+
+    /// Whether the frame says it carries IPv4, well-formed or not.
+    #[inline]
+    pub const fn is_ipv4(&self) -> bool {
+        matches!(self.layers.version, Version::V4)
+    }
+
+    /// Whether the frame says it carries IPv6, well-formed or not.
+    #[inline]
+    pub const fn is_ipv6(&self) -> bool {
+        // Of a plain packet, one question answers this and others.
+        !self.layers.is_plain && matches!(self.layers.version, Version::V6)
+    }
+
+    /// The Ethernet address that the frame comes from.
+    #[inline]
+    pub fn mac_source(&self) -> Result<[u8; 6], Reason> {
+        layers::chunk(self.here(), layers::MAC_SOURCE).copied().ok_or(Truncated)
+    }
+
+    /// The Ethernet address that the frame goes to.
+    #[inline]
+    pub fn mac_destination(&self) -> Result<[u8; 6], Reason> {
+        layers::chunk(self.here(), layers::MAC_DESTINATION).copied().ok_or(Truncated)
+    }
+
+    /// The bytes at an offset that the parse found to be within the frame.
+    ///
+    /// Zeros otherwise, which the invariant excludes: so the compiler has no panic to place.
+    #[inline]
+    pub(super) fn read<const N: usize>(&self, at: usize) -> [u8; N] {
+        layers::chunk(self.frame, at).copied().unwrap_or([0; N])
+    }
+
+    /// Likewise for a 16-bit number.
+    #[inline]
+    pub(super) fn read_u16(&self, at: usize) -> u16 {
+        u16::from_be_bytes(self.read(at))
+    }
+
+    /// Writes bytes at an offset that the parse found to be within the frame; they don't change what the parse goes by.
+    pub(super) fn put(&mut self, at: usize, bytes: &[u8]) {
+        if let Some(place) = self.frame.get_mut(at..at + bytes.len()) {
+            place.copy_from_slice(bytes);
+        }
+    }
+
+    /// Its length, its port and its flow, in a few words.
+    pub(super) fn describe(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{name}({} bytes, port {}, ", self.len(), self.port().0)?;
+        match self.flow() {
+            Ok(flow) => write!(f, "{flow})"),
+            Err(reason) => write!(f, "{reason:?})"),
+        }
+    }
+}
+
+impl fmt::Debug for Headers<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.describe("Headers", f)
+    }
+}
