@@ -13,6 +13,7 @@ use cora_core::migration::nic::Wire;
 use cora_core::migration::{Burst, HostHalf, NicHalf, Order, Outbox};
 use cora_core::packet::{Meta, Packet, Port};
 use cora_core::plain::{Describe, Plain};
+use cora_core::region::Parked;
 use cora_core::state::{
     Described, Home, Keyed, Memory, OutOfMemory, Place, Reach, Stored as _, Table,
 };
@@ -120,7 +121,7 @@ fn app() -> Counts {
 
 fn stamp(now: u64) -> Stamp {
     let meta = Meta { time: now, now, port: Port(0) };
-    Stamp { meta, number: now, horizon: now, egress: Port(1) }
+    Stamp { meta, number: now, horizon: now, egress: Port(1), parked: Parked::NONE }
 }
 
 /// Both halves, and the rings between them.

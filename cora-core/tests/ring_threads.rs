@@ -209,7 +209,7 @@ fn region_refuses_in_sentences() {
     words[1].store(77, Relaxed);
     is(
         attach(words),
-        "the shared region has layout version 77, but this program was built with version 8: \
+        "the shared region has layout version 77, but this program was built with version 9: \
          build both halves with one version of Cora",
     );
 }
@@ -259,7 +259,7 @@ fn region_rings_lie_within_and_apart() {
     let error = Region::attach(words, 0x1234).expect_err("rings beyond the region");
     assert_eq!(
         error.to_string(),
-        "ring 1 of wire-in, wire-out, punt and back (offset 4096, 512 bytes) does not fit the shared region of 4096 bytes"
+        "part 1 of wire-in, wire-out, punt, back and lots (offset 4096, 512 bytes) does not fit the shared region of 4096 bytes"
     );
 }
 

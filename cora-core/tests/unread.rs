@@ -11,6 +11,7 @@ use cora_core::migration::{Burst, HostHalf, NicHalf, Outbox};
 use cora_core::monitor::Load;
 use cora_core::packet::{Meta, Packet, Port};
 use cora_core::plain::Plain as _;
+use cora_core::region::Parked;
 use cora_core::state::{Described, Home, Memory, OutOfMemory, Place, Reach};
 use cora_core::verdict::{Transmit, Verdict};
 use halves_support::{flow, frame, memory};
@@ -99,7 +100,10 @@ fn bursts(frames: &[Vec<u8>], mut run: impl FnMut(&mut Burst<'_>)) {
         let mut burst = Burst::new();
         for bytes in &mut copies {
             let meta = Meta { time: 1, now: 1, port: Port::INSIDE };
-            assert!(burst.push(Stamp { meta, number: 0, horizon: 1, egress: Port(1) }, bytes));
+            assert!(burst.push(
+                Stamp { meta, number: 0, horizon: 1, egress: Port(1), parked: Parked::NONE },
+                bytes
+            ));
         }
         run(&mut burst);
     }

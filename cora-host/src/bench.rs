@@ -16,6 +16,7 @@ use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
 use cora_core::migration::{Burst, HostHalf, NicHalf, Outbox};
 use cora_core::packet::{Meta, Packet, Port, Roomy};
 use cora_core::prefetch::prefetch;
+use cora_core::region::Parked;
 use cpu_time::ThreadTime;
 
 use crate::inside::Inside;
@@ -219,7 +220,7 @@ impl Pass<'_> {
         // Behind the copy: before it, they would have to be kept somewhere meanwhile.
         let Frame { time, port, .. } = *next;
         let meta = Meta { time, now: time, port };
-        let stamp = Stamp { meta, number: 0, horizon: time, egress: port };
+        let stamp = Stamp { meta, number: 0, horizon: time, egress: port, parked: Parked::NONE };
         to(stamp, frames.keep(frame.len()));
         true
     }

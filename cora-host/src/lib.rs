@@ -61,6 +61,7 @@ mod cores;
 mod count;
 mod error;
 mod futex;
+pub mod heads;
 mod in_memory;
 mod inside;
 mod ipfix;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cora_core::app::App;
 use cora_core::migration::HostHalf;
-use cora_core::region::{self, Bell, HashSeed, Identity, Idle, NicStatus, Region};
+use cora_core::region::{self, Bell, HashSeed, Identity, Idle, NicStatus, Region, RegionLayout};
 
 use crate::account::Ended;
 use crate::conductor::Conducted;
@@ -23,6 +23,15 @@ use crate::{Program, RunError};
 pub(crate) const RING_BYTES: [usize; 4] = [1 << 20, 1 << 20, 1 << 19, 1 << 19];
 /// Rounds without work between two looks at the NIC process.
 const WATCH_EVERY: u32 = 4096;
+
+/// What lies in a pair's region: lots, too, where the host may get the heads of frames alone.
+pub(crate) fn layout<A: App>() -> RegionLayout {
+    match RegionLayout::new(RING_BYTES) {
+        Ok(layout) if A::HEADS => layout.with_lots(),
+        Ok(layout) => layout,
+        Err(_) => unreachable!("powers of two are sizes of rings"),
+    }
+}
 
 /// A pair with a NIC.
 pub(crate) struct Pair<A: App, C> {
@@ -48,7 +57,7 @@ impl<A: App, C: Cable> Pair<A, C> {
     ) -> Result<Self, RunError> {
         // Before the NIC starts: its log may be a file that can't be written.
         let conducted = Conducted::begin::<A>(&request.moves, program.plan_json, number)?;
-        let revival = Revival::new(program, request, core, A::DURABLE);
+        let revival = Revival::new::<A>(program, request, core);
         let identity =
             Identity { plan: A::PLAN.hash, generation: 1, seed: HashSeed(seed), resident: false };
         let (region, process) = revival.start_nic(identity)?;

@@ -48,7 +48,7 @@ pub(crate) fn run<A: App>(
     let ways = on_a_core_each(
         |told| serve(in_memory::worker::<A>(&region, supply, configurations)?, told),
         |told| {
-            let end = NicEnd::new(&region, supply, |punt| Out::new(punt, told))?;
+            let end = NicEnd::new(&region, supply, |rings| Out::new(rings, told))?;
             Nic::<A> { end }.run(traffic, warm)
         },
     )?;

@@ -14,7 +14,7 @@ use cora_core::region::{Identity, Region, RegionLayout};
 use rustix::io::Errno;
 
 use crate::nic_process::NicProcess;
-use crate::pair::{Pair, RING_BYTES};
+use crate::pair::{Pair, layout};
 use crate::report::Recovery;
 use crate::run::Request;
 use crate::tally::Losses;
@@ -29,6 +29,7 @@ pub(crate) struct Revival {
     program: Program,
     request: Request,
     core: Option<usize>,
+    layout: RegionLayout,
     /// How often in a row, without a packet in between.
     most: u16,
     in_a_row: u16,
@@ -39,17 +40,13 @@ pub(crate) struct Revival {
 }
 
 impl Revival {
-    pub(crate) fn new(
-        program: &Program,
-        request: &Request,
-        core: Option<usize>,
-        durable: bool,
-    ) -> Self {
+    pub(crate) fn new<A: App>(program: &Program, request: &Request, core: Option<usize>) -> Self {
         Self {
             program: *program,
             request: request.clone(),
             core,
-            most: request.restarts.unwrap_or(if durable { TIMES } else { 0 }),
+            layout: layout::<A>(),
+            most: request.restarts.unwrap_or(if A::DURABLE { TIMES } else { 0 }),
             in_a_row: 0,
             restarts: 0,
             handled_before: 0,
@@ -59,12 +56,10 @@ impl Revival {
 
     /// Starts a NIC on a new region.
     pub(crate) fn start_nic(&self, identity: Identity) -> Result<(Region, NicProcess), RunError> {
-        let Ok(layout) = RegionLayout::new(RING_BYTES) else {
-            unreachable!("powers of two are sizes of rings")
-        };
+        let layout = &self.layout;
         let system = |errno: Errno| RunError::System { what: "shared memory", cause: errno.into() };
         let (file, words) = map::shared_memory(layout.bytes()).map_err(system)?;
-        let region = Region::create(words, &layout, identity).map_err(RunError::Region)?;
+        let region = Region::create(words, layout, identity).map_err(RunError::Region)?;
         let (program, request) = (&self.program, &self.request);
         let process = NicProcess::start(program, request, &file, layout.bytes(), self.core)?;
         Ok((region, process))

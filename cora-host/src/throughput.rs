@@ -75,7 +75,7 @@ pub(crate) fn run<A: App>(
     on_a_core_each(
         |told| serve(in_memory::worker::<A>(&region, supply, configurations)?, told, &resting.0),
         |told| {
-            let end = NicEnd::new(&region, supply, |punt| Out::new(punt, told))?;
+            let end = NicEnd::new(&region, supply, |rings| Out::new(rings, told))?;
             passes(Nic::<A>::new(end), traffic, warm, &resting.0)
         },
     )

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use cora_core::message::{MAX_FRAME, Stamp};
 use cora_core::packet::Meta;
+use cora_core::region::Parked;
 
 use crate::RunError;
 use crate::capture::{self, CaptureError};
@@ -120,7 +121,8 @@ impl Source {
             self.now = self.now.max(time);
             let port = self.inside.port(bytes, interface, self.reader.interfaces());
             let meta = Meta { time, now: self.now, port };
-            let stamp = Stamp { meta, number, horizon: self.now, egress: port };
+            let stamp =
+                Stamp { meta, number, horizon: self.now, egress: port, parked: Parked::NONE };
             return Ok(Some((stamp, bytes.len())));
         }
         Ok(None)

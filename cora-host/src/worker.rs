@@ -19,6 +19,7 @@ use crate::RunError;
 use crate::apart::{self, Bytes};
 use crate::conductor::{Ledger, Observation, Seen};
 use crate::copies::Copies;
+use crate::heads;
 use crate::ipfix::Exporter;
 use crate::state_out::Contents;
 use crate::tally::{HANDLED, Ways};
@@ -206,6 +207,9 @@ impl<A: App> Worker<A> {
         }
         done.append(&mut self.back.waiting);
         done.retain(|(kind, _)| *kind == Message::SEND);
+        for (kind, bytes) in &mut done {
+            heads::complete(*kind, bytes, old.lots.as_ref())?;
+        }
         self.back.waiting = done;
         self.back.ring = Producer::new(rings.back);
         self.punt = Consumer::new(rings.punt);
@@ -313,9 +317,11 @@ impl<A: App> Worker<A> {
             let undecodable = ProtocolError::Undecodable(popped.kind);
             if popped.kind == Message::PUNT {
                 let frame = Message::decode_roomy(popped.kind, bytes);
+                // Heads are for programs that ask for no more.
+                let frame = frame.filter(|(stamp, _)| A::HEADS || !stamp.parked.is_some());
                 let (stamp, frame) = frame.ok_or(undecodable)?;
                 // There is room: no more is popped than a burst takes.
-                burst.push_roomy(stamp, frame);
+                burst.push_passed_on(stamp, frame);
                 continue;
             }
             // It stands between packets, and means something to those behind it.

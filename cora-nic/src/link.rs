@@ -5,7 +5,7 @@ use core::sync::atomic::AtomicU64;
 use cora_core::message::{Message, Stamp};
 use cora_core::migration::Outbox;
 use cora_core::migration::nic::Wire;
-use cora_core::region::{self, Idle, Region, succession};
+use cora_core::region::{self, Idle, Lots, Parking, Region, succession};
 use cora_core::ring::{Consumer, Producer, PushError, RingError, SharedMemory};
 
 use crate::sys::{self, SharedFutex};
@@ -18,6 +18,7 @@ type Bell = region::Bell<SharedFutex>;
 pub(crate) struct Outgoing {
     punt: Producer<SharedMemory>,
     wire_out: Producer<SharedMemory>,
+    lots: Lots,
     host: Bell,
     file: &'static [AtomicU64],
     region: Region,
@@ -45,6 +46,7 @@ pub(crate) fn ends(region: &Region, file: &'static [AtomicU64]) -> (Incoming, Ou
     let outgoing = Outgoing {
         punt: Producer::new(rings.punt),
         wire_out: Producer::new(rings.wire_out),
+        lots: Lots::new(rings.lots),
         host: region.host_bell(SharedFutex),
         file,
         region: *region,
@@ -73,6 +75,11 @@ impl Outgoing {
         self.punt.publish();
         self.wire_out.publish();
         region::wake(&self.host);
+    }
+
+    /// What the host sent up to here will not come again.
+    pub(crate) fn released(&mut self) {
+        self.lots.recycle();
     }
 
     /// Nothing is to be done for the moment.
@@ -124,6 +131,11 @@ impl Wire for Outgoing {
     fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
         self.push_frame(Message::FRAME, stamp, frame);
     }
+
+    #[inline]
+    fn lots(&mut self) -> Option<&mut dyn Parking> {
+        Some(&mut self.lots)
+    }
 }
 
 impl Outgoing {
@@ -147,7 +159,12 @@ impl Outgoing {
             let ring = if wire { &mut self.wire_out } else { &mut self.punt };
             match ring.push_behind(kind, &head, frame) {
                 Err(why) if self.waits(kind, why, &mut idle) => {}
-                _ => return,
+                Ok(()) => return,
+                Err(_) => {
+                    // The rest of a frame goes with its head.
+                    self.lots.free(stamp.parked);
+                    return;
+                }
             }
         }
     }

@@ -323,6 +323,7 @@ impl<A: App> Server<'_, A> {
             }
         }
         back.release();
+        self.outgoing.released();
         Ok(back.records() != before)
     }
 

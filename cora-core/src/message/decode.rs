@@ -2,7 +2,8 @@
 
 use super::{MAX_FRAME, MAX_KEYS, Message, Report, Stamp};
 use crate::monitor::Load;
-use crate::packet::Roomy;
+use crate::packet::{HEAD, Roomy};
+use crate::region::{LOT_BYTES, Parked};
 use crate::verdict::Reason;
 
 impl Message<'_> {
@@ -26,7 +27,10 @@ impl Message<'_> {
 #[inline]
 fn stamp_of(kind: u16, head: &[u8], length: usize) -> Option<Stamp> {
     let is_frame = matches!(kind, 1 | 3 | 11) && length <= MAX_FRAME;
-    is_frame.then(|| Stamp::decode(head))?.map(|(stamp, _)| stamp)
+    let (stamp, _) = is_frame.then(|| Stamp::decode(head))??;
+    // What comes from the wire is whole.
+    let may_be_head = kind != Message::FRAME && length == HEAD && stamp.parked.bytes() <= LOT_BYTES;
+    (may_be_head || !stamp.parked.is_some()).then_some(stamp)
 }
 
 impl<'a> Message<'a> {
@@ -34,7 +38,7 @@ impl<'a> Message<'a> {
     #[must_use]
     pub fn decode(kind: u16, bytes: &'a [u8]) -> Option<Self> {
         match kind {
-            2 | 5 | 8..=13 | 16 | 17 | 20 | 31 => Self::decode_from_host(kind, bytes),
+            2 | 5 | 8..=13 | 16 | 17 | 20 | 31 | 32 => Self::decode_from_host(kind, bytes),
             _ => Self::decode_from_nic(kind, bytes),
         }
     }
@@ -63,6 +67,7 @@ impl<'a> Message<'a> {
             17 => Self::Recall(bytes),
             20 => Self::Watch(word(bytes, 0)?),
             31 => Self::MakeRoom(word(bytes, 0)?),
+            32 => Self::Ended(Parked::from_bits(half(bytes, 0)?)),
             _ => return None,
         })
     }

@@ -39,6 +39,7 @@ impl Message<'_> {
                 push(kind, &[&ns.to_le_bytes()])
             }
             Self::Recall(group) => push(kind, &[group]),
+            Self::Ended(parked) => push(kind, &[&parked.bits().to_le_bytes()]),
             _ => self.encode_from_nic(push),
         }
     }

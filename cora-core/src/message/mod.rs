@@ -5,7 +5,7 @@
 //! | wire in, host → NIC | `Frame`, `WireEnd` |
 //! | wire out, NIC → host | `Frame` |
 //! | punt, NIC → host | `Owned`… + `AllOwned` (to a new host), `Punt`, `Release` + `Entry` or `Same`…, `Copy`, `Erase`, `Expired`, `Removed`, `Fence`, `Decline`, `Load` + `Talker`…, `Drained`, then `Piece`…, `Outcome`…, `Report` |
-//! | back, host → NIC | `Piece`… (configuration), `Begin`, `Send`, `Offer`, `Transfer` + `Entry`…, `Recall`, `MakeRoom`, `Watch`, `Drained` |
+//! | back, host → NIC | `Piece`… (configuration), `Begin`, `Send`, `Ended`, `Offer`, `Transfer` + `Entry`…, `Recall`, `MakeRoom`, `Watch`, `Drained` |
 //!
 //! A message is decoded from a private copy; what does not decode is the peer's fault and ends the
 //! run with an error.
@@ -22,6 +22,7 @@ pub use report::Report;
 pub use stamp::Stamp;
 
 use crate::monitor::Load;
+use crate::region::Parked;
 use crate::state::table::Ending;
 
 /// Longest frame that the rings carry, in bytes. Longer ones are dropped by name at the wire.
@@ -43,7 +44,7 @@ pub enum Message<'a> {
     Frame(Stamp, &'a [u8]),
     /// The wire has no more frames; the time of its last one, which may have come to another NIC core.
     WireEnd(u64),
-    /// A packet for the host to handle.
+    /// A packet for the host to handle; of a long one maybe the head alone, as its stamp says.
     Punt(Stamp, &'a [u8]),
     /// The NIC gives up a flow: this many entries follow.
     Release {
@@ -80,7 +81,7 @@ pub enum Message<'a> {
     },
     /// The host keeps the offered flow: it changed meanwhile.
     Withdraw(u32),
-    /// A packet that the host handled, for the wire.
+    /// A packet that the host handled, for the wire. If the host got its head alone, so does the NIC.
     Send(Stamp, &'a [u8]),
     /// Nothing of this side is on its way any more.
     Drained(u64),
@@ -140,6 +141,8 @@ pub enum Message<'a> {
     Expired(u16, &'a [u8]),
     /// A packet took an entry of a recorded state out at the NIC: this is what it was.
     Removed(u16, &'a [u8]),
+    /// A packet whose head the host got ends there: nobody wants the rest of its frame any more.
+    Ended(Parked),
 }
 
 impl<'a> Message<'a> {
@@ -214,6 +217,7 @@ impl Message<'_> {
             Self::Expired(..) => 29,
             Self::Removed(..) => 30,
             Self::MakeRoom(_) => 31,
+            Self::Ended(_) => 32,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::decode::words_of;
 use crate::packet::{Meta, Port};
+use crate::region::Parked;
 
 /// What accompanies a frame everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub struct Stamp {
     pub horizon: u64,
     /// Where it leaves; meaningless before a verdict.
     pub egress: Port,
+    /// Where the rest of the frame is, if what goes along is its head alone.
+    pub parked: Parked,
 }
 
 impl Stamp {
@@ -27,7 +30,8 @@ impl Stamp {
     #[inline(always)]
     pub fn words(&self) -> [u64; Self::WORDS] {
         let ports = u64::from(self.meta.port.0) | u64::from(self.egress.0) << 8;
-        [self.meta.time, self.meta.now, self.number, self.horizon, ports]
+        let ports_and_rest = ports | u64::from(self.parked.bits()) << 32;
+        [self.meta.time, self.meta.now, self.number, self.horizon, ports_and_rest]
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
@@ -35,6 +39,7 @@ impl Stamp {
         let [time, now, number, horizon, ports] = words_of(head)?;
         let meta = Meta { time, now, port: Port(ports as u8) };
         let egress = Port((ports >> 8) as u8);
-        Some((Self { meta, number, horizon, egress }, rest))
+        let parked = Parked::from_bits((ports >> 32) as u32);
+        Some((Self { meta, number, horizon, egress, parked }, rest))
     }
 }

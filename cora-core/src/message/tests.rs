@@ -4,8 +4,15 @@ use super::*;
 use crate::packet::{Meta, Port};
 use proptest::prelude::*;
 
-const STAMP: Stamp =
-    Stamp { meta: Meta { time: 1, now: 2, port: Port(1) }, number: 3, horizon: 4, egress: Port(0) };
+const STAMP: Stamp = Stamp {
+    meta: Meta { time: 1, now: 2, port: Port(1) },
+    number: 3,
+    horizon: 4,
+    egress: Port(0),
+    parked: Parked::NONE,
+};
+/// Of a rest of five bytes in lot 7.
+const PARKED: Parked = Parked::from_bits(7 | 5 << 16);
 
 fn round_trip(message: Message<'_>) {
     let (kind, bytes) = message.encode(|kind, parts| (kind, parts.concat()));
@@ -28,6 +35,8 @@ fn every_message_round_trips() {
         Message::Transfer { ticket: 7, entries: 8 },
         Message::Withdraw(1),
         Message::Send(STAMP, b"frame"),
+        Message::Send(Stamp { parked: PARKED, ..STAMP }, b"head"),
+        Message::Ended(PARKED),
         Message::Drained(12),
         Message::Piece(2, b"piece"),
         Message::Outcome(5, b"not-ip"),
@@ -53,7 +62,7 @@ fn every_message_round_trips() {
 
 proptest! {
     #[test]
-    fn any_bytes_decode_or_are_refused(kind in 0_u16..32, bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+    fn any_bytes_decode_or_are_refused(kind in 0_u16..34, bytes in prop::collection::vec(any::<u8>(), 0..100)) {
         if let Some(message) = Message::decode(kind, &bytes) {
             prop_assert_eq!(message.kind(), kind);
         }

@@ -7,6 +7,7 @@ use crate::app::{App, Sides};
 use crate::key::Key;
 use crate::message::{MAX_FRAME, MAX_MESSAGE, Stamp};
 use crate::packet::{Packet, Port, ROOM, Roomy};
+use crate::region::Parked;
 pub use crate::state::table::ahead::{ALONE, BURST};
 
 /// Bytes that the frames of a burst take at most: bursts of large frames are shorter.
@@ -20,14 +21,15 @@ pub struct Arrival<'a> {
     number: u64,
     horizon: u64,
     egress: Port,
+    parked: Parked,
 }
 
 impl Arrival<'_> {
     /// What came with the frame.
     #[inline(always)]
-    pub const fn stamp(&self) -> Stamp {
-        let Self { number, horizon, egress, .. } = *self;
-        Stamp { meta: self.packet.meta(), number, horizon, egress }
+    pub fn stamp(&self) -> Stamp {
+        let Self { number, horizon, egress, parked, .. } = *self;
+        Stamp { meta: self.packet.meta(), number, horizon, egress, parked }
     }
 }
 
@@ -52,9 +54,20 @@ impl<'a> Burst<'a> {
     /// Likewise, with the room behind it.
     #[inline(always)]
     pub fn push_roomy(&mut self, stamp: Stamp, frame: Roomy<'a>) -> bool {
-        let Stamp { meta, number, horizon, egress } = stamp;
+        let Stamp { meta, number, horizon, egress, parked } = stamp;
         let packet = Packet::unparsed(frame, meta);
-        self.0.push(Arrival { packet, number, horizon, egress }).is_ok()
+        self.0.push(Arrival { packet, number, horizon, egress, parked }).is_ok()
+    }
+
+    /// Likewise of a frame from the NIC, of which this may be the head.
+    #[inline(always)]
+    pub fn push_passed_on(&mut self, stamp: Stamp, frame: Roomy<'a>) -> bool {
+        if !stamp.parked.is_some() {
+            return self.push_roomy(stamp, frame);
+        }
+        let Stamp { meta, number, horizon, egress, parked } = stamp;
+        let packet = Packet::unparsed_head(frame.into_frame(), parked.bytes(), meta);
+        self.0.push(Arrival { packet, number, horizon, egress, parked }).is_ok()
     }
 
     /// Parses all frames. (Parsed as it is taken in, each would wait for the copy that was made of it just before.)

@@ -6,6 +6,7 @@ use zerocopy::IntoBytes as _;
 use super::burst::held_bytes;
 use crate::message::Stamp;
 use crate::packet::{Meta, Port};
+use crate::region::Parked;
 use crate::state::{Memory, OutOfMemory};
 
 /// Bytes of the queue, unless its owner wants others. When it is full the wire is held back.
@@ -98,7 +99,8 @@ impl HoldQueue {
         let frame = buffer.get_mut(..length)?;
         self.copy_out(self.around(at + HEAD), frame);
         let port = Port(port as u8);
-        Some((Stamp { meta: Meta { time, now, port }, number, horizon: now, egress: port }, length))
+        let (meta, parked) = (Meta { time, now, port }, Parked::NONE);
+        Some((Stamp { meta, number, horizon: now, egress: port, parked }, length))
     }
 
     /// The time of the first packet: none that is older waits or is still to come.
@@ -188,6 +190,7 @@ mod tests {
             number,
             horizon: number * 11,
             egress: Port(1),
+            parked: Parked::NONE,
         };
         let (mut next, mut expected) = (0_u64, 0_u64);
         // Miri is slow; once around the queue is enough for it.

@@ -132,7 +132,6 @@ impl<A: App> HostHalf<A> {
     }
 
     /// Whether [`Self::hand_over`] has something to do.
-    #[inline]
     pub const fn is_handing_over(&self) -> bool {
         self.leaving.is_some()
     }
@@ -270,6 +269,8 @@ impl<A: App> HostHalf<A> {
             if alone {
                 out.show();
             }
+        } else if const { A::HEADS } && stamp.parked.is_some() {
+            out.send(&Message::Ended(stamp.parked));
         }
         let settled = known.filter(|flow| self.flows.settle(self.engine.app(), *flow)).or(added);
         if let Some(flow) = settled {

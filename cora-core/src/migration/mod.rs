@@ -36,6 +36,7 @@
 //! | module | concept |
 //! | --- | --- |
 //! | [`flows`] | records of flows, and which of them a packet belongs to |
+//! | `heads` | long frames that go to the host as their heads |
 //! | `hold` | packets that wait |
 //! | `announced` | keys of flows on their way |
 //! | [`burst`] | packets that are handled together |
@@ -47,6 +48,7 @@
 //! | `taken` | which places have flows |
 //! | [`Admission`] | which flows the host offers |
 //! | [`host`] | the host's half |
+//! | `wire` | where packets leave the NIC |
 //! | `version` | parts of read-mostly states' versions |
 //! | `digest` | what tells two states of a half apart, for whoever explores them |
 //! | `durable` | durable entries of flows: which side tells of them, what changed |
@@ -66,6 +68,7 @@ mod encoded;
 pub mod engine;
 mod entry_pace;
 pub mod flows;
+mod heads;
 mod hold;
 pub mod host;
 mod leaving;
@@ -76,6 +79,7 @@ mod room;
 pub mod standby;
 mod taken;
 mod version;
+mod wire;
 
 pub use admission::{Admission, Order};
 pub use burst::{Arrival, Burst};
@@ -139,6 +143,8 @@ pub enum ProtocolError {
     NoRoom(u16),
     /// An entry is said to be as its copy says, and there is no copy of it.
     NoCopy(u16),
+    /// A head came back whose rest is not here.
+    NothingParked,
 }
 
 impl ProtocolError {
@@ -159,6 +165,7 @@ impl ProtocolError {
                 (&["state ", " has no room for a flow that comes back"], state as u64)
             }
             Self::NoCopy(state) => (&["of an entry of state ", " there is no copy"], state as u64),
+            Self::NothingParked => (&["of a frame's head that came back no rest is here"], 0),
         };
         Sentence::new(texts, &[number])
     }

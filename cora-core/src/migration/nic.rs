@@ -7,8 +7,10 @@ use super::burst::{ALONE, Burst, announce};
 use super::encoded::{encoded, room};
 use super::engine::{Engine, Ran, copy_words, keep_words};
 use super::flows::{Flows, Stage};
+use super::heads;
 use super::hold::HoldQueue;
 use super::leaving::Leaving;
+pub use super::wire::Wire;
 use super::{Outbox, ProtocolError, TICKETS};
 use crate::app::{App, Sides};
 use crate::key::Key;
@@ -20,12 +22,6 @@ use crate::state::{Memory, NO_FLOW, OutOfMemory, Place, Reach, Visit};
 
 /// Keys that are announced by offers under way.
 pub(super) const ANNOUNCED: usize = 256;
-
-/// Where packets leave.
-pub trait Wire {
-    /// The packet leaves at the port in its stamp.
-    fn transmit(&mut self, stamp: &Stamp, frame: &[u8]);
-}
 
 /// What the plan lets a handler reach at the NIC.
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +79,7 @@ pub struct NicHalf<A: App> {
     /// Time of the latest packet.
     pub(super) now: u64,
     /// A copy of the packet under way, or of the one taken from the queue.
-    original: &'static mut [u64],
+    pub(super) original: &'static mut [u64],
     waiting: &'static mut [u64],
     watch: Watch<A::Group>,
     /// What happened here.
@@ -257,7 +253,11 @@ impl<A: App> NicHalf<A> {
         io: &mut (impl Outbox + Wire),
     ) -> Result<Event, ProtocolError> {
         match *message {
+            Message::Send(stamp, head) if const { A::HEADS } && stamp.parked.is_some() => {
+                self.complete(&stamp, head, io)?;
+            }
             Message::Send(stamp, frame) => io.transmit(&stamp, frame),
+            Message::Ended(parked) if const { A::HEADS } => heads::forget(parked, io)?,
             Message::Offer { ticket, punts, group, keys } => {
                 self.offer(ticket, punts, group, keys, io)?;
             }
@@ -443,9 +443,10 @@ impl<A: App> NicHalf<A> {
         }
     }
 
-    fn pass_on(&mut self, stamp: &Stamp, frame: &[u8], io: &mut impl Outbox) {
+    fn pass_on(&mut self, stamp: &Stamp, frame: &[u8], io: &mut (impl Outbox + Wire)) {
         self.report.passed_on += 1;
-        io.send(&Message::Punt(*stamp, frame));
+        let punt = Self::punt(stamp, frame, io);
+        io.send(&punt);
     }
 
     /// The flow goes to the host: its entries, then the packet.
@@ -453,7 +454,7 @@ impl<A: App> NicHalf<A> {
     fn release(&mut self, flow: u32, stamp: &Stamp, frame: &[u8], io: &mut (impl Outbox + Wire)) {
         let punts = self.flows.record(flow).map_or(0, |record| record.punts).saturating_add(1);
         // Put together before anything is sent: read behind that, it would wait until the ring has it.
-        let punt = Message::Punt(*stamp, frame);
+        let punt = Self::punt(stamp, frame, io);
         self.give_back(flow, punts, stamp.meta.now, 0, io);
         io.send(&punt);
         // The host has something to do meanwhile.

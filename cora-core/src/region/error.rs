@@ -39,9 +39,10 @@ pub enum AttachError {
         /// The latest that this side has seen.
         seen: u64,
     },
-    /// A ring does not lie within the region, lies on another, or has an impossible size.
+    /// A ring, or the lots, which are laid out as one, does not lie within the region, lies on another, or has an impossible
+    /// size.
     BadRing {
-        /// Which one, in the order of [`RING_NAMES`](super::RING_NAMES).
+        /// Which one, in the order of [`RING_NAMES`](super::RING_NAMES); the lots follow.
         ring: usize,
         /// Where it is said to be.
         offset: u64,
@@ -96,8 +97,8 @@ impl AttachError {
             ),
             Self::BadRing { ring, offset, bytes, region } => Sentence::new(
                 &[
-                    "ring ",
-                    " of wire-in, wire-out, punt and back (offset ",
+                    "part ",
+                    " of wire-in, wire-out, punt, back and lots (offset ",
                     ", ",
                     " bytes) does not fit the shared region of ",
                     " bytes",

@@ -4,12 +4,12 @@ use core::fmt;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::{AttachError, Identity, NicStatus, Rings};
+use super::{AttachError, Identity, LOT_BYTES, LOTS, NicStatus, Rings};
 use crate::ring::{CONTROL_WORDS, MAX_RING_BYTES, MIN_RING_BYTES, SharedMemory};
 
 /// Version of what this module and [`ring`](crate::ring) lay out. It grows with every change of the
 /// header, of the rings, or of the messages on them.
-pub const LAYOUT_VERSION: u64 = 8;
+pub const LAYOUT_VERSION: u64 = 9;
 
 /// Names of the rings, in the order of their places.
 pub const RING_NAMES: [&str; 4] = ["wire-in", "wire-out", "punt", "back"];
@@ -30,8 +30,13 @@ pub(super) type HeaderWords = [AtomicU64; HEADER_WORDS];
 /// Rings begin at multiples of this, which keeps their indices on lines of their own.
 const RING_ALIGN: usize = CONTROL_BYTES;
 
+/// The number of the lots among the parts of a region: they follow the rings.
+const LOTS_PART: usize = RING_NAMES.len();
+
 /// Places of the header's words.
 pub(super) mod at {
+    use super::LOTS_PART;
+
     pub(in crate::region) const MAGIC: usize = 0;
     pub(in crate::region) const LAYOUT: usize = 1;
     pub(in crate::region) const PLAN: usize = 2;
@@ -41,6 +46,8 @@ pub(super) mod at {
     pub(in crate::region) const RESIDENT: usize = 6;
     /// Two words per ring: offset in bytes, and bytes of data.
     pub(in crate::region) const RINGS: usize = 8;
+    /// Likewise of the lots; zero where there are none.
+    pub(in crate::region) const LOTS: usize = RINGS + 2 * LOTS_PART;
     pub(in crate::region) const NIC_STATUS: usize = 64;
     pub(in crate::region) const NIC_HEARTBEAT: usize = 80;
     pub(in crate::region) const NIC_BELL: usize = 96;
@@ -52,10 +59,12 @@ pub(super) mod at {
     pub(in crate::region) const CURRENT: usize = 160;
 }
 
-/// Sizes of the four rings, and the offsets that follow.
+/// Sizes of the four rings, whether there are lots, and the offsets that follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegionLayout {
     pub(super) rings: [Place; 4],
+    /// Laid out as a ring is, though only its data are used.
+    lots: Option<Place>,
     bytes: usize,
 }
 
@@ -109,7 +118,15 @@ impl RegionLayout {
             next = (next + CONTROL_BYTES + bytes).next_multiple_of(RING_ALIGN);
             ring += 1;
         }
-        Ok(Self { rings, bytes: next })
+        Ok(Self { rings, lots: None, bytes: next })
+    }
+
+    /// The same, with [lots](super::Lots).
+    #[must_use]
+    pub const fn with_lots(self) -> Self {
+        let (offset, bytes) = (self.bytes, LOTS * LOT_BYTES);
+        let end = (offset + CONTROL_BYTES + bytes).next_multiple_of(RING_ALIGN);
+        Self { lots: Some(Place { offset, bytes }), bytes: end, ..self }
     }
 
     /// Bytes of the whole region.
@@ -156,6 +173,10 @@ pub(super) fn write_header(header: &HeaderWords, layout: &RegionLayout, identity
         write(at::RINGS + 2 * ring, place.offset as u64);
         write(at::RINGS + 2 * ring + 1, place.bytes as u64);
     }
+    if let Some(place) = layout.lots {
+        write(at::LOTS, place.offset as u64);
+        write(at::LOTS + 1, place.bytes as u64);
+    }
     write(at::NIC_STATUS, NicStatus::Starting.encode());
     header[at::MAGIC].store(MAGIC, Ordering::Release);
 }
@@ -172,7 +193,7 @@ pub(super) fn check_layout(header: &HeaderWords) -> Result<(), AttachError> {
     }
 }
 
-/// The rings, one after the other within `length` bytes.
+/// The rings, one after the other within `length` bytes, and the lots.
 pub(super) fn find_rings(
     header: &HeaderWords,
     words: &'static [AtomicU64],
@@ -180,7 +201,10 @@ pub(super) fn find_rings(
 ) -> Result<Rings, AttachError> {
     let mut free = HEADER_BYTES;
     let mut next = |ring| find_ring(header, words, length, ring, &mut free);
-    Ok(Rings { wire_in: next(0)?, wire_out: next(1)?, punt: next(2)?, back: next(3)? })
+    let (wire_in, wire_out, punt, back) = (next(0)?, next(1)?, next(2)?, next(3)?);
+    let has_lots = header[at::LOTS + 1].load(Ordering::Relaxed) != 0;
+    let lots = if has_lots { Some(next(LOTS_PART)?) } else { None };
+    Ok(Rings { wire_in, wire_out, punt, back, lots })
 }
 
 /// One of them, which begins at `free` at the earliest and moves that to its end.

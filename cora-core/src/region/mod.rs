@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! byte 0       magic, layout version, plan hash, generation, hash seed, length,
-//!              offset and size of each ring                   written by the host, before the NIC
+//!              offset and size of each ring and of the lots   written by the host, before the NIC
 //! byte 512     the NIC's status and heartbeat                 written by the NIC
 //! byte 768     the NIC's bell                                 written by both
 //! byte 1024    the host's heartbeat                           written by the host
 //! byte 1152    the host's bell                                written by both
-//! byte 4096    the rings, each its indices and its data
+//! byte 4096    the rings, each its indices and its data; then the lots, if there are any
 //! ```
 //!
 //! All of it is native 64-bit words, little-endian on every machine Cora runs on. The host creates
@@ -18,6 +18,7 @@ mod bell;
 mod error;
 mod idle;
 mod layout;
+mod lots;
 mod status;
 pub mod succession;
 
@@ -29,6 +30,7 @@ pub use error::AttachError;
 pub use idle::Idle;
 use layout::{HEADER_BYTES, HeaderWords, at, check_layout, find_rings, write_header};
 pub use layout::{LAYOUT_VERSION, LayoutError, RING_NAMES, RegionLayout};
+pub use lots::{LOT_BYTES, LOTS, Lots, Parked, Parking};
 pub use status::NicStatus;
 
 use crate::ring::SharedMemory;
@@ -71,7 +73,7 @@ pub struct Region {
     rings: Rings,
 }
 
-/// The four rings of a region, each in one direction.
+/// The four rings of a region, each in one direction, and what lies beside them.
 #[derive(Clone, Copy, Debug)]
 pub struct Rings {
     /// Host to NIC: frames that arrive at the NIC's wire.
@@ -82,6 +84,8 @@ pub struct Rings {
     pub punt: SharedMemory,
     /// Host to NIC: what comes back from there.
     pub back: SharedMemory,
+    /// Where the NIC keeps the rests of frames whose heads go to the host, if it does.
+    pub lots: Option<SharedMemory>,
 }
 
 impl Region {

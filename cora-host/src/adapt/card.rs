@@ -14,7 +14,7 @@ use cora_core::migration::nic::{Event, Wire};
 use cora_core::migration::{AT_ONCE, Burst, Outbox};
 use cora_core::monitor::Load;
 use cora_core::packet::{Meta, Port};
-use cora_core::region::Region;
+use cora_core::region::{Lots, Parked, Parking, Region, Rings};
 
 use super::clock::Stopwatch;
 use super::trace::{Arrival, Arrivals};
@@ -46,6 +46,7 @@ pub(super) struct Card<'a, A: App> {
 /// Where messages and packets go: the latter are counted.
 pub(super) struct Out {
     punt: Back,
+    lots: Lots,
     left: u64,
     /// Flows that there is room for.
     room: u32,
@@ -67,6 +68,10 @@ impl Wire for Out {
     fn transmit(&mut self, _: &Stamp, _: &[u8]) {
         self.left += 1;
     }
+
+    fn lots(&mut self) -> Option<&mut dyn Parking> {
+        Some(&mut self.lots)
+    }
 }
 
 impl<'a, A: App> Card<'a, A> {
@@ -77,7 +82,10 @@ impl<'a, A: App> Card<'a, A> {
         arrivals: Arrivals<'a>,
         (room, slower): (u32, f64),
     ) -> Result<Self, RunError> {
-        let out = |punt| Out { punt: Back::new(punt), left: 0, room: u32::MAX };
+        let out = |rings: &Rings| {
+            let (punt, lots) = (Back::new(rings.punt), Lots::new(rings.lots));
+            Out { punt, lots, left: 0, room: u32::MAX }
+        };
         Ok(Self {
             end: NicEnd::new(region, supply, out)?,
             room,
@@ -143,7 +151,13 @@ impl<'a, A: App> Card<'a, A> {
             let Some(room) = frames.room() else { break };
             room[..frame.len()].copy_from_slice(frame);
             let meta = Meta { time, now: time, port: Port::INSIDE };
-            let stamp = Stamp { meta, number: 0, horizon: time, egress: Port::INSIDE };
+            let stamp = Stamp {
+                meta,
+                number: 0,
+                horizon: time,
+                egress: Port::INSIDE,
+                parked: Parked::NONE,
+            };
             burst.push_roomy(stamp, frames.keep(frame.len()));
             self.packets += 1;
         }

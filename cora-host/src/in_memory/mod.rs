@@ -19,11 +19,11 @@ use std::thread;
 
 use cora_core::app::App;
 use cora_core::migration::HostHalf;
-use cora_core::region::{HashSeed, Identity, Region, RegionLayout};
+use cora_core::region::{HashSeed, Identity, Region};
 use rustix::io::Errno;
 
 use crate::apart::Apart;
-use crate::pair::RING_BYTES;
+use crate::pair::layout;
 use crate::run::configure;
 use crate::supply::Supply;
 use crate::worker::Worker;
@@ -42,8 +42,7 @@ pub(crate) const BACK_BURST: usize = 64;
 /// A region for this program, empty.
 pub(crate) fn region<A: App>(supply: Supply) -> Result<Region, RunError> {
     let system = |errno: Errno| RunError::System { what: "shared memory", cause: errno.into() };
-    let layout = RegionLayout::new(RING_BYTES);
-    let layout = layout.unwrap_or_else(|_| unreachable!("powers of two are sizes of rings"));
+    let layout = layout::<A>();
     let (_file, words) = map::shared_memory(layout.bytes()).map_err(system)?;
     // All pages are there, as in a live run.
     words.iter().step_by(512).for_each(|word| word.store(0, Ordering::Relaxed));

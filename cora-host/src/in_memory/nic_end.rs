@@ -2,8 +2,9 @@
 
 use cora_core::app::App;
 use cora_core::message::{MAX_MESSAGE, Message};
+use cora_core::migration::nic::Wire;
 use cora_core::migration::{AT_ONCE, NicHalf, ProtocolError};
-use cora_core::region::Region;
+use cora_core::region::{Region, Rings};
 use cora_core::ring::{Consumer, SharedMemory};
 
 use super::Out;
@@ -18,19 +19,19 @@ pub(crate) struct NicEnd<A: App, O> {
     message: Vec<u8>,
 }
 
-impl<A: App, O> NicEnd<A, O> {
-    /// A half that owns no flow; `out` is given the punt ring.
+impl<A: App, O: Wire> NicEnd<A, O> {
+    /// A half that owns no flow; `out` is given the rings.
     pub(crate) fn new(
         region: &Region,
         supply: Supply,
-        out: impl FnOnce(SharedMemory) -> O,
+        out: impl FnOnce(&Rings) -> O,
     ) -> Result<Self, RunError> {
         let mut app = supply.app::<A>(NicHalf::bytes)?;
         let mut memory = supply.memory(NicHalf::bytes(&mut app))?;
         let rings = region.rings();
         Ok(Self {
             half: NicHalf::create(app, &mut memory).map_err(RunError::Memory)?,
-            out: out(rings.punt),
+            out: out(&rings),
             back: Consumer::new(rings.back),
             message: vec![0; MAX_MESSAGE],
         })
@@ -61,6 +62,9 @@ impl<A: App, O> NicEnd<A, O> {
             }
         }
         self.back.release();
+        if let Some(lots) = self.out.lots() {
+            lots.recycle();
+        }
         Ok(true)
     }
 

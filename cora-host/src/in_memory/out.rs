@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use cora_core::message::{Message, Stamp};
 use cora_core::migration::Outbox;
 use cora_core::migration::nic::Wire;
+use cora_core::region::{Lots, Parking, Rings};
 use cora_core::ring::{Producer, PushError, SharedMemory};
 
 use super::{Patience, Told};
@@ -13,6 +14,7 @@ use crate::RunError;
 /// Messages go onto the punt ring, which the host empties meanwhile; `L` takes note of packets that leave.
 pub(crate) struct Out<'a, L> {
     punt: Producer<SharedMemory>,
+    pub(crate) lots: Lots,
     pub(crate) left: L,
     /// How long it took until there was room on the ring, and whatever else the NIC adds to that.
     pub(crate) waited: Duration,
@@ -21,9 +23,9 @@ pub(crate) struct Out<'a, L> {
 }
 
 impl<'a, L: Default> Out<'a, L> {
-    pub(crate) fn new(punt: SharedMemory, told: &'a Told) -> Self {
-        let (left, waited) = (L::default(), Duration::ZERO);
-        Self { punt: Producer::new(punt), left, waited, broken: false, told }
+    pub(crate) fn new(rings: &Rings, told: &'a Told) -> Self {
+        let (punt, lots) = (Producer::new(rings.punt), Lots::new(rings.lots));
+        Self { punt, lots, left: L::default(), waited: Duration::ZERO, broken: false, told }
     }
 }
 
@@ -90,5 +92,9 @@ impl Wire for Out<'_, u64> {
     #[inline]
     fn transmit(&mut self, _: &Stamp, _: &[u8]) {
         self.left += 1;
+    }
+
+    fn lots(&mut self) -> Option<&mut dyn Parking> {
+        Some(&mut self.lots)
     }
 }

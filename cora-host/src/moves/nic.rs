@@ -15,7 +15,7 @@ use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
 use cora_core::migration::nic::Wire;
 use cora_core::migration::{Burst, EntryPace};
 use cora_core::monitor::Load;
-use cora_core::region::Region;
+use cora_core::region::{Parking, Region};
 
 use super::flows::FlowsOf;
 use super::host::{Done, Task};
@@ -102,6 +102,10 @@ impl Wire for Out<'_, Gone> {
     fn transmit(&mut self, stamp: &Stamp, _: &[u8]) {
         self.left.0.push(stamp.number);
     }
+
+    fn lots(&mut self) -> Option<&mut dyn Parking> {
+        Some(&mut self.lots)
+    }
 }
 
 impl<'a, A: App> Nic<'a, A> {
@@ -115,7 +119,7 @@ impl<'a, A: App> Nic<'a, A> {
         let (at, later, now, packets) = (0, 0, 0, 0);
         let pass = traffic.pass(0);
         Ok(Self {
-            end: NicEnd::new(region, supply, |punt| Out::new(punt, told))?,
+            end: NicEnd::new(region, supply, |rings| Out::new(rings, told))?,
             buffer: vec![0; BURST_BYTES],
             frames: Source { traffic, from: warm, pass, at, later, now, packets },
             flows,

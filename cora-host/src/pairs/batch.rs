@@ -5,6 +5,7 @@ use cora_core::message::Stamp;
 use cora_core::migration::Burst;
 use cora_core::migration::burst::{BURST, BURST_BYTES};
 use cora_core::packet::{Meta, Port, ROOM, Roomy};
+use cora_core::region::Parked;
 
 use crate::apart::Apart;
 
@@ -39,6 +40,7 @@ impl Batch {
             number: 0,
             horizon: 0,
             egress: Port::INSIDE,
+            parked: Parked::NONE,
         };
         let frames = [(NONE, 0); FRAMES];
         Self(Box::new(Apart::new(Packed { bytes: [0; BURST_BYTES], used: 0, count: 0, frames })))

@@ -5,6 +5,7 @@ use std::sync::mpsc::{channel, sync_channel};
 use cora_core::message::MAX_FRAME;
 use cora_core::migration::burst::BURST;
 use cora_core::packet::Meta;
+use cora_core::region::Parked;
 
 use super::batch::{Batch, FRAMES, Front};
 use super::lane::{Mark, Returned, Steered};
@@ -17,6 +18,7 @@ fn stamp(number: u64) -> Stamp {
         number,
         horizon: 0,
         egress: Port::INSIDE,
+        parked: Parked::NONE,
     }
 }
 

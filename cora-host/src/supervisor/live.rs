@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cora_core::message::{MAX_FRAME, Stamp};
 use cora_core::packet::{Meta, Port as Side};
+use cora_core::region::Parked;
 use cora_port::{Link, OnReceive, Port, PortError, PortName, Upgrade};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -145,7 +146,7 @@ impl LiveWire {
         let number = self.came;
         self.came += 1;
         let meta = Meta { time, now: self.now, port: side };
-        Stamp { meta, number, horizon: self.now, egress: side }
+        Stamp { meta, number, horizon: self.now, egress: side, parked: Parked::NONE }
     }
 }
 

@@ -68,7 +68,7 @@ use crate::conductor::Moves;
 use crate::ipfix::{Exporter, TargetName};
 use crate::nic_process::{self, NicMode};
 use crate::pages::Pages;
-use crate::pair::RING_BYTES;
+use crate::pair::layout;
 use crate::run::random_seed;
 use crate::wire::Cable as _;
 use crate::wire_end::WireEnd;
@@ -180,9 +180,7 @@ impl<'a> Supervisor<'a> {
         request: &'a LiveRequest,
         wire: LiveWire,
     ) -> Result<Self, RunError> {
-        let Ok(layout) = RegionLayout::new(RING_BYTES) else {
-            unreachable!("powers of two are sizes of rings")
-        };
+        let layout = layout::<A>();
         let regions = SharedFile::create(2 * layout.bytes())?;
         let entries = host_half::layout::<A>()?;
         let standby = SharedFile::create(host_half::standby_bytes::<A>(&entries))?;
