@@ -124,9 +124,15 @@ pub fn one(seed: u64) -> Result<Ran, String> {
     })
 }
 
+/// Bytes that frames are filled up with: in two of seven cases so many that their heads go to the host alone. (Seeds that broke
+/// something before there were heads mean what they did.)
+const fn filling(seed: u64) -> usize {
+    if matches!(seed % 7, 3 | 5) { traffic::MIDDLE } else { 0 }
+}
+
 fn program<A: SimApp>(seed: u64, packets: u32) -> Result<Ran, String> {
-    let long = seed.is_multiple_of(256);
-    let case = traffic::make_filled::<A>(seed, packets, if long { 8_000 } else { 0 });
+    let filling = if seed.is_multiple_of(256) { 8_000 } else { filling(seed) };
+    let case = traffic::make_filled::<A>(seed, packets, filling);
     runtime::run::<A>(&case, seed).map_err(|what| format!("{}: {what}", A::NAME))
 }
 
@@ -138,7 +144,7 @@ fn conducted(seed: u64, packets: u32) -> Result<Ran, String> {
 
 /// Sides are killed.
 fn killed(seed: u64, packets: u32) -> Result<Ran, String> {
-    let case = traffic::make_filled::<Marking<Share<1024>>>(seed, packets, 0);
+    let case = traffic::make_filled::<Marking<Share<1024>>>(seed, packets, filling(seed));
     let kills = 1 + seed % 3;
     let ran = runtime::run_killed::<Share<1024>>(&case, seed, kills);
     ran.map_err(|what| format!("{}, {kills} kills: {what}", Marking::<Share<1024>>::NAME))

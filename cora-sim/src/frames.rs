@@ -1,4 +1,4 @@
-//! Small frames: Ethernet, IPv4, and UDP, TCP or something without ports. The payload says which flow
+//! Frames: Ethernet, IPv4, and UDP, TCP or something without ports. The payload begins with a mark that says which flow
 //! the packet is of, whatever the handlers make of its addresses.
 
 use cora_core::key::{Address, FiveTuple, protocol};
@@ -20,12 +20,17 @@ pub mod op {
 const HEADERS: usize = 14 + 20;
 const MARK: usize = 9;
 
-pub fn frame(tuple: &FiveTuple, flow: u32, number: u32, op: u8, filling: usize) -> Vec<u8> {
-    let transport: usize = match tuple.protocol {
+/// Bytes of a transport's header.
+const fn header_of(protocol: u8) -> usize {
+    match protocol {
         protocol::TCP => 20,
         protocol::UDP => 8,
         _ => 0,
-    };
+    }
+}
+
+pub fn frame(tuple: &FiveTuple, flow: u32, number: u32, op: u8, filling: usize) -> Vec<u8> {
+    let transport = header_of(tuple.protocol);
     let length = 20 + transport + MARK + filling;
     let mut bytes = vec![0_u8; 14 + length];
     bytes[12..14].copy_from_slice(&[8, 0]);
@@ -54,6 +59,10 @@ pub fn frame(tuple: &FiveTuple, flow: u32, number: u32, op: u8, filling: usize) 
     bytes[mark..mark + 4].copy_from_slice(&flow.to_be_bytes());
     bytes[mark + 4..mark + 8].copy_from_slice(&number.to_be_bytes());
     bytes[mark + 8] = op;
+    // No two frames have the same rest.
+    for (place, byte) in bytes[mark + MARK..].iter_mut().zip(number.to_be_bytes().iter().cycle()) {
+        *place = *byte;
+    }
     bytes
 }
 
@@ -65,21 +74,36 @@ pub fn flow_of(frame: &[u8]) -> u32 {
     u32::from_be_bytes(*mark)
 }
 
+/// Whether what stands behind the mark is what was put there: the rest of no other frame.
+pub fn is_intact(frame: &[u8]) -> bool {
+    let mut frame = frame.to_vec();
+    let packet = Packet::new(&mut frame, Meta::default());
+    let filling = packet.payload().get(MARK..).unwrap_or_default();
+    let number = number_of(&packet).to_be_bytes();
+    filling.iter().zip(number.iter().cycle()).all(|(byte, of_number)| byte == of_number)
+}
+
 /// The tuple that a frame carries, if it has one.
 pub fn tuple_of(frame: &[u8]) -> Option<FiveTuple> {
     let mut frame = frame.to_vec();
     Packet::new(&mut frame, Meta::default()).five_tuple().ok()
 }
 
-/// The packet's number, as its payload says.
+/// What the frame is marked with. It stands in the head: handlers ask for it, and may have no more.
+fn mark_of<'p>(packet: &'p Packet<'_>) -> &'p [u8] {
+    let at = HEADERS + packet.protocol().map_or(0, header_of);
+    packet.frame().get(at..at + MARK).unwrap_or_default()
+}
+
+/// The packet's number, as its mark says.
 pub fn number_of(packet: &Packet<'_>) -> u32 {
-    let number = packet.payload().get(4..).and_then(|rest| rest.first_chunk());
+    let number = mark_of(packet).get(4..).and_then(|rest| rest.first_chunk());
     number.map_or(0, |bytes| u32::from_be_bytes(*bytes))
 }
 
 /// What a packet asks of the handlers.
 pub fn op_of(packet: &Packet<'_>) -> u8 {
-    packet.payload().get(8).copied().unwrap_or(op::NOTHING)
+    mark_of(packet).get(8).copied().unwrap_or(op::NOTHING)
 }
 
 pub const fn address(last: [u8; 2], inside: bool) -> Address {

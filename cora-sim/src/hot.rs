@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use cora_core::key::{FiveTuple, protocol};
 use cora_core::message::Stamp;
 use cora_core::packet::{Meta, Port};
+use cora_core::region::Parked;
 
 use crate::apps::SimApp;
 use crate::frames::{address, frame, op};
@@ -81,7 +82,13 @@ impl Source {
         };
         let asked = if self.random.once_in(self.asks_in) { op::ASK } else { op::NOTHING };
         let meta = Meta { time: self.now, now: self.now, port };
-        let stamp = Stamp { meta, number: u64::from(number), horizon: self.now, egress: port };
+        let stamp = Stamp {
+            meta,
+            number: u64::from(number),
+            horizon: self.now,
+            egress: port,
+            parked: Parked::NONE,
+        };
         (stamp, frame(&tuple, flow as u32, number, asked, 0))
     }
 }

@@ -37,5 +37,6 @@ pub mod queues;
 pub mod random;
 pub mod result;
 pub mod runtime;
+mod shelf;
 mod standby;
 pub mod traffic;

@@ -5,8 +5,10 @@ use std::collections::VecDeque;
 use cora_core::message::{Message, Stamp};
 use cora_core::migration::Outbox;
 use cora_core::migration::nic::Wire;
+use cora_core::region::{Parked, Parking};
 
 use crate::result::Results;
+use crate::shelf::Shelf;
 
 /// What is done to messages on their way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,6 +169,7 @@ const NOTHING: Stamp = Stamp {
     number: 0,
     horizon: 0,
     egress: cora_core::packet::Port(0),
+    parked: Parked::NONE,
 };
 
 /// Where the NIC sends: to the host, and to the wire.
@@ -174,6 +177,7 @@ const NOTHING: Stamp = Stamp {
 pub struct NicEnds<'a> {
     pub punt: &'a mut Ring,
     pub wire: &'a mut Results,
+    pub shelf: &'a mut Shelf,
 }
 
 impl Outbox for NicEnds<'_> {
@@ -185,5 +189,9 @@ impl Outbox for NicEnds<'_> {
 impl Wire for NicEnds<'_> {
     fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
         self.wire.left(stamp.egress.0, frame);
+    }
+
+    fn lots(&mut self) -> Option<&mut dyn Parking> {
+        Some(self.shelf)
     }
 }

@@ -2,6 +2,7 @@
 
 use cora_core::message::{Message, Report};
 use cora_core::migration::{Burst, HostHalf, NicHalf};
+use cora_core::region::Parking as _;
 
 use crate::apps::SimApp;
 use crate::halves;
@@ -9,6 +10,8 @@ use crate::link::{NicEnds, Ring, Sabotage};
 use crate::memory::Supply;
 use crate::random::Random;
 use crate::result::Results;
+use crate::runtime::words::Words;
+use crate::shelf::{self, Shelf};
 use crate::traffic::Case;
 
 /// Bytes in which packets wait at the NIC.
@@ -21,6 +24,8 @@ pub struct Account {
     pub host: Report,
     /// The wire had to wait.
     pub waits: u64,
+    /// Packets whose heads went to the host alone.
+    pub heads: u64,
 }
 
 impl Account {
@@ -34,6 +39,7 @@ impl Account {
         self.host.offloads += other.host.offloads;
         self.host.declined += other.host.declined;
         self.waits += other.waits;
+        self.heads += other.heads;
     }
 }
 
@@ -45,6 +51,7 @@ struct Sim<'a, A: SimApp> {
     case: &'a Case,
     fed: usize,
     results: Results,
+    shelf: Shelf,
     waits: u64,
 }
 
@@ -54,7 +61,12 @@ pub fn run<A: SimApp>(case: &Case, schedule: u64, sabotage: Sabotage) -> Result<
     let mut sim = Sim::<A>::new(case, schedule, sabotage, &mut supply);
     sim.run_all(schedule)?;
     let found = sim.finish()?;
-    let account = Account { nic: sim.nic.report, host: sim.host.report, waits: sim.waits };
+    let account = Account {
+        nic: sim.nic.report,
+        host: sim.host.report,
+        waits: sim.waits,
+        heads: sim.shelf.parked,
+    };
     match found.difference(&case.expected) {
         None => Ok(account),
         Some(difference) => Err(difference),
@@ -67,7 +79,8 @@ impl<'a, A: SimApp> Sim<'a, A> {
         let refuses = schedule.is_multiple_of(3).then_some(schedule);
         let nic = halves::nic::<A>(supply, case.seed, HOLD, refuses);
         let (punt, back) = (Ring::new(sabotage), Ring::new(sabotage));
-        Self { nic, host, punt, back, case, fed: 0, results: Results::default(), waits: 0 }
+        let shelf = Shelf::new(Words::new(shelf::BYTES));
+        Self { nic, host, punt, back, case, fed: 0, results: Results::default(), shelf, waits: 0 }
     }
 
     fn run_all(&mut self, schedule: u64) -> Result<(), String> {
@@ -80,7 +93,11 @@ impl<'a, A: SimApp> Sim<'a, A> {
                 weights = least.map(|least| least + random.below(7));
             }
             if self.nic.is_handing_over() && random.once_in(3) {
-                let mut ends = NicEnds { punt: &mut self.punt, wire: &mut self.results };
+                let mut ends = NicEnds {
+                    punt: &mut self.punt,
+                    wire: &mut self.results,
+                    shelf: &mut self.shelf,
+                };
                 self.nic.hand_over(1 + random.below(5) as u32, &mut ends);
             }
             if self.host.is_handing_over() && random.once_in(3) {
@@ -135,7 +152,8 @@ impl<'a, A: SimApp> Sim<'a, A> {
         for (stamp, frame) in &mut frames {
             burst.push(*stamp, frame);
         }
-        let mut ends = NicEnds { punt: &mut self.punt, wire: &mut self.results };
+        let mut ends =
+            NicEnds { punt: &mut self.punt, wire: &mut self.results, shelf: &mut self.shelf };
         self.nic.burst(&mut burst, &mut ends);
         Ok(())
     }
@@ -146,11 +164,11 @@ impl<'a, A: SimApp> Sim<'a, A> {
             let (stamp, frame) = Message::decode_frame(kind, &mut bytes).ok_or("no packet")?;
             let mut next = self.punt.pop_if(Message::PUNT).map(|(_, bytes)| bytes);
             let mut burst = Burst::new();
-            burst.push(stamp, frame);
+            burst.push_passed_on(stamp, frame.into());
             if let Some((stamp, frame)) =
                 next.as_mut().and_then(|bytes| Message::decode_frame(Message::PUNT, bytes))
             {
-                burst.push(stamp, frame);
+                burst.push_passed_on(stamp, frame.into());
             }
             self.host.burst(&mut burst, &mut self.back)
         } else {
@@ -163,8 +181,10 @@ impl<'a, A: SimApp> Sim<'a, A> {
     fn serve_nic(&mut self) -> Result<(), String> {
         let Some((kind, bytes)) = self.back.pop() else { return Ok(()) };
         let message = Message::decode(kind, &bytes).ok_or("no message")?;
-        let mut ends = NicEnds { punt: &mut self.punt, wire: &mut self.results };
+        let mut ends =
+            NicEnds { punt: &mut self.punt, wire: &mut self.results, shelf: &mut self.shelf };
         let taken = self.nic.message(&message, &mut ends);
+        self.shelf.recycle();
         taken.map(drop).map_err(|error| format!("NIC: {error}"))
     }
 

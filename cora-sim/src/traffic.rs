@@ -9,6 +9,7 @@ use cora_core::key::{FiveTuple, protocol};
 use cora_core::message::{Message, Stamp};
 use cora_core::migration::{Burst, Outbox};
 use cora_core::packet::{Meta, Port};
+use cora_core::region::Parked;
 
 use crate::apps::{IDLE, SimApp};
 use crate::frames::{address, frame, op, tuple_of};
@@ -52,11 +53,24 @@ impl Outbox for Collect<'_> {
 
 /// Bytes that frames are filled up with in one of sixteen cases, so that they fill the queue.
 const LONG: usize = 24_000;
+/// Likewise in one of four others, so that their heads go to the host alone.
+pub const MIDDLE: usize = 700;
 
-/// Makes a case; in one of sixteen all frames are long.
+/// Makes a case; in one of sixteen all frames are long, and in one of four others as on most networks.
 pub fn make<A: SimApp>(seed: u64, count: u32) -> Case {
-    let long = Random::new(seed ^ 0x006c_6f6e_6700).once_in(16);
-    make_filled::<A>(seed, count, if long { LONG } else { 0 })
+    let mut random = Random::new(seed ^ 0x006c_6f6e_6700);
+    let (long, middle) = (random.once_in(16), random.once_in(4));
+    make_filled::<A>(
+        seed,
+        count,
+        if long {
+            LONG
+        } else if middle {
+            MIDDLE
+        } else {
+            0
+        },
+    )
 }
 
 /// Makes a case with frames that are filled up with so many bytes.
@@ -152,7 +166,13 @@ impl Source {
             flow = 0x8000_0000 | number;
         }
         let meta = Meta { time: self.now, now: self.now, port };
-        let stamp = Stamp { meta, number: u64::from(number), horizon: self.now, egress: port };
+        let stamp = Stamp {
+            meta,
+            number: u64::from(number),
+            horizon: self.now,
+            egress: port,
+            parked: Parked::NONE,
+        };
         (stamp, frame(&tuple, flow, number, op, self.filling))
     }
 

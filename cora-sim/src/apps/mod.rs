@@ -195,6 +195,8 @@ macro_rules! program {
             const PLACES: &'static [(&'static str, cora_core::state::Place)] =
                 &[$((stringify!($state), $crate::apps::program!(@place $place))),*];
             const MEMORY: usize = 0 $(+ $crate::apps::program!(@bytes $place $state))*;
+            // They read what their frames are marked with, which stands in the head, too.
+            const HEADS: bool = true;
             const DURABLE: bool = false $(|| $crate::apps::program!(@durable $place $state))*;
             const STATES: usize = Self::PLACES.len();
             type Group = $group;

@@ -7,6 +7,7 @@ use cora_core::key::{FiveTuple, protocol};
 use cora_core::message::{MAX_FRAME, Message, Stamp};
 use cora_core::migration::{Admission, Burst, Holder, HostHalf, NicHalf, Order, Outbox, Standby};
 use cora_core::packet::{Meta, Packet, Port};
+use cora_core::region::Parked;
 
 use super::killed::Side;
 use crate::apps::marks::Marking;
@@ -213,7 +214,10 @@ impl<'a> World<'a> {
         let meta = Meta { time: NOW, now: NOW, port };
         let number = (16 * flow + number) as u64;
         let mut burst = Burst::new();
-        burst.push(Stamp { meta, number, horizon: NOW, egress: port }, &mut frame);
+        burst.push(
+            Stamp { meta, number, horizon: NOW, egress: port, parked: Parked::NONE },
+            &mut frame,
+        );
         let mut ends = Ends { punt: &mut self.punt, left: &mut self.left };
         self.nic.burst(&mut burst, &mut ends);
     }

@@ -15,6 +15,8 @@ pub struct Faults {
     pub host_waits: u64,
     /// The wire was held back.
     pub wire_waits: u64,
+    /// Frames whose heads went to the host alone.
+    pub heads: u64,
     /// Orders to move a flow, or to admit others.
     pub orders: u64,
     /// The NIC was killed.
@@ -24,12 +26,13 @@ pub struct Faults {
 }
 
 /// Names, for reports.
-pub const FAULTS: [&str; 8] = [
+pub const FAULTS: [&str; 9] = [
     "delays",
     "reordered",
     "nic-waits",
     "host-waits",
     "wire-waits",
+    "heads",
     "orders",
     "nic-kills",
     "host-kills",
@@ -44,11 +47,12 @@ impl Faults {
             nic_waits,
             host_waits,
             wire_waits,
+            heads,
             orders,
             nic_kills,
             host_kills,
         } = *self;
-        [delays, reordered, nic_waits, host_waits, wire_waits, orders, nic_kills, host_kills]
+        [delays, reordered, nic_waits, host_waits, wire_waits, heads, orders, nic_kills, host_kills]
     }
 
     /// Adds another run's.
@@ -58,6 +62,7 @@ impl Faults {
         self.nic_waits += other.nic_waits;
         self.host_waits += other.host_waits;
         self.wire_waits += other.wire_waits;
+        self.heads += other.heads;
         self.orders += other.orders;
         self.nic_kills += other.nic_kills;
         self.host_kills += other.host_kills;

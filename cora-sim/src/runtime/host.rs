@@ -10,6 +10,7 @@ use cora_core::monitor::{Load, TALKERS, Talker};
 use cora_core::plain::Plain as _;
 use cora_core::ring::{Consumer, Producer, PushError, RingError};
 use cora_host::conductor::{Ledger, Move, Observation, Seen};
+use cora_host::heads;
 
 use super::nic::Rings;
 use super::story;
@@ -164,7 +165,7 @@ impl<A: SimApp> HostSide<A> {
                 let frame = Message::decode_roomy(popped.kind, bytes);
                 let (stamp, frame) = frame.ok_or("no packet on the punt ring")?;
                 story::takes("host", &Message::Punt(stamp, frame.frame()));
-                burst.push_roomy(stamp, frame);
+                burst.push_passed_on(stamp, frame);
                 continue;
             }
             self.half.burst(&mut burst, &mut self.back).map_err(protocol)?;
@@ -240,6 +241,10 @@ impl<A: SimApp> HostSide<A> {
         }
         done.append(&mut self.back.waiting);
         done.retain(|(kind, _)| *kind == SEND);
+        for (kind, bytes) in &mut done {
+            let completed = heads::complete(*kind, bytes, Some(&old.lots));
+            completed.map_err(|error| format!("the dead NIC's lots: {error}"))?;
+        }
         self.back.waiting = done;
         self.back.ring = rings.back.producer(&self.life);
         self.punt = rings.punt.consumer(&self.life);

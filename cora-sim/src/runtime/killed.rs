@@ -13,7 +13,7 @@ use super::words::Life;
 use super::{Ran, Runtime, story};
 use crate::apps::marks::Marking;
 use crate::apps::{SimApp, Variant};
-use crate::frames::{flow_of, number_of, tuple_of};
+use crate::frames::{flow_of, is_intact, number_of, tuple_of};
 use crate::halves;
 use crate::memory::Supply;
 use crate::traffic::Case;
@@ -42,6 +42,7 @@ impl<A: SimApp> Runtime<'_, A> {
         }
         self.faults.nic_kills += 1;
         self.faults.nic_waits += self.nic.waits();
+        self.faults.heads += self.nic.heads();
         let rings = Rings::new(self.conditions.rings);
         let mut reclaimed = self.host.replug(&self.rings, &rings)?;
         if self.host.life.is_over() {
@@ -130,6 +131,11 @@ impl<V: Variant> Runtime<'_, Marking<V>> {
         let mut lost = 0;
         for (flow, fate) in &mut fates {
             let left = self.wire.results.frames.get(flow);
+            if let Some((_, frame)) =
+                left.into_iter().flatten().find(|(_, frame)| !is_intact(frame))
+            {
+                return Err(format!("flow {flow}: packet {} has another's rest", numbered(frame)));
+            }
             let left = left.into_iter().flatten().map(|(_, frame)| numbered(frame));
             let left: Vec<u32> = left.collect();
             if !left.is_sorted_by(|one, next| one < next) {

@@ -27,7 +27,7 @@ mod nic;
 mod orders;
 mod story;
 mod wire;
-mod words;
+pub(crate) mod words;
 
 use cora_core::key::Key as _;
 use cora_core::message::Report;
@@ -339,8 +339,9 @@ impl<'a, A: SimApp> Runtime<'a, A> {
     fn ran(&self) -> Ran {
         let nic = self.nic.half.report;
         let (nic_waits, host_waits) = (self.nic.waits(), self.host.waits());
+        let heads = self.faults.heads + self.nic.heads();
         Ran {
-            faults: Faults { nic_waits, host_waits, ..self.faults },
+            faults: Faults { nic_waits, host_waits, heads, ..self.faults },
             packets: self.fed as u64,
             moves: nic.offloads + nic.released,
             lost: 0,

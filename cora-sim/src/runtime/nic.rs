@@ -5,6 +5,7 @@ use cora_core::message::{Message, Stamp};
 use cora_core::migration::nic::Wire;
 use cora_core::migration::{Burst, NicHalf, Outbox};
 use cora_core::monitor::Load;
+use cora_core::region::Parking;
 use cora_core::ring::{Consumer, Producer, PushError};
 
 use super::host::HostSide;
@@ -12,12 +13,14 @@ use super::story;
 use super::wire::WireEnd;
 use super::words::{Life, Words};
 use crate::apps::SimApp;
+use crate::shelf::{self, Shelf};
 
 /// Where its messages and packets leave.
 #[derive(Debug)]
 struct Outgoing {
     punt: Producer<Words>,
     wire: Producer<Words>,
+    shelf: Shelf,
     life: Life,
     /// How often it waited for room.
     waits: u64,
@@ -45,11 +48,14 @@ pub(super) struct Rings {
     pub(super) punt: Words,
     pub(super) back: Words,
     pub(super) wire: Words,
+    /// Where the NIC keeps the rests of frames.
+    pub(super) lots: Words,
 }
 
 impl Rings {
     pub(super) fn new([punt, back, wire]: [usize; 3]) -> Self {
-        Self { punt: Words::new(punt), back: Words::new(back), wire: Words::new(wire) }
+        let [punt, back, wire, lots] = [punt, back, wire, shelf::BYTES].map(Words::new);
+        Self { punt, back, wire, lots }
     }
 }
 
@@ -69,6 +75,7 @@ impl<A: SimApp> NicSide<A> {
         let out = Outgoing {
             punt: rings.punt.producer(&life),
             wire: rings.wire.producer(&life),
+            shelf: Shelf::new(rings.lots.in_life(&life)),
             life: life.clone(),
             waits: 0,
             spilled: Vec::new(),
@@ -99,6 +106,11 @@ impl<A: SimApp> NicSide<A> {
         }
     }
 
+    /// Packets whose heads went to the host alone.
+    pub(super) const fn heads(&self) -> u64 {
+        self.out.shelf.parked
+    }
+
     /// How often it waited for room on a ring.
     pub(super) const fn waits(&self) -> u64 {
         self.out.waits
@@ -107,6 +119,11 @@ impl<A: SimApp> NicSide<A> {
     /// Whether what so many packets send has room, and need not be seen before what they changed.
     pub(super) fn wire_has_room(&mut self, bytes: usize) -> bool {
         self.out.wire.free_bytes() >= bytes || self.out.wire.occupancy() == 0
+    }
+
+    /// Whether what one packet sends has room: where the ring begins anew, that is twice as much.
+    fn has_room_for_one(&mut self) -> bool {
+        self.wire_has_room(2 * self.out.wire.max_record())
     }
 
     /// Packets come in.
@@ -134,6 +151,7 @@ impl<A: SimApp> NicSide<A> {
             }
         }
         self.back.release();
+        self.out.shelf.recycle();
         self.half.hand_over(most as u32, &mut Ends { out: &mut self.out, others });
         self.end_of_step();
     }
@@ -143,6 +161,10 @@ impl<A: SimApp> NicSide<A> {
         let Some(popped) = popped.map_err(|error| format!("NIC's ring: {error}"))? else {
             return Ok(false);
         };
+        // Where the wire's ring may be published amid this, nothing of it is to be read a second time.
+        if A::DURABLE && !(popped.kind == Message::SEND && self.has_room_for_one()) {
+            self.back.release();
+        }
         let message = Message::decode(popped.kind, &self.buffer[..popped.len]);
         let message = message.ok_or("no message on the back ring")?;
         if !matches!(message, Message::Send(..)) {
@@ -181,6 +203,7 @@ impl<A: SimApp> NicSide<A> {
         self.serve(usize::MAX, others);
         self.back = rings.back.consumer(&self.life);
         self.out.punt = rings.punt.producer(&self.life);
+        self.out.shelf.move_to(rings.lots.in_life(&self.life));
         std::mem::take(&mut self.out.spilled)
     }
 
@@ -284,5 +307,9 @@ impl<A: SimApp> Wire for Ends<'_, '_, A> {
             self.others.wire.error.is_none()
         });
         *broken |= !sent;
+    }
+
+    fn lots(&mut self) -> Option<&mut dyn Parking> {
+        Some(&mut self.out.shelf)
     }
 }

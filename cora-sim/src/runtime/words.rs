@@ -1,4 +1,4 @@
-//! What the rings lie in: plain words, and a process that may die between any two stores.
+//! What rings and lots lie in: plain words, and a process that may die between any two stores.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -34,9 +34,9 @@ impl Life {
     }
 }
 
-/// A ring's words, as one process sees them.
+/// Words of a ring or of lots, as one process sees them.
 #[derive(Clone, Debug)]
-pub(super) struct Words {
+pub(crate) struct Words {
     head: Rc<Cell<u64>>,
     tail: Rc<Cell<u64>>,
     data: Rc<[Cell<u64>]>,
@@ -44,8 +44,8 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// A ring of so many bytes, a power of two.
-    pub(super) fn new(bytes: usize) -> Self {
+    /// So many bytes, a power of two.
+    pub(crate) fn new(bytes: usize) -> Self {
         Self {
             head: Rc::default(),
             tail: Rc::default(),
@@ -56,12 +56,17 @@ impl Words {
 
     /// Its writing end, in a process with this life.
     pub(super) fn producer(&self, life: &Life) -> Producer<Self> {
-        Producer::new(Self { life: life.clone(), ..self.clone() })
+        Producer::new(self.in_life(life))
     }
 
     /// Its reading end, in a process with this life.
     pub(super) fn consumer(&self, life: &Life) -> Consumer<Self> {
-        Consumer::new(Self { life: life.clone(), ..self.clone() })
+        Consumer::new(self.in_life(life))
+    }
+
+    /// As a process with this life sees them.
+    pub(super) fn in_life(&self, life: &Life) -> Self {
+        Self { life: life.clone(), ..self.clone() }
     }
 
     fn set(&self, cell: &Cell<u64>, word: u64) {
