@@ -20,6 +20,7 @@
 //! | `nf` | the examples against those |
 //! | `count` | the instructions that a program takes |
 //! | `handler` | what a chain of handlers costs that does nothing |
+//! | `heads` | what long frames cost that the NIC passes on, whole and as heads |
 //! | `punt` | how long a punt's round trip takes |
 //! | `instructions` | the same counted, at both sides |
 //! | `pairs` | several pairs of NIC core and host worker against one |
@@ -42,6 +43,7 @@ mod dpdk;
 mod dpdk;
 mod figure;
 mod handler;
+mod heads;
 mod instructions;
 mod keys;
 mod model;
@@ -152,6 +154,9 @@ fn main() -> std::io::Result<()> {
     if let Some(programs) = &arguments.programs {
         if wanted("handler") {
             handler::run(programs, arguments.quick, &mut tell)?;
+        }
+        if wanted("heads") {
+            heads::run(programs, arguments.quick, &mut tell)?;
         }
         if wanted("punt") {
             punt::run(programs, arguments.quick, &mut tell)?;

@@ -55,9 +55,16 @@ impl Traffic {
 
     /// Writes a capture: a frame per microsecond.
     pub(crate) fn save(&self, path: &Path) -> std::io::Result<PathBuf> {
+        self.save_padded(path, FRAME)
+    }
+
+    /// Likewise, each frame padded to so many bytes.
+    pub(crate) fn save_padded(&self, path: &Path, length: usize) -> std::io::Result<PathBuf> {
         let mut writer = Writer::new(BufWriter::new(File::create(path)?))?;
+        let mut padded = vec![0; length.max(FRAME)];
         for (number, frame) in (0..).zip(self.frames()) {
-            writer.write(number * 1_000, frame)?;
+            padded[..FRAME].copy_from_slice(frame);
+            writer.write(number * 1_000, &padded)?;
         }
         writer.finish()?;
         Ok(path.to_owned())

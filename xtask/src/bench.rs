@@ -8,8 +8,16 @@ use std::process::Command;
 use crate::{cargo, command, need, run as run_command, target};
 
 /// In memory there is no NIC: what is measured is the code that a packet runs through.
-const HOST_ALONE: [&str; 7] =
-    ["cora-bench", "firewall", "nat", "balancer", "heavy-hitter", "empty-chain", "parsed-chain"];
+const HOST_ALONE: [&str; 8] = [
+    "cora-bench",
+    "firewall",
+    "nat",
+    "balancer",
+    "heavy-hitter",
+    "empty-chain",
+    "parsed-chain",
+    "headers-chain",
+];
 const BOTH_HALVES: &str = "punt-each";
 /// Whose NIC half is counted, beside loops by hand.
 const COUNTED: [&str; 5] = ["cora-bench", "firewall", "nat", "balancer", "heavy-hitter"];
