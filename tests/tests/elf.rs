@@ -18,11 +18,11 @@ const MOST: u64 = 64 * 1024;
 /// What several tables may take, the code of each being compiled for its key and its value; and a translator between IP
 /// versions, which is as much more as its algorithm; and telling of entries that ended.
 const MOST_OF: [(&str, u64); 5] = [
-    ("connection-limiter", 88 * 1024),
-    ("chain", 104 * 1024),
-    ("nat64", 74 * 1024),
-    ("flow-monitor", 72 * 1024),
-    ("syn-proxy", 88 * 1024),
+    ("connection-limiter", 80 * 1024),
+    ("chain", 100 * 1024),
+    ("nat64", 70 * 1024),
+    ("flow-monitor", 68 * 1024),
+    ("syn-proxy", 80 * 1024),
 ];
 
 const EM_AARCH64: u16 = 183;
