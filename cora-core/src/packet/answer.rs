@@ -23,7 +23,7 @@ const fn is_group(address: Address) -> bool {
 
 impl Headers<'_> {
     /// Turns the packet back: Ethernet addresses, IP addresses and ports change places, and it has all of 64 hops to go.
-    /// What it carries stays, see [`set_tcp`](Self::set_tcp); it is for the port it came from then:
+    /// What it carries stays, see [`set_tcp`](super::Packet::set_tcp); it is for the port it came from then:
     /// `Redirect(packet.port())`. Every checksum that was right is right.
     ///
     /// Refused with the reason that [`flow`](Self::flow) gives, `no-flow` when it has not two ports, and

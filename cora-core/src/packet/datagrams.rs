@@ -53,7 +53,7 @@ impl<const N: usize> Default for Datagrams<N> {
 }
 
 impl<const N: usize> Datagrams<N> {
-    /// The flow of a packet: of a whole one what [`Packet::five_tuple`] says, of a fragment that of the packet it is a
+    /// The flow of a packet: of a whole one what [`five_tuple`](super::Headers::five_tuple) says, of a fragment that of the packet it is a
     /// part of. The first one, which has the ports, is remembered for 30 s of packet time.
     ///
     /// Refused as there; with `fragment`, when the first fragment was not here, or said other ports before, when it is too

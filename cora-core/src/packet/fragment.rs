@@ -1,7 +1,7 @@
 //! Fragments of IP packets: which part of what they are.
 //!
 //! A fragment has no flow: only the first one has the ports. Which of them a program lets through is the program's
-//! business; see [`Packet::flow`] for what `?` does, and [`Packet::fragment`].
+//! business; see [`Headers::flow`] for what `?` does, and [`Headers::fragment`].
 
 use super::layers::{Part, Version};
 use super::{Headers, ip};

@@ -14,7 +14,7 @@
 //! | TCP, UDP, SCTP | ports |
 //! | ICMP, ICMPv6 | the identifier of a query; the packet that an error quotes |
 //!
-//! A length that reaches past the end of the frame is [`Truncated`]; what else can be wrong has a name in
+//! A length that reaches past the end of the frame is [`Truncated`](crate::verdict::reasons::Truncated); what else can be wrong has a name in
 //! [`reasons`](crate::verdict::reasons). Checksums of transports are not judged: a forwarder keeps them as right, or as
 //! wrong, as they came, see [`checksum::verify`].
 

@@ -106,7 +106,7 @@ impl Packet<'_> {
     /// Puts another segment in the place of this one, between the same ports. The urgent pointer is zero, the IP packet
     /// is as long as it then has to be, and the frame ends with it.
     ///
-    /// Refused as [`set_tcp_seq`](Self::set_tcp_seq); with `bad-transport-length` when options are not of whole words
+    /// Refused as [`set_tcp_seq`](Headers::set_tcp_seq); with `bad-transport-length` when options are not of whole words
     /// or more than 40 bytes, [`NoRoom`] when the frame would outgrow its room; then nothing has changed.
     #[inline(never)]
     pub fn set_tcp(&mut self, segment: &TcpSegment<'_>) -> Result<(), Reason> {

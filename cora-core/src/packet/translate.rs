@@ -103,15 +103,15 @@ fn ends_change(old: [Address; 2], new: [Address; 2]) -> Change {
 
 impl Packet<'_> {
     /// Turns an IPv4 packet into an IPv6 packet, or the other way round: from then on its flow goes from `source` to
-    /// `destination`, which are both of the other version. The flow is meant as [`Packet::flow`] tells it; in an ICMP
+    /// `destination`, which are both of the other version. The flow is meant as [`flow`](super::Headers::flow) tells it; in an ICMP
     /// error, the quoted packet's is the reverse of it, and the error itself comes from `sender`. In all other
     /// packets the sender is the source.
     ///
-    /// Ports and identifiers stay; set them afterwards. The time to live stays; see [`Packet::decrement_ttl`].
+    /// Ports and identifiers stay; set them afterwards. The time to live stays; see [`decrement_ttl`](super::Headers::decrement_ttl).
     /// Options, extension headers, padding of the frame and extensions of ICMP errors (RFC 4884) are left out.
     /// IPv4 packets are made with "don't fragment" and without identification.
     ///
-    /// Refused with the reason that [`Packet::flow`] gives, [`NotTranslated`], [`BadChecksum`], `malformed` when an
+    /// Refused with the reason that [`flow`](super::Headers::flow) gives, [`NotTranslated`], [`BadChecksum`], `malformed` when an
     /// address is of the wrong version, [`NoRoom`] or `too-long` when a frame would outgrow its room; then nothing
     /// has changed.
     #[inline(never)]
