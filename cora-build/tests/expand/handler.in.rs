@@ -40,3 +40,10 @@ fn told(packet: &mut Packet) -> Verdict {
 fn untold(packet: &mut Packet) -> Verdict {
     if 1 != 2 { Drop(NotAllowed) } else { Transmit }
 }
+
+/// Asks for no more than headers.
+#[flow_handler]
+fn count(packet: &mut Headers, seen: &mut Seen) -> Verdict {
+    seen.bytes += packet.len();
+    Transmit
+}

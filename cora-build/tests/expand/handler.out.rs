@@ -232,3 +232,58 @@ impl ::cora::__private::core::app::Handler for __cora_untold {
         __cora_untold::body::<__CoraReach>(packet)
     }
 }
+/// Asks for no more than headers.
+#[allow(
+    dead_code,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::needless_pass_by_ref_mut,
+    reason = "a handler's signature is what the runtime calls; tests may call it"
+)]
+fn count(packet: &mut Headers<'_>, seen: &mut Seen) -> Verdict {
+    __cora_count::body::<::cora::__private::core::state::EveryState>(packet, seen)
+}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    dead_code,
+    reason = "named after the handler, for Cora's use"
+)]
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+struct __cora_count;
+impl __cora_count {
+    #[inline(always)]
+    #[allow(
+        clippy::trivially_copy_pass_by_ref,
+        clippy::needless_pass_by_ref_mut,
+        reason = "a handler's signature is what the runtime calls"
+    )]
+    fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        packet: &mut Headers<'_>,
+        seen: &mut Seen,
+    ) -> Verdict {
+        if const { !::cora::__private::core::state::reaches::<__CoraReach, Seen>() } {
+            return ::core::result::Result::Err(
+                ::cora::__private::core::verdict::Stop::punt(),
+            );
+        }
+        ::cora::__private::core::trace::names(0);
+        seen.bytes += packet.len();
+        Transmit
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::app::Handler for __cora_count {
+    const NAME: &'static str = "count";
+    const READS_PAYLOAD: bool = false;
+    type States = (Seen,);
+    #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
+    type Parameters<'a> = (&'a mut Seen,);
+    #[inline(always)]
+    fn run<__CoraReach: ::cora::__private::core::state::Reach>(
+        packet: &mut ::cora::__private::core::packet::Packet<'_>,
+        (state_0,): Self::Parameters<'_>,
+    ) -> ::cora::__private::core::verdict::Verdict {
+        let packet: &mut ::cora::__private::core::packet::Headers<'_> = packet;
+        __cora_count::body::<__CoraReach>(packet, state_0)
+    }
+}
