@@ -67,7 +67,7 @@ impl Chain {
         let mut chain = Program::start(&program, capture, warm)?;
         let mut alone = Program::start_half(&program, "none", capture, warm)?;
         let mut above = Vec::new();
-        for _ in 0..if quick { 9 } else { 31 } {
+        for _ in 0..if quick { 5 } else { 31 } {
             above.push(chain.turn()?.ns_per_packet() - alone.turn()?.ns_per_packet());
         }
         let above = Turns::new(above);

@@ -59,7 +59,7 @@ pub(crate) fn run(
     wanted: &dyn Fn(&str) -> bool,
     tell: &mut dyn FnMut(Figure),
 ) -> std::io::Result<()> {
-    let turns = if quick { 5 } else { 15 };
+    let turns = if quick { 4 } else { 15 };
     for example in &EXAMPLES {
         for (flows, skew) in example.points(quick) {
             let size = crate::keys::size(flows);
