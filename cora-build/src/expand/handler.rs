@@ -146,13 +146,14 @@ fn handler(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
             const READS_PACKET: bool = false;
         )
     });
-    let headers = takes_headers(decl).then(|| {
+    let takes_headers = takes_headers(decl);
+    let headers = takes_headers.then(|| {
         quote!(
             const READS_PAYLOAD: bool = false;
         )
     });
     // Of that type indeed, whatever the name stands for.
-    let coerced = takes_headers(decl).then(|| {
+    let coerced = takes_headers.then(|| {
         quote!(
             let packet: &mut #core::packet::Headers<'_> = packet;
         )

@@ -54,9 +54,7 @@ impl<'a> Burst<'a> {
     /// Likewise, with the room behind it.
     #[inline(always)]
     pub fn push_roomy(&mut self, stamp: Stamp, frame: Roomy<'a>) -> bool {
-        let Stamp { meta, number, horizon, egress, parked } = stamp;
-        let packet = Packet::unparsed(frame, meta);
-        self.0.push(Arrival { packet, number, horizon, egress, parked }).is_ok()
+        self.push_packet(stamp, Packet::unparsed(frame, stamp.meta))
     }
 
     /// Likewise of a frame from the NIC, of which this may be the head.
@@ -65,8 +63,13 @@ impl<'a> Burst<'a> {
         if !stamp.parked.is_some() {
             return self.push_roomy(stamp, frame);
         }
-        let Stamp { meta, number, horizon, egress, parked } = stamp;
-        let packet = Packet::unparsed_head(frame.into_frame(), parked.bytes(), meta);
+        let Stamp { meta, parked, .. } = stamp;
+        self.push_packet(stamp, Packet::unparsed_head(frame.into_frame(), parked.bytes(), meta))
+    }
+
+    #[inline(always)]
+    fn push_packet(&mut self, stamp: Stamp, packet: Packet<'a>) -> bool {
+        let Stamp { number, horizon, egress, parked, .. } = stamp;
         self.0.push(Arrival { packet, number, horizon, egress, parked }).is_ok()
     }
 
