@@ -115,7 +115,7 @@ proptest! {
         start in 0..16_u64,
         rounds in prop::collection::vec((prop::collection::vec(mischief(), 0..4), 0..200_usize), 1..20),
     ) {
-        let memory = HeapMemory::new(WORDS, start * 8);
+        let memory = HeapMemory::streaming(WORDS, start * 8, Some(8));
         let mut producer = Producer::new(memory.clone());
         for (acts, len) in rounds {
             for act in &acts {
@@ -128,8 +128,10 @@ proptest! {
                 prop_assert_eq!(producer.failure(), Some(error));
                 prop_assert_eq!(producer.free_bytes(), 0);
             }
+            let _ = producer.push_behind(2, &[1], &vec![7; len]);
             prop_assert!(producer.failure().is_some() || producer.occupancy() <= WORDS * 8);
             producer.publish();
+            prop_assert_eq!(memory.streamed(), 0, "what is shown is there");
             if len % 2 == 0 {
                 producer.rest();
             }

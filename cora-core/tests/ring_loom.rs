@@ -7,6 +7,9 @@
 #![cfg(loom)]
 #![expect(unsafe_code, reason = "loom's race detector is not Sync by itself")]
 
+use std::cell::RefCell;
+use std::ops::Range;
+
 use cora_core::ring::{Consumer, Producer, PushError, RingMemory};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -68,15 +71,25 @@ struct Orders {
     header: Ordering,
     head: Ordering,
     tail: Ordering,
+    /// Whether streamed words are there once they are settled, as they should be, or with the next ones only.
+    settles: bool,
 }
 
-const RIGHT: Orders =
-    Orders { header: Ordering::Release, head: Ordering::Release, tail: Ordering::Release };
+const RIGHT: Orders = Orders {
+    header: Ordering::Release,
+    head: Ordering::Release,
+    tail: Ordering::Release,
+    settles: true,
+};
 
 #[derive(Clone)]
 struct LoomMemory {
     words: Arc<Words>,
     orders: Orders,
+    /// Words of a batch from which on the next one is streamed.
+    streams_from: Option<u64>,
+    /// What is streamed and not settled. It is the producer's own, though a clone of the consumer's memory has one, too.
+    streamed: RefCell<Vec<(usize, [u64; 2])>>,
 }
 
 impl LoomMemory {
@@ -86,7 +99,11 @@ impl LoomMemory {
             tail: AtomicU64::new(position),
             data: (0..words).map(Slot::new).collect(),
         };
-        Self { words: Arc::new(words), orders }
+        Self { words: Arc::new(words), orders, streams_from: None, streamed: RefCell::default() }
+    }
+
+    fn streaming(words: usize, orders: Orders, from: u64) -> Self {
+        Self { streams_from: Some(from), ..Self::new(words, 0, orders) }
     }
 }
 
@@ -122,6 +139,22 @@ impl RingMemory for LoomMemory {
     }
     fn set_tail(&self, position: u64) {
         self.words.tail.store(position, self.orders.tail);
+    }
+
+    const STREAMS: bool = true;
+
+    fn streams_from(&self) -> Option<u64> {
+        self.streams_from
+    }
+    unsafe fn stream_pair(&self, index: usize, words: [u64; 2]) {
+        self.streamed.borrow_mut().push((index, words));
+    }
+    fn settle(&self) {
+        if self.orders.settles {
+            for (index, words) in self.streamed.borrow_mut().drain(..) {
+                self.store_pair(index, words);
+            }
+        }
     }
 }
 
@@ -196,6 +229,46 @@ fn full_ring(orders: Orders) {
         }
         writing.join().expect("the producer ends");
     });
+}
+
+/// A batch of two lines, and one of three whose last two are streamed.
+fn streamed_batch(orders: Orders) {
+    loom::model(move || {
+        let memory = LoomMemory::streaming(64, orders, 16);
+        let mut producer = Producer::new(memory.clone());
+        let batch = |producer: &mut Producer<LoomMemory>, numbers: Range<u64>| {
+            for number in numbers {
+                producer.push_behind(number as u16, &[number], b"behind").expect("room");
+            }
+            producer.publish();
+        };
+        batch(&mut producer, 0..2);
+        let writing = thread::spawn(move || batch(&mut producer, 2..5));
+        let mut consumer = Consumer::new(memory);
+        let (mut buffer, mut number) = ([0; 64], 0_u64);
+        while number < 5 {
+            if let Some(record) = consumer.pop(&mut buffer).expect("an honest peer") {
+                let expected = [&number.to_le_bytes()[..], b"behind"].concat();
+                assert_eq!((record.kind, &buffer[..record.len]), (number as u16, &expected[..]));
+                number += 1;
+            } else {
+                assert_ne!(number, 3, "a batch is shown as a whole");
+                thread::yield_now();
+            }
+        }
+        writing.join().expect("the producer ends");
+    });
+}
+
+#[test]
+fn ring_streamed_batch() {
+    streamed_batch(RIGHT);
+}
+
+#[test]
+#[should_panic(expected = "a batch is shown as a whole")]
+fn ring_that_does_not_settle_is_caught() {
+    streamed_batch(Orders { settles: false, ..RIGHT });
 }
 
 #[test]

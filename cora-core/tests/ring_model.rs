@@ -89,8 +89,7 @@ fn cut(payload: &[u8], (a, b): (usize, usize)) -> [&[u8]; 3] {
     [head, middle, tail]
 }
 
-fn run(words: usize, start: u64, steps: &[Step]) -> Result<(), TestCaseError> {
-    let memory = HeapMemory::new(words, start);
+fn run(memory: HeapMemory, words: usize, start: u64, steps: &[Step]) -> Result<(), TestCaseError> {
     let (mut producer, mut consumer) = (Producer::new(memory.clone()), Consumer::new(memory));
     let (words, records) = (words as u64, VecDeque::new());
     let mut model =
@@ -143,8 +142,45 @@ proptest! {
 
     #[test]
     fn ring_agrees_with_the_model(size in 5..9_u32, start in 0..64_u64, steps in steps()) {
-        run(1 << size, start * 8, &steps)?;
+        let (words, start) = (1 << size, start * 8);
+        run(HeapMemory::new(words, start), words, start, &steps)?;
     }
+
+    /// Lines that are streamed come when they have to, and not before.
+    #[test]
+    fn ring_that_streams_agrees_with_the_model(size in 5..9_u32, start in 0..64_u64, steps in steps()) {
+        let (words, start) = (1 << size, start * 8);
+        run(HeapMemory::streaming(words, start, Some(16)), words, start, &steps)?;
+    }
+}
+
+#[test]
+fn ring_streams_behind_a_long_batch_all_but_the_first_record() {
+    let memory = HeapMemory::streaming(512, 0, Some(24));
+    let (mut producer, mut consumer) =
+        (Producer::new(memory.clone()), Consumer::new(memory.clone()));
+    let mut buffer = [0; 64];
+    let mut batch = |records: u64| {
+        let head = |number| [number, 1, 2, 3, 4];
+        for number in 0..records {
+            producer.push_behind(7, &head(number), b"body").expect("room");
+        }
+        let streamed = memory.streamed();
+        producer.publish();
+        assert_eq!(memory.streamed(), 0, "all is there when it is shown");
+        for number in 0..records {
+            let popped = consumer.pop(&mut buffer).expect("an honest peer").expect("it is shown");
+            let payload = [head(number).map(u64::to_le_bytes).as_flattened(), b"body"].concat();
+            assert_eq!((popped.kind, &buffer[..popped.len]), (7, &payload[..]));
+        }
+        consumer.release();
+        streamed
+    };
+    assert_eq!(batch(3), 0, "nothing was before it");
+    assert_eq!(batch(2), 4, "one of two, a line of four pairs");
+    assert_eq!(batch(5), 0, "two were not many");
+    assert_eq!(batch(1), 0, "the first shows the others");
+    assert_eq!(batch(3), 0);
 }
 
 #[test]

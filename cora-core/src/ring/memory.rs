@@ -12,6 +12,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use super::copy::copy_in;
 use super::copy::{copy_out, store_pair, words_of};
 use super::record::{MAX_RING_BYTES, MIN_RING_BYTES};
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use super::stream::{LONG_BATCH, stream_pair};
 use crate::prefetch::{prefetch, prefetch_to_write};
 
 /// The words of one ring, with the accesses that its two ends need and no others.
@@ -77,6 +79,30 @@ pub trait RingMemory {
         }
     }
 
+    /// Whether [`Self::streams_from`] can be anything but `None`: code that streams is only made where it can.
+    const STREAMS: bool = false;
+
+    /// Words of a batch from which on the next one's records, but for the first, are streamed; `None` where that is no gain.
+    #[inline(always)]
+    fn streams_from(&self) -> Option<u64> {
+        None
+    }
+
+    /// Writes two data words that nobody looks at before they are [settled](Self::settle): they may take effect any time until
+    /// then. `index` is even.
+    ///
+    /// # Safety
+    ///
+    /// [`Self::streams_from`] gives `Some`.
+    #[inline(always)]
+    unsafe fn stream_pair(&self, index: usize, words: [u64; 2]) {
+        self.store_pair(index, words);
+    }
+
+    /// Waits until all that was streamed is there for whoever sees what is written next.
+    #[inline(always)]
+    fn settle(&self) {}
+
     /// Asks for the line at `index`, which will be written soon. Changes nothing else.
     #[inline]
     fn want(&self, index: usize) {
@@ -103,6 +129,9 @@ pub struct SharedMemory {
     control: &'static [AtomicU64; CONTROL_WORDS],
     /// Invariant: a power of two of words, so that an index masked with one less is within.
     data: &'static [AtomicU64],
+    /// Whether streaming lines is faster here. Invariant: not where the data don't begin at a line of memory.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    pub(super) streams: bool,
 }
 
 impl SharedMemory {
@@ -111,7 +140,12 @@ impl SharedMemory {
     pub fn new(words: &'static [AtomicU64]) -> Option<Self> {
         let (control, data) = words.split_first_chunk()?;
         let fits = (MIN_RING_BYTES..=MAX_RING_BYTES).contains(&size_of_val(data));
-        (fits && data.len().is_power_of_two()).then_some(Self { control, data })
+        (fits && data.len().is_power_of_two()).then(|| Self {
+            control,
+            data,
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            streams: super::stream::is_faster(data),
+        })
     }
 
     /// The data word at `index`, taken around the lap.
@@ -194,6 +228,29 @@ impl RingMemory for SharedMemory {
         for (place, pair) in places.iter().zip(pairs) {
             store_pair(place, pair);
         }
+    }
+
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    const STREAMS: bool = true;
+
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[inline(always)]
+    fn streams_from(&self) -> Option<u64> {
+        self.streams.then_some(LONG_BATCH)
+    }
+
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[inline(always)]
+    unsafe fn stream_pair(&self, index: usize, words: [u64; 2]) {
+        // SAFETY: it streams, says the caller, so the data begin at a line of memory (invariant of `streams`), and pairs at
+        // multiples of 16 bytes.
+        unsafe { stream_pair(self.aligned(index), words) }
+    }
+
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[inline(always)]
+    fn settle(&self) {
+        super::stream::settle();
     }
 
     #[cfg(all(target_arch = "x86_64", not(miri)))]

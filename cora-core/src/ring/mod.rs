@@ -46,6 +46,9 @@
 //! it knows that they are published. A batch's first header, which it reads anyway, tells how many it has. It asks for no
 //! others: the producer would have to fetch those back before it can write them.
 //!
+//! Where batches are long, all records of one but the first go [past the caches](RingMemory::streams_from), if that is faster
+//! on the processor at hand: a producer whose stores don't have to fetch lines doesn't wait for the consumer's core at all.
+//!
 //! # Invariants
 //!
 //! 1. `tail ≤ head ≤ tail + n - 8`, both multiples of 8 words: every record begins on a 64-byte line,
@@ -64,6 +67,7 @@
 //!   acquire load of that header before its data loads: what the consumer reads is what was pushed.
 //! - That store comes before the release store of `head`, and the consumer loads `head` with acquire
 //!   before it looks at the header again: where `head` says that a record is, its header is seen.
+//! - What was streamed is settled before that store.
 //! - The consumer's data loads come before its release store of `tail`, the producer's acquire load of
 //!   `tail` before its next stores to the same words: nothing is overwritten before it was read.
 //!
@@ -82,6 +86,8 @@ mod copy;
 mod memory;
 mod producer;
 mod record;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod stream;
 mod writer;
 
 pub use consumer::{Consumer, Popped};

@@ -1,10 +1,14 @@
 //! The writing end of a ring.
+#![expect(
+    unsafe_code,
+    reason = "past the caches, records go to memory that takes them so, and to no other"
+)]
 
 use core::fmt;
 
 use super::memory::RingMemory;
 use super::record::{AHEAD, Header, LINE_WORDS, NO_RECORD, PADDING, RingError, Shape, index};
-use super::writer::{Writer, write_behind};
+use super::writer::{Writer, stream_behind, write_behind};
 
 /// The consumer's copy of the index may be behind by less than this. It is on a line of its own, which takes as long to write
 /// as a record's where the consumer has just read it.
@@ -44,6 +48,10 @@ pub struct Producer<M> {
     /// A record that ends here or before needs no look at anything else: its place is within the lap, free, as
     /// are the lines [`AHEAD`] of it, and it is not too long. 0 once the ring failed.
     clear: u64,
+    /// The batch before was long: of this one, records behind the first are streamed. Invariant: the memory streams.
+    streams: bool,
+    /// Some were, and are not settled yet.
+    unsettled: bool,
     failed: Option<RingError>,
 }
 
@@ -75,6 +83,8 @@ impl<M: RingMemory> Producer<M> {
             told: head,
             tail,
             clear: 0,
+            streams: false,
+            unsettled: false,
             failed,
         }
     }
@@ -119,7 +129,15 @@ impl<M: RingMemory> Producer<M> {
         let len = body.len().saturating_add(8 * N);
         self.make_way(len)?;
         let header = self.header_for_now(Header::new(len as u32, kind));
-        write_behind(&self.memory, index(self.head), header, head, body);
+        let at = index(self.head);
+        // A batch's first record is shown by a store of its own, to a line that it so has at hand.
+        if M::STREAMS && self.streams && self.head != self.published {
+            self.unsettled = true;
+            // SAFETY: it streams (invariant of `streams`).
+            unsafe { stream_behind(&self.memory, at, header, head, body) };
+        } else {
+            write_behind(&self.memory, at, header, head, body);
+        }
         self.advance(len);
         Ok(())
     }
@@ -131,7 +149,9 @@ impl<M: RingMemory> Producer<M> {
         if self.head.saturating_add(span) > self.clear {
             return self.look_for_clear(len);
         }
-        self.want_ahead(span);
+        if !(M::STREAMS && self.streams) {
+            self.want_ahead(span);
+        }
         Ok(())
     }
 
@@ -184,8 +204,15 @@ impl<M: RingMemory> Producer<M> {
         self.end_here();
         let batch = self.head.wrapping_sub(self.published);
         let first = self.first.first_of(batch).encode(self.published);
+        if M::STREAMS && self.unsettled {
+            self.memory.settle();
+            self.unsettled = false;
+        }
         self.memory.set_header(index(self.published), first);
         self.published = self.head;
+        if M::STREAMS {
+            self.streams = self.memory.streams_from().is_some_and(|from| batch >= from);
+        }
         if self.head.wrapping_sub(self.told) >= TOLD_EVERY {
             self.tell();
         }

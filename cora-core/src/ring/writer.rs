@@ -4,11 +4,17 @@
 //! it is written, stores leave in order, and only those that the processor's queue holds ask for
 //! their lines in parallel. Half as many stores per line are twice as many lines under way.
 
+#![expect(
+    unsafe_code,
+    reason = "past the caches, words go to memory that takes them so, and to no other"
+)]
+
 use core::array::from_fn;
 use core::hint;
 
 use super::copy::{MANY_PAIRS, words_of};
 use super::memory::RingMemory;
+use super::record::LINE_WORDS;
 
 /// Writes a record whose payload is an odd number of words, and then `body`, which so begins with a pair.
 #[inline(always)]
@@ -39,6 +45,45 @@ pub(super) fn write_behind<M: RingMemory, const N: usize>(
     write_rest(memory, at.wrapping_add(N + 1), body, body);
 }
 
+/// Writes the same as [`write_behind`] past the caches, by whole lines: what follows the payload in the last one is zero.
+///
+/// # Safety
+///
+/// The memory [streams](RingMemory::streams_from).
+#[inline(always)]
+pub(super) unsafe fn stream_behind<M: RingMemory, const N: usize>(
+    memory: &M,
+    mut at: usize,
+    header: u64,
+    head: &[u64; N],
+    body: &[u8],
+) {
+    const { assert!(N % 2 == 1, "with the header, whole pairs") };
+    let mut put = |pair| {
+        // SAFETY: it streams, says the caller.
+        unsafe { memory.stream_pair(at, pair) };
+        at = at.wrapping_add(2);
+    };
+    put([header, head[0]]);
+    let (pairs, _) = head[1..].as_chunks();
+    for pair in pairs {
+        put(*pair);
+    }
+    let (pairs, rest) = body.as_chunks::<16>();
+    for pair in pairs {
+        put(words_of(*pair));
+    }
+    if !rest.is_empty() {
+        put(last_pair(rest, body));
+    }
+    // A line that is not written wholly is read from memory first.
+    while !at.is_multiple_of(LINE_WORDS as usize) {
+        // SAFETY: as above.
+        unsafe { memory.stream_pair(at, [0; 2]) };
+        at = at.wrapping_add(2);
+    }
+}
+
 /// Writes what is left of `body`, from an even word on.
 #[inline(always)]
 fn write_rest<M: RingMemory>(memory: &M, mut at: usize, left: &[u8], body: &[u8]) {
@@ -55,12 +100,18 @@ fn write_rest<M: RingMemory>(memory: &M, mut at: usize, left: &[u8], body: &[u8]
     }
     if !rest.is_empty() {
         // The line is the record's to its end, so what follows the payload in it may be anything.
-        let last = match body.last_chunk() {
-            Some(last) => u128::from_le_bytes(*last) >> (8 * (16 - rest.len())),
-            None => u128::from_le_bytes(filled_up(rest)),
-        };
-        memory.store_pair(at, words_of(last.to_le_bytes()));
+        memory.store_pair(at, last_pair(rest, body));
     }
+}
+
+/// The last bytes of `body`, less than a pair, as one.
+#[inline(always)]
+fn last_pair(rest: &[u8], body: &[u8]) -> [u64; 2] {
+    let last = match body.last_chunk() {
+        Some(last) => u128::from_le_bytes(*last) >> (8 * (16 - rest.len())),
+        None => u128::from_le_bytes(filled_up(rest)),
+    };
+    words_of(last.to_le_bytes())
 }
 
 /// With zeros behind them.

@@ -1,7 +1,9 @@
 //! Ring memory on the heap, for tests: the accesses of shared memory, without its lifetime.
 
-use std::sync::Arc;
+#![expect(unsafe_code, reason = "to stream is for memory that does, and this says whether it does")]
+
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cora_core::ring::RingMemory;
 
@@ -13,16 +15,31 @@ struct Words {
     head: AtomicU64,
     tail: AtomicU64,
     data: Vec<AtomicU64>,
+    streams_from: Option<u64>,
+    /// What was streamed and is not settled: it comes as late as it may.
+    streamed: Mutex<Vec<(usize, [u64; 2])>>,
 }
 
 impl HeapMemory {
     /// An empty ring with so many words of data, whose indices begin at `position`.
     pub(crate) fn new(words: usize, position: u64) -> Self {
+        Self::streaming(words, position, None)
+    }
+
+    /// Likewise, streaming behind batches of so many words.
+    pub(crate) fn streaming(words: usize, position: u64, streams_from: Option<u64>) -> Self {
         Self(Arc::new(Words {
             head: AtomicU64::new(position),
             tail: AtomicU64::new(position),
             data: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            streams_from,
+            streamed: Mutex::default(),
         }))
+    }
+
+    /// Pairs of words that are streamed and not settled.
+    pub(crate) fn streamed(&self) -> usize {
+        self.0.streamed.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 }
 
@@ -53,5 +70,23 @@ impl RingMemory for HeapMemory {
     }
     fn set_tail(&self, position: u64) {
         self.0.tail.store(position, Ordering::Release);
+    }
+
+    const STREAMS: bool = true;
+
+    fn streams_from(&self) -> Option<u64> {
+        self.0.streams_from
+    }
+    unsafe fn stream_pair(&self, index: usize, words: [u64; 2]) {
+        assert!(self.0.streams_from.is_some(), "it does not stream");
+        let mut streamed = self.0.streamed.lock().unwrap_or_else(PoisonError::into_inner);
+        streamed.push((index, words));
+    }
+    fn settle(&self) {
+        let mut streamed = self.0.streamed.lock().unwrap_or_else(PoisonError::into_inner);
+        // In the order that nobody would think of.
+        for (index, words) in streamed.drain(..).rev() {
+            self.store_pair(index, words);
+        }
     }
 }
