@@ -8,7 +8,7 @@ use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
 use cora_core::key::{Address, FiveTuple};
 use cora_core::message::{Message, Stamp};
 use cora_core::migration::nic::Wire;
-use cora_core::migration::{Burst, HostHalf, NicHalf, Outbox, ProtocolError};
+use cora_core::migration::{Burst, HostHalf, NicHalf, Outbox, ProtocolError, rest_of};
 use cora_core::packet::{HEAD, Headers, Meta, Packet, Port, checksum};
 use cora_core::region::{LOT_BYTES, Lots, Parked, Parking};
 use cora_core::ring::{CONTROL_WORDS, SharedMemory};
@@ -211,6 +211,7 @@ fn a_long_frame_goes_as_its_head_and_leaves_whole() {
     let mut sides = Pair::<true>::new();
     let sent = frame(false, Some(0), 1514, 6);
     assert!(matches!(sides.comes(&sent), (HEAD, parked) if parked.bytes() == 1514 - HEAD));
+    assert_eq!(rest_of(&sent), 1514 - HEAD);
     assert_eq!(sides.punt.lots.left(), LOTS - 1);
     sides.handle();
     assert_eq!(sides.punt.lots.left(), LOTS);
@@ -249,6 +250,7 @@ fn what_its_head_does_not_tell_all_about_goes_whole() {
     for (number, odd) in odd.iter().enumerate() {
         let mut sides = Pair::<true>::new();
         assert_eq!(sides.comes(odd), (odd.len(), Parked::NONE), "{number}");
+        assert_eq!(rest_of(odd), 0, "{number}");
     }
     let mut sides = Pair::<true>::new();
     for _ in 0..LOTS {

@@ -7,7 +7,9 @@
 //! the capture but for its first idle time, when flows that were there before are not known yet; a capture that is
 //! no longer than that has the number that it ends with, all flows in it.
 //!
-//! Memory grows with flows and addresses, by 80 and 144 bytes for one and as much again where tables grow, and not with
+//! Of long frames the bytes are counted that wait at the NIC where they go to the host as their heads.
+//!
+//! Memory grows with flows and addresses, by 88 and 168 bytes for one and as much again where tables grow, and not with
 //! packets. Look-ups are made for several packets in a row, table by table, so that the processor waits for memory
 //! once for several of them.
 
@@ -19,6 +21,7 @@ use std::time::Duration;
 use ahash::RandomState;
 use cora_core::key::{Address, FiveTuple};
 use cora_core::message::MAX_FRAME;
+use cora_core::migration::rest_of;
 use cora_core::packet::Packet;
 
 use crate::RunError;
@@ -68,6 +71,8 @@ struct Seen {
     /// Whether the first end is the inside host.
     from_inside: bool,
     bytes: u64,
+    /// Those that wait at the NIC while the frame's head is with the host.
+    rest: u64,
     now: u64,
 }
 
@@ -82,6 +87,8 @@ pub struct Group {
     pub opens: u64,
     /// Bytes of all their packets.
     pub bytes: u64,
+    /// Those that don't go to the host where long frames go as their heads.
+    pub rests: u64,
 }
 
 /// How many packets the flows of a packet have in all, by each type of key; none where the packet has no such key.
@@ -111,6 +118,7 @@ struct Life {
     packets: u64,
     opens: u64,
     bytes: u64,
+    rests: u64,
     last: u64,
     /// Nanoseconds that it was there within the window, up to its last packet.
     there: u64,
@@ -171,6 +179,7 @@ impl Census {
             ends: ends.map(|(source, destination)| [source, destination]),
             from_inside: packet.from_inside(),
             bytes: packet.len() as u64,
+            rest: rest_of(packet.frame()) as u64,
             now,
         });
         if self.waiting.len() == TOGETHER {
@@ -241,6 +250,7 @@ impl Census {
             group.keys += 1;
             group.opens += life.opens;
             group.bytes += life.bytes;
+            group.rests += life.rests;
             let last = self.window.there(life.last, self.span.1);
             *there.entry(life.packets).or_default() += u128::from(life.there + last);
         }
@@ -276,6 +286,7 @@ impl Window {
         life.packets += 1;
         life.opens += u64::from(opens);
         life.bytes += seen.bytes;
+        life.rests += seen.rest;
         life.last = seen.now;
     }
 
@@ -347,6 +358,30 @@ mod tests {
         let wanted =
             Weights { five_tuple: Some(2), source: Some(1), destination: Some(1), inside: Some(3) };
         assert_eq!(weights, wanted);
+    }
+
+    #[test]
+    fn of_long_frames_what_waits_at_the_nic_is_counted() {
+        // A datagram in a frame of so many bytes, whose checksum is made anew.
+        let long = |length: usize| {
+            let mut frame = frame(1, 1, false);
+            frame.resize(length, 7);
+            frame[16..18].copy_from_slice(&(length as u16 - 14).to_be_bytes());
+            frame[38..40].copy_from_slice(&(length as u16 - 34).to_be_bytes());
+            frame[24..26].fill(0);
+            let sum = cora_core::packet::checksum::internet(&frame[14..34]);
+            frame[24..26].copy_from_slice(&sum.to_be_bytes());
+            frame
+        };
+        let mut tagged = long(996);
+        tagged.splice(12..12, [0x81, 0, 0, 7]);
+        let frames = [frame(1, 1, false), long(511), long(512), long(1514), tagged, long(3000)];
+        let groups = census(&frames.map(|frame| (0, frame))).groups();
+        for key in ["FiveTuple", "SourceAddress", "DestinationAddress", "InsideAddress"] {
+            let group = groups[key][&6];
+            assert_eq!(group.bytes, 42 + 511 + 512 + 1514 + 1000 + 3000, "{key}");
+            assert_eq!(group.rests, (512 - 128) + (1514 - 128), "{key}");
+        }
     }
 
     #[test]

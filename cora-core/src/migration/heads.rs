@@ -8,10 +8,17 @@ use super::nic::{NicHalf, Wire};
 use crate::app::App;
 use crate::message::{Message, Stamp};
 use crate::packet::{HEAD, is_told_by_head};
-use crate::region::{Parked, Parking};
+use crate::region::{LOT_BYTES, Parked, Parking};
 
 /// Bytes of a frame from which on its head goes alone: a shorter one is copied sooner than its rest is parked.
-const LONG: usize = 512;
+pub const LONG: usize = 512;
+
+/// Bytes of a frame that wait at the NIC while its head is with the host, where no handler reads more than headers and a
+/// lot is free: none of a frame that goes whole.
+pub fn rest_of(frame: &[u8]) -> usize {
+    let fits = (LONG..=HEAD + LOT_BYTES).contains(&frame.len());
+    if fits && is_told_by_head(frame) { frame.len() - HEAD } else { 0 }
+}
 
 impl<A: App> NicHalf<A> {
     /// A packet for the host: where its handlers read no more than headers, of a long frame the head.

@@ -86,6 +86,7 @@ pub use burst::{Arrival, Burst};
 pub use engine::Engine;
 pub use entry_pace::EntryPace;
 pub use flows::Flows;
+pub use heads::{LONG, rest_of};
 pub use host::{HostHalf, share_of};
 pub use leaving::AT_ONCE;
 pub use nic::NicHalf;
