@@ -34,6 +34,11 @@ pub struct HandlerNode {
     pub path: String,
     /// Where it is declared.
     pub at: SourcePlace,
+    /// It takes the packet's headers alone, by the name of its first parameter's type. The compiler holds that to be
+    /// the type of this name, so what runs is as it says. Left out where it takes the whole packet, as all did in
+    /// graphs that don't know of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub headers: bool,
     /// States behind its parameters after the packet, in order.
     pub parameters: Vec<Parameter>,
     /// The ways through it that differ in what they do to states, in the order of the source. Never empty.
@@ -225,6 +230,11 @@ impl Graph {
         self.chain.iter().find(|handler| handler.name == name)
     }
 
+    /// Whether no handler reads more of a packet than its headers: then long frames go to the host as their heads.
+    pub fn takes_headers(&self) -> bool {
+        !self.chain.is_empty() && self.chain.iter().all(|handler| handler.headers)
+    }
+
     /// Handlers that reach this state, in the order of the chain.
     pub fn users<'a>(&'a self, state: &'a str) -> impl Iterator<Item = &'a HandlerNode> {
         self.chain.iter().filter(move |handler| handler.parameters.iter().any(|p| p.state == state))
@@ -368,6 +378,7 @@ mod tests {
             name: "nat".to_owned(),
             path: "crate::nat".to_owned(),
             at: at(),
+            headers: false,
             parameters: Vec::new(),
             paths: vec![path(accesses), path(Vec::new())],
             opaque: Vec::new(),
@@ -376,6 +387,26 @@ mod tests {
         assert_eq!(nat.touches(0), BTreeSet::from(["PortPool", "Session"]));
         assert!(nat.touches(1).is_empty() && nat.touches(2).is_empty());
         assert!(graph.handler("firewall").is_none());
+    }
+
+    #[test]
+    fn headers_alone_are_asked_for_when_all_handlers_do() {
+        let mut graph = Graph::new("nat");
+        assert!(
+            !graph.takes_headers(),
+            "a chain of none reads nothing, and passes frames on as they are"
+        );
+        let nat = crate::sample::nat().chain.remove(0);
+        for (headers, all) in [(true, true), (false, false), (true, false)] {
+            graph.chain.push(HandlerNode { headers, ..nat.clone() });
+            assert_eq!(graph.takes_headers(), all, "{headers}");
+        }
+        assert_eq!(Graph::from_json(&graph.to_json()), Ok(graph.clone()));
+        // A graph that was written before handlers could.
+        let before = graph.to_json().replace("\"headers\": true,", "");
+        let before = Graph::from_json(&before).expect("it is read");
+        assert!(before.chain.iter().all(|handler| !handler.headers));
+        assert_ne!(before.digest(), graph.digest());
     }
 
     #[test]

@@ -57,6 +57,7 @@ pub(crate) fn nat() -> Graph {
         name: "nat".to_owned(),
         path: "crate::nat".to_owned(),
         at: at(),
+        headers: false,
         parameters: vec![parameter("sessions", "Session"), parameter("ports", "PortPool")],
         paths: vec![
             path(&[], Exit::Drop),

@@ -6,8 +6,7 @@ use quote::{format_ident, quote};
 use syn::{Attribute, FnArg, Meta, Pat, PathArguments, Signature, Type, Visibility};
 
 use super::{core, guard};
-use crate::check::fields::last_segment;
-use crate::check::parameter::{HEADERS, PACKETS};
+use crate::check::parameter::PACKETS;
 use crate::syntax::{HandlerDecl, ParameterAccess};
 
 pub(super) fn run(decl: &HandlerDecl) -> TokenStream {
@@ -146,7 +145,7 @@ fn handler(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
             const READS_PACKET: bool = false;
         )
     });
-    let takes_headers = takes_headers(decl);
+    let takes_headers = decl.takes_headers();
     let headers = takes_headers.then(|| {
         quote!(
             const READS_PAYLOAD: bool = false;
@@ -175,13 +174,6 @@ fn handler(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
             #hidden::body::<#reach>(packet, #(#names),*)
         }
     }
-}
-
-/// Whether the handler takes the packet's headers alone.
-fn takes_headers(decl: &HandlerDecl) -> bool {
-    let Some(FnArg::Typed(first)) = decl.item.sig.inputs.first() else { return false };
-    let Type::Reference(reference) = &*first.ty else { return false };
-    last_segment(&reference.elem).is_some_and(|name| name == HEADERS)
 }
 
 /// `&mut Packet` becomes `&mut Packet<'_>`, and so do its headers: users need not write it, and no lint should ask them to.

@@ -96,6 +96,7 @@ fn node(handler: &Handler, found: &Found, source: &Source) -> HandlerNode {
         name: handler.decl.name.clone(),
         path: path(&handler.module, &handler.decl.name),
         at: place(source, handler.file, handler.decl.ident.span()),
+        headers: handler.decl.takes_headers(),
         parameters,
         paths: found.paths.iter().map(|path| way(path, declared, source)).collect(),
         opaque: opaque.collect(),

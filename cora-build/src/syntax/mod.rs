@@ -11,6 +11,8 @@ pub(crate) mod state;
 use proc_macro2::{Ident, TokenStream};
 
 use crate::check;
+use crate::check::fields::last_segment;
+use crate::check::parameter::HEADERS;
 use crate::diag::Diagnostics;
 
 pub use arguments::{edit_distance, nearest};
@@ -90,6 +92,16 @@ pub struct HandlerDecl {
     pub parameters: Vec<Parameter>,
     /// The item, without `#[flow_handler]`.
     pub item: syn::ItemFn,
+}
+
+impl HandlerDecl {
+    /// Whether it takes the packet's headers alone, by the name of its first parameter's type: a type of this name that
+    /// is another one doesn't compile.
+    pub fn takes_headers(&self) -> bool {
+        let Some(syn::FnArg::Typed(first)) = self.item.sig.inputs.first() else { return false };
+        let syn::Type::Reference(reference) = &*first.ty else { return false };
+        last_segment(&reference.elem).is_some_and(|name| name == HEADERS)
+    }
 }
 
 /// A state that a handler takes.

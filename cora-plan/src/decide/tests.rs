@@ -46,6 +46,7 @@ fn program(states: impl IntoIterator<Item = StateNode>) -> Graph {
         name: "nf".to_owned(),
         path: "crate::nf".to_owned(),
         at,
+        headers: false,
         parameters,
         paths: Vec::new(),
         opaque: Vec::new(),

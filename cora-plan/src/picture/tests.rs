@@ -26,6 +26,7 @@ fn handler(name: &str, line: usize, states: &[&str]) -> HandlerNode {
         name: name.to_owned(),
         path: format!("crate::{name}"),
         at: at(line),
+        headers: false,
         parameters,
         paths: Vec::new(),
         opaque,
