@@ -76,7 +76,7 @@ pub(crate) fn nat() -> Graph {
 /// A class of one bin.
 pub(crate) fn class(name: &str, flows: f64, share: f64, opens: f64) -> Class {
     let bins = vec![Bin { flows, share }];
-    Class { name: name.to_owned(), flows, share, opens, mean_bytes: 64.0, bins }
+    Class { name: name.to_owned(), flows, share, opens, mean_bytes: 64.0, head_bytes: 64.0, bins }
 }
 
 /// A few heavy flows, and many that end soon.

@@ -39,6 +39,7 @@ pub(crate) fn profile(case: &Case, capture: &Capture, plan: &Decision) -> (Traff
             // What opens flows comes before what is measured.
             opens: 0.0,
             mean_bytes: FRAME as f64,
+            head_bytes: FRAME as f64,
             bins: bins(heads, packets),
         });
         before += heads.len();

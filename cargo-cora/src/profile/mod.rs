@@ -88,6 +88,7 @@ fn sample(groups: &BTreeMap<&'static str, BTreeMap<u64, Group>>) -> Sample {
         flows: group.at_a_time,
         opens: group.opens,
         bytes: group.bytes,
+        rests: group.rests,
     };
     let tallies = |groups: &BTreeMap<u64, Group>| {
         groups.iter().map(|(packets, group)| (*packets, tally(group))).collect()
@@ -102,4 +103,20 @@ fn nothing(capture: &Path, census: &Census) -> Failure {
         capture.display(),
         census.packets
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use cora_core::migration::LONG;
+    use cora_core::packet::HEAD;
+    use cora_core::region::LOT_BYTES;
+    use cora_plan::traffic;
+
+    /// `cora-plan` knows nothing of the runtime, so it has these numbers anew.
+    #[test]
+    fn plans_take_those_frames_for_long_that_are() {
+        let runtime = [LONG, HEAD, HEAD + LOT_BYTES].map(|bytes| bytes.to_string());
+        let plans = [traffic::LONG, traffic::HEAD, traffic::LONGEST];
+        assert_eq!(plans.map(|bytes| bytes.to_string()), runtime);
+    }
 }

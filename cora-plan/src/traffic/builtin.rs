@@ -11,6 +11,7 @@
 use super::Traffic;
 use super::campus::{self, Lengths};
 use super::error::TrafficError;
+use super::frames::Frames;
 use super::parameter::{self, Parameter};
 use super::popularity::Popularity;
 use super::zipf::Zipf;
@@ -51,11 +52,11 @@ const FLOWS_PER_HOST: f64 = 8.0;
 /// How many flows share a server outside; nothing published says.
 const FLOWS_PER_SERVER: f64 = 32.0;
 
-/// Mean frame of Facebook's ETC pool: see [`kv`].
+/// Mean frame of Facebook's ETC pool: see [`kv`]. None is long.
 const KV_BYTES: f64 = 195.9;
 
-/// Mean frame of the simple Internet mix: 64, 594 and 1518 bytes as 7 to 4 to 1, less 4 of check sequence each.
-const IMIX_BYTES: f64 = (7.0 * 60.0 + 4.0 * 590.0 + 1514.0) / 12.0;
+/// Frames of the simple Internet mix, and how many of each: 64, 594 and 1518 bytes, less 4 of check sequence each.
+const IMIX: [(f64, f64); 3] = [(60.0, 7.0), (590.0, 4.0), (1514.0, 1.0)];
 
 impl Traffic {
     /// The built-in profile of this name, with parameters where it takes some: `zipf:flows=1000000,s=0.99`. Nothing
@@ -105,7 +106,7 @@ fn ranked(name: &str, title: String, [flows, bytes, churn]: [f64; 3], exponent: 
         share: &|rank| zipf.share(rank),
         flows: &|rank| rank,
         opens: &opens,
-        bytes,
+        frames: Frames::alike(bytes),
         hosts: (flows / FLOWS_PER_HOST).ceil(),
         servers: (flows / FLOWS_PER_SERVER).ceil(),
     };
@@ -129,7 +130,8 @@ fn campus(name: &str, numbers: &[f64]) -> Traffic {
         flows: &|rank| rank,
         // Each flow opens once in all of its packets.
         opens: &|of, _| of / flows / mean,
-        bytes: campus::MEAN_BYTES,
+        // No more than the mean is published.
+        frames: Frames::alike(campus::MEAN_BYTES),
         hosts: (flows / FLOWS_PER_HOST).ceil(),
         servers: (flows / FLOWS_PER_SERVER).ceil(),
     };
@@ -150,7 +152,7 @@ fn kv(name: &str, _numbers: &[f64]) -> Traffic {
         share: &|rank| zipf.share(rank),
         flows: &|rank| rank,
         opens: &|_, _| 0.0,
-        bytes: KV_BYTES,
+        frames: Frames::alike(KV_BYTES),
         hosts: 1_000.0,
         servers: 1.0,
     };
@@ -179,7 +181,7 @@ fn shift(name: &str, _numbers: &[f64]) -> Traffic {
         share: &|rank| mean(&|(flows, zipf)| zipf.share(rank.min(*flows))),
         flows: &|rank| mean(&|(flows, _)| rank.min(*flows)),
         opens: &|_, _| 0.0,
-        bytes: IMIX_BYTES,
+        frames: Frames::mixed(&IMIX),
         hosts: (flows / FLOWS_PER_HOST).ceil(),
         servers: (flows / FLOWS_PER_SERVER).ceil(),
     };
@@ -190,7 +192,7 @@ fn traffic(name: &str, title: String, popularity: &Popularity<'_>) -> Traffic {
     Traffic {
         name: name.to_owned(),
         title,
-        mean_bytes: super::class::nine_digits(popularity.bytes),
+        mean_bytes: super::class::nine_digits(popularity.frames.mean()),
         by_key: popularity.by_key(),
     }
 }

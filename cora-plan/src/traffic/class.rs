@@ -34,6 +34,8 @@ pub(super) struct Cell {
     pub(super) opens: f64,
     /// Their bytes, per packet of the whole traffic.
     pub(super) bytes: f64,
+    /// Those that don't cross where long frames go to the host as their heads.
+    pub(super) rests: f64,
     /// Keys that were seen in a capture; 0 in a profile that was not counted.
     pub(super) seen: f64,
     /// Their packets in it.
@@ -56,6 +58,7 @@ impl Cell {
             share: self.share + other.share,
             opens: self.opens + other.opens,
             bytes: self.bytes + other.bytes,
+            rests: self.rests + other.rests,
             seen: self.seen + other.seen,
             packets: self.packets + other.packets,
         }
@@ -125,6 +128,7 @@ fn part(cell: &Cell, part: f64) -> Cell {
         share: cell.share * part,
         opens: cell.opens * part,
         bytes: cell.bytes * part,
+        rests: cell.rests * part,
         seen: cell.seen * part,
         packets: cell.packets * part,
     }
@@ -221,6 +225,7 @@ pub(super) fn named(cells: &[Cell], cuts: &[Cut]) -> Vec<Class> {
             share: nine_digits(sum.share),
             opens: nine_digits((sum.opens / sum.share).min(1.0)),
             mean_bytes: nine_digits(sum.bytes / sum.share),
+            head_bytes: nine_digits((sum.bytes - sum.rests) / sum.share),
             bins: bins.collect(),
         });
     }

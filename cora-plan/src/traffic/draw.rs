@@ -27,6 +27,8 @@ pub struct Tally {
     pub opens: u64,
     /// Bytes of all their packets.
     pub bytes: u64,
+    /// Those that don't cross where long frames go to the host as their heads.
+    pub rests: u64,
 }
 
 /// What was drawn.
@@ -107,6 +109,7 @@ fn cells(tallies: &BTreeMap<u64, Tally>) -> Vec<(u64, Cell)> {
             share: packets / total,
             opens: tally.opens as f64 / total,
             bytes: tally.bytes as f64 / total,
+            rests: tally.rests as f64 / total,
             seen: tally.keys as f64,
             packets,
         };
@@ -123,8 +126,8 @@ mod tests {
 
     fn sample(of: &[(u64, u64)]) -> Sample {
         let tally = |&(each, keys): &(u64, u64)| {
-            let tally = Tally { keys, flows: keys as f64, opens: keys, bytes: each * keys * 100 };
-            (each, tally)
+            let bytes = each * keys * 100;
+            (each, Tally { keys, flows: keys as f64, opens: keys, bytes, rests: 0 })
         };
         let tallies = of.iter().map(tally).collect();
         Sample { by_key: BTreeMap::from([("FiveTuple".to_owned(), tallies)]) }
@@ -152,6 +155,20 @@ mod tests {
         assert_eq!(classes[0].opens, 0.001);
         assert_eq!(classes[1].opens, 0.1);
         assert_eq!((classes[1].mean_bytes, drawn.traffic.mean_bytes), (100.0, 100.0));
+    }
+
+    #[test]
+    fn of_a_class_crosses_what_does_not_wait() {
+        let mut sample = sample(&[(1_000, 10), (10, 90)]);
+        // Of the light flows' 900 frames 50 were of 1,514 bytes.
+        let light = sample.by_key.get_mut("FiveTuple").and_then(|tallies| tallies.get_mut(&10));
+        let light = light.expect("it was counted");
+        (light.bytes, light.rests) = (850 * 60 + 50 * 1_514, 50 * (1_514 - 128));
+        let drawn = Traffic::draw("a", "b", &sample).expect("packets");
+        let [heavy, light] = &drawn.traffic.by_key["FiveTuple"][..] else { panic!("two classes") };
+        assert_eq!(heavy.head_bytes, heavy.mean_bytes);
+        let wanted = (850.0 * 60.0 + 50.0 * 128.0) / 900.0;
+        assert_eq!(light.head_bytes, nine_digits(wanted));
     }
 
     #[test]

@@ -17,6 +17,7 @@
 //! | `popularity` | how the packets are shared among ranked flows, and among their addresses |
 //! | `zipf` | Zipf's law, summed |
 //! | `campus` | how long the flows of a campus are |
+//! | `frames` | how long frames are, and how much of long ones goes to the host as their heads |
 //! | `draw` | a profile from what was counted in a capture |
 //! | `read`, `write` | profiles as TOML; the schema is in `docs/traffic.md` |
 //! | `error` | what can be wrong with a profile, or its name |
@@ -26,6 +27,7 @@ mod campus;
 mod class;
 mod draw;
 mod error;
+mod frames;
 mod parameter;
 mod popularity;
 mod read;
@@ -39,6 +41,7 @@ use std::collections::BTreeMap;
 pub use builtin::BUILTIN;
 pub use draw::{Borders, Drawn, Sample, Tally};
 pub use error::{ProfileFault, TrafficError};
+pub use frames::{HEAD, LONG, LONGEST};
 
 /// The keys that built-in profiles and captures tell flows apart by, as `by_key` names them.
 pub const KEYS: [&str; 4] = ["DestinationAddress", "FiveTuple", "InsideAddress", "SourceAddress"];
@@ -78,6 +81,9 @@ pub struct Class {
     pub opens: f64,
     /// Mean length of its frames, in bytes.
     pub mean_bytes: f64,
+    /// Bytes of a frame that cross on average where long ones go to the host as their heads: at most the mean length, and
+    /// as many where no frame is long.
+    pub head_bytes: f64,
     /// Its flows by rate, heaviest first: finer than the class, for what caches make of it. Flows and shares add up to
     /// those of the class.
     pub bins: Vec<Bin>,

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use super::Class;
 use super::class::{self, Cell, cut, divided, named};
+use super::frames::Frames;
 
 /// Ranked flows. Ranks count from 1, and may be fractions where flows are averages.
 pub(super) struct Popularity<'a> {
@@ -21,8 +22,8 @@ pub(super) struct Popularity<'a> {
     /// Of so many flows at a time with this share of all packets: the share of all packets that are the first of
     /// one of them.
     pub(super) opens: &'a dyn Fn(f64, f64) -> f64,
-    /// Mean length of frames.
-    pub(super) bytes: f64,
+    /// How long frames are.
+    pub(super) frames: Frames,
     /// Hosts inside.
     pub(super) hosts: f64,
     /// Servers outside.
@@ -48,7 +49,7 @@ impl Popularity<'_> {
             let flows = (self.flows)(end) - (self.flows)(above);
             let share = (self.share)(end) - (self.share)(above);
             let opens = (self.opens)(flows, share);
-            Cell { flows, share, opens, bytes: share * self.bytes, ..Cell::default() }
+            Cell { flows, share, opens, ..self.frames.of(share) }
         };
         steps(self.ranks).into_iter().map(cell).collect()
     }
@@ -63,7 +64,7 @@ impl Popularity<'_> {
                 share += (self.share)(to) - (self.share)(dealt + above);
                 dealt += addresses;
             }
-            Cell { flows: end - above, share, bytes: share * self.bytes, ..Cell::default() }
+            Cell { flows: end - above, share, ..self.frames.of(share) }
         };
         steps(addresses.min(self.ranks)).into_iter().map(cell).collect()
     }
@@ -84,7 +85,12 @@ fn steps(ranks: f64) -> Vec<(f64, f64)> {
 
 /// Addresses of both ends: half of the packets come from either.
 fn mixed(hosts: &[Cell], servers: &[Cell]) -> Vec<Cell> {
-    let half = |cell: &Cell| Cell { share: cell.share / 2.0, bytes: cell.bytes / 2.0, ..*cell };
+    let half = |cell: &Cell| Cell {
+        share: cell.share / 2.0,
+        bytes: cell.bytes / 2.0,
+        rests: cell.rests / 2.0,
+        ..*cell
+    };
     hosts.iter().chain(servers).map(half).collect()
 }
 

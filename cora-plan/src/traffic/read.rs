@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::error::{ProfileFault, TrafficError};
-use super::{Bin, Class, Traffic};
+use super::{Bin, Class, Traffic, frames};
 use crate::document::{Entry, Range, Reader, Table};
 
 /// How far sums may be off.
@@ -103,7 +103,7 @@ fn classes(reader: &mut Faults<'_>, key: &Entry<'_>, list: &[Entry<'_>]) -> Opti
 
 fn class(reader: &mut Faults<'_>, entry: Entry<'_>) -> Option<Class> {
     let table = reader.table(entry, format!("a class of `{}`", entry.key))?;
-    reader.only(&table, &["name", "flows", "share", "opens", "mean-bytes", "bins"]);
+    reader.only(&table, &["name", "flows", "share", "opens", "mean-bytes", "head-bytes", "bins"]);
     let name = reader.need(&table, "name", "what the class is called");
     let name = name.and_then(|entry| reader.string(entry));
     let mut number = |key: &str, wanted: &'static str, range: Range| {
@@ -115,6 +115,7 @@ fn class(reader: &mut Faults<'_>, entry: Entry<'_>) -> Option<Class> {
     let opens =
         number("opens", "the share of its packets that are the first of a flow", Range::SHARE);
     let mean_bytes = number("mean-bytes", "the mean length of its frames", Range::POSITIVE);
+    let head_bytes = head_bytes(reader, &table, mean_bytes);
     let entry = reader.need(&table, "bins", BINS);
     let bins = entry.and_then(|entry| Some((bins(reader, entry)?, entry.line)));
     let (name, flows, share) = (name?.to_owned(), flows?, share?);
@@ -123,7 +124,16 @@ fn class(reader: &mut Faults<'_>, entry: Entry<'_>) -> Option<Class> {
     let sum = |of: fn(&Bin) -> f64| bins.iter().map(of).sum();
     adds_up(reader, what("flows"), sum(|bin| bin.flows), flows, line);
     adds_up(reader, what("shares"), sum(|bin| bin.share), share, line);
-    Some(Class { name, flows, share, opens: opens?, mean_bytes: mean_bytes?, bins })
+    let (mean_bytes, head_bytes) = (mean_bytes?, head_bytes?);
+    Some(Class { name, flows, share, opens: opens?, mean_bytes, head_bytes, bins })
+}
+
+/// What crosses of a frame where long ones go as their heads; unless it is said, as if all were of the mean length.
+fn head_bytes(reader: &mut Faults<'_>, table: &Table<'_>, mean: Option<f64>) -> Option<f64> {
+    let Some(entry) = table.get("head-bytes") else { return mean.map(frames::crossing) };
+    let wanted = "a number above 0, at most `mean-bytes`";
+    let most = mean.unwrap_or(f64::MAX);
+    reader.number(entry, Range { wanted, least: 0.0, above: true, most })
 }
 
 fn bins(reader: &mut Faults<'_>, entry: Entry<'_>) -> Option<Vec<Bin>> {

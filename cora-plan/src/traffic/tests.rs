@@ -204,6 +204,42 @@ fn all_faults_of_a_file_are_told_at_once_with_their_lines() {
 }
 
 #[test]
+fn builtin_profiles_know_what_crosses_of_their_long_frames() {
+    let crossing = |name: &str| {
+        let classes = five_tuples(name);
+        classes.iter().map(|class| (class.mean_bytes, class.head_bytes)).collect::<Vec<_>>()
+    };
+    assert!(crossing("uniform").iter().all(|bytes| *bytes == (64.0, 64.0)));
+    assert!(crossing("zipf:bytes=1514").iter().all(|bytes| *bytes == (1514.0, 128.0)));
+    assert!(crossing("kv").iter().all(|bytes| *bytes == (195.9, 195.9)));
+    assert!(crossing("campus").iter().all(|bytes| *bytes == (870.6, 128.0)));
+    // Seven of 60 bytes, and five of which 128 cross.
+    let wanted = (357.833_333, 88.333_333_3);
+    assert!(crossing("shift").iter().all(|bytes| *bytes == wanted), "{:?}", crossing("shift"));
+}
+
+#[test]
+fn what_crosses_follows_from_the_mean_unless_it_is_said() {
+    let of = |mean: &str, said: &str| {
+        let text = format!(
+            "name = \"a\"\ntitle = \"b\"\nmean-bytes = {mean}\n\n[[by-key.FiveTuple]]\nname = \"x\"\nflows = 10\n\
+             share = 1\nopens = 0\nmean-bytes = {mean}\n{said}bins = [[10, 1]]\n"
+        );
+        Traffic::parse(&text).map(|traffic| traffic.by_key["FiveTuple"][0].head_bytes)
+    };
+    assert_eq!(of("300", ""), Ok(300.0));
+    assert_eq!(of("870.6", ""), Ok(128.0));
+    assert_eq!(of("300", "head-bytes = 71.4\n"), Ok(71.4));
+    let faults = of("300", "head-bytes = 301\n").expect_err("more than there are");
+    let told: Vec<String> =
+        faults.iter().map(|fault| format!("{}: {fault}; {}", fault.line(), fault.cure())).collect();
+    assert_eq!(
+        told,
+        ["11: `head-bytes = 301` is out of range; write a number above 0, at most `mean-bytes`"]
+    );
+}
+
+#[test]
 fn classes_that_do_not_make_a_whole_are_refused() {
     let text = load("zipf:flows=100").to_toml();
     let twice = text.replacen("name = \"the rest\"", "name = \"the top 10\"", 1);

@@ -23,14 +23,14 @@ impl Traffic {
 }
 
 fn write_class(text: &mut String, key: &str, class: &Class) {
-    let Class { name, flows, share, opens, mean_bytes, bins } = class;
+    let Class { name, flows, share, opens, mean_bytes, head_bytes, bins } = class;
     let bins: Vec<String> =
         bins.iter().map(|bin| format!("    [{}, {}],\n", bin.flows, bin.share)).collect();
     // Writing into a string never fails.
     let _written = write!(
         text,
         "\n[[by-key.{key}]]\nname = {}\nflows = {flows}\nshare = {share}\nopens = {opens}\nmean-bytes = \
-         {mean_bytes}\nbins = [\n{}]\n",
+         {mean_bytes}\nhead-bytes = {head_bytes}\nbins = [\n{}]\n",
         string(name),
         bins.concat()
     );
