@@ -19,10 +19,16 @@ impl Costs<'_> {
         }
     }
 
-    /// Receiving, sending and copying a packet of this class.
+    /// Receiving, sending and copying a packet of this class, all of it.
     pub(super) fn packet(&self, side: Side, class: usize) -> f64 {
         let tier = self.tier(side);
         tier.packet_ns.value + self.bytes(class) * tier.byte_ns.value
+    }
+
+    /// The same at the host, of one that the NIC's cores passed on.
+    pub(super) fn passed_on(&self, class: usize) -> f64 {
+        let tier = self.tier(Side::Host);
+        tier.packet_ns.value + self.crossing_bytes(class) * tier.byte_ns.value
     }
 
     /// What the handlers do for a packet on this route.
@@ -43,11 +49,16 @@ impl Costs<'_> {
     /// Crossing to the host and back, at one side.
     pub(super) fn crossing(&self, side: Side, class: usize) -> f64 {
         let link = &self.setting.nic.link;
-        let packet = match side {
-            Side::Nic => link.nic_ns.value,
-            Side::Host => link.host_ns.value,
-        };
-        packet + self.bytes(class) * link.byte_ns.value
+        let crossing = self.crossing_bytes(class);
+        let carried = crossing * link.byte_ns.value;
+        match side {
+            // What doesn't cross is copied to where it waits, and from there.
+            Side::Nic => {
+                let rest = self.bytes(class) - crossing;
+                link.nic_ns.value + carried + rest * self.tier(side).byte_ns.value
+            }
+            Side::Host => link.host_ns.value + carried,
+        }
     }
 
     /// Waiting for the record of who owns a flow. It is there under a split only.
@@ -71,5 +82,11 @@ impl Costs<'_> {
     /// Mean length of this class's frames.
     pub(super) fn bytes(&self, class: usize) -> f64 {
         self.setting.classes[class].mean_bytes
+    }
+
+    /// Mean bytes of such a frame that cross: of a long one its head, where handlers ask for no more.
+    pub(super) fn crossing_bytes(&self, class: usize) -> f64 {
+        let class = &self.setting.classes[class];
+        if self.setting.heads { class.head_bytes } else { class.mean_bytes }
     }
 }

@@ -8,9 +8,11 @@
 //! ```
 //!
 //! with the numbers of the NIC profile. The latency of a touch follows from the working set that the side has, by
-//! Che's approximation (`cache`), half of it from the slowest touch in a burst. A packet that the host owns, or that is punted, pays the crossing at both sides; one
-//! that is punted has run at the NIC in vain, and its flow's entries move out and back. The first packet of a
-//! flow runs at the host, whoever will own the flow, and a flow that the NIC is to own moves there once.
+//! Che's approximation (`cache`), half of it from the slowest touch in a burst. A packet that the host owns, or that is
+//! punted, pays the crossing at both sides, by the bytes that cross: of a long frame its head, where handlers ask for no
+//! more; the rest is copied at the NIC alone. One that is punted has run at the NIC in vain, and its flow's entries move
+//! out and back. The first packet of a flow runs at the host, whoever will own the flow, and a flow that the NIC is to
+//! own moves there once.
 //!
 //! | module | what |
 //! | --- | --- |
@@ -153,6 +155,8 @@ pub struct Setting<'a> {
     classes: &'a [Class],
     demand: &'a Demand,
     shapes: Vec<Shape>,
+    /// Long frames go to the host as their heads.
+    heads: bool,
     /// Key that flows are owned by.
     group: String,
     /// The program runs on any number of pairs of cores; otherwise on one.
@@ -175,8 +179,8 @@ impl<'a> Setting<'a> {
         let shapes = demand.routes.iter();
         let shapes = shapes.map(|route| Shape::of(graph, route, &further)).collect();
         let classes = traffic.classes(group);
-        let group = group.to_owned();
-        Self { graph, nic, traffic, classes, demand, shapes, group, many_pairs, steering }
+        let (heads, group) = (graph.takes_headers(), group.to_owned());
+        Self { graph, nic, traffic, classes, demand, shapes, heads, group, many_pairs, steering }
     }
 
     /// The program.

@@ -194,14 +194,21 @@ impl At<'_> {
 
     pub(super) fn away(&self, class: usize, route: usize) -> Packet {
         let costs = &self.costs;
-        let host = costs.packet(Side::Host, class) + costs.route(Side::Host, class, route);
+        let handled = costs.route(Side::Host, class, route);
         match costs.setting.steering {
-            Steering::Rules => Packet { nic: 0.0, host, crossings: 0.0 },
+            // Hardware passes frames on as they are.
+            Steering::Rules => {
+                let host = costs.packet(Side::Host, class) + handled;
+                Packet { nic: 0.0, host, crossings: 0.0 }
+            }
             Steering::Cores => Packet {
                 nic: costs.packet(Side::Nic, class)
                     + self.owner(class)
                     + costs.crossing(Side::Nic, class),
-                host: host + costs.record(Side::Host, class) + costs.crossing(Side::Host, class),
+                host: costs.passed_on(class)
+                    + handled
+                    + costs.record(Side::Host, class)
+                    + costs.crossing(Side::Host, class),
                 crossings: 1.0,
             },
         }
@@ -233,7 +240,7 @@ impl At<'_> {
             nic: self.local(class, route).nic
                 + costs.crossing(nic, class)
                 + 2.0 * costs.moving(nic),
-            host: costs.packet(host, class)
+            host: costs.passed_on(class)
                 + costs.route(host, class, route)
                 + costs.record(host, class)
                 + costs.crossing(host, class)
@@ -265,7 +272,9 @@ impl At<'_> {
                 Resource::NicCores => packets * packet.nic * CORES,
                 Resource::HostCores => packets * packet.host * CORES,
                 Resource::RingPackets => packets * packet.crossings,
-                Resource::RingBytes => packets * packet.crossings * of.mean_bytes * 8.0 * 1e-3,
+                Resource::RingBytes => {
+                    packets * packet.crossings * self.costs.crossing_bytes(class) * 8.0 * 1e-3
+                }
                 Resource::FlowTable if ruled => part * of.flows,
                 // One that comes and one that goes.
                 Resource::FlowTableInserts if ruled => packets * 1e6 * of.opens * 2.0,

@@ -5,6 +5,7 @@ use super::predict::predict;
 use super::terms::terms;
 use super::*;
 use crate::demand::estimate;
+use crate::graph::HandlerNode;
 use crate::sample;
 use crate::search::{Terms, evaluate};
 
@@ -120,6 +121,64 @@ fn one_pair_has_one_core_of_each() {
         predict(&setting, &host, 1.0).ceiling_mpps
     };
     assert!((ceiling(true) / ceiling(false) - 4.0).abs() < 1e-9);
+}
+
+/// Per byte: copied at the NIC, at the host, and over the link.
+const BYTES: [f64; 3] = [0.02, 0.07, 0.11];
+
+/// Nanoseconds at the NIC and at the host, and the part of the rings' bytes, of a million packets a second that all cross, of
+/// so many bytes; `headers` says what each handler of the chain takes.
+fn crossing(
+    sides: Sides,
+    [mean_bytes, head_bytes]: [f64; 2],
+    headers: &[bool],
+    steering: Steering,
+) -> [f64; 3] {
+    let (mut graph, mut nic, mut traffic) = (sample::nat(), sample::nic(), sample::traffic());
+    [nic.nic.byte_ns.value, nic.host.byte_ns.value, nic.link.byte_ns.value] = BYTES;
+    let handler = graph.chain[0].clone();
+    let chain = headers.iter().map(|headers| HandlerNode { headers: *headers, ..handler.clone() });
+    graph.chain = chain.collect();
+    traffic.by_key.values_mut().flatten().for_each(|class| {
+        (class.mean_bytes, class.head_bytes) = (mean_bytes, head_bytes);
+    });
+    let demand = estimate(&graph, traffic.classes("FiveTuple"));
+    let setting = Setting::new(&graph, &nic, &traffic, &demand, "FiveTuple", true, steering);
+    // Under a split that keeps sessions at the host, the NIC's flows punt.
+    let predicted = predict(&setting, &allocation(sides, &[1.0, 1.0], Place::Host), 1.0);
+    let bytes = predicted.utilisation.get(&Resource::RingBytes).copied().unwrap_or_default();
+    [predicted.nic_cores * 1e3, predicted.host_cores * 1e3, bytes]
+}
+
+#[test]
+fn of_long_frames_heads_cross_and_the_rest_is_copied_at_the_nic() {
+    let [at_nic, at_host, over] = BYTES;
+    let rest = 1514.0 - 128.0;
+    let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
+    let passing = |headers| crossing(Sides::HostOnly, [1514.0, 128.0], headers, Steering::Cores);
+    let (whole, heads) = (passing(&[false]), passing(&[true]));
+    assert!(close(whole[0] - heads[0], rest * (over - at_nic)), "{whole:?} {heads:?}");
+    assert!(close(whole[1] - heads[1], rest * (over + at_host)), "{whole:?} {heads:?}");
+    assert!(close(whole[2] / heads[2], 1514.0 / 128.0), "{whole:?} {heads:?}");
+    // Of this program's paths one ends before it looks anything up, and so punts nothing.
+    let punting = |headers| crossing(Sides::Split, [1514.0, 128.0], headers, Steering::Cores);
+    let (whole, heads) = (punting(&[false]), punting(&[true]));
+    let punts = (whole[0] - heads[0]) / (rest * (over - at_nic));
+    assert!(punts > 0.5 && punts < 1.0, "{punts}");
+    assert!(close(whole[1] - heads[1], punts * rest * (over + at_host)), "{whole:?} {heads:?}");
+    assert!(close(whole[2] / heads[2], 1514.0 / 128.0), "{whole:?} {heads:?}");
+}
+
+#[test]
+fn frames_cross_whole_where_they_are_short_or_a_handler_reads_them() {
+    let same = |headers: &[bool], bytes, steering| {
+        let of = |headers: &[bool]| crossing(Sides::HostOnly, bytes, headers, steering);
+        assert_eq!(of(headers), of(&vec![false; headers.len()]), "{headers:?} {bytes:?}");
+    };
+    same(&[true], [64.0, 64.0], Steering::Cores);
+    same(&[true, false], [1514.0, 128.0], Steering::Cores);
+    // What hardware passes on, it passes on whole.
+    same(&[true], [1514.0, 128.0], Steering::Rules);
 }
 
 /// The search minimises the same figures that predictions tell.

@@ -8,6 +8,7 @@ use crate::decide::one_pair;
 use crate::figure::Source;
 use crate::model::{Prediction, Resource};
 use crate::planning::{Ask, Baseline, BaselinePlan, Planned};
+use crate::traffic::{Class, HEAD};
 use crate::words::{Place, Sides};
 
 /// A state or a handler, where it is, and why.
@@ -168,6 +169,25 @@ pub fn pairs(report: &Report<'_>) -> Vec<String> {
         format!("It runs on one pair of NIC core and host worker because of `{state}`: {why}.")
     });
     reasons.collect()
+}
+
+/// What crosses of long frames, where that is less than all of them and some do cross.
+pub fn heads(report: &Report<'_>) -> Option<String> {
+    let carried = report.planned.predicted.utilisation.get(&Resource::RingBytes);
+    if carried.is_none_or(|used| *used <= 0.0) || !report.graph.takes_headers() {
+        return None;
+    }
+    let classes = report.traffic.classes(&report.planned.allocation.group);
+    let mean = |of: fn(&Class) -> f64| -> f64 {
+        classes.iter().map(|class| class.share * of(class)).sum()
+    };
+    let (whole, crossing) = (mean(|class| class.mean_bytes), mean(|class| class.head_bytes));
+    (crossing < whole).then(|| {
+        format!(
+            "Long frames go to the host as their first {HEAD} bytes, since handlers take headers alone: of a frame's \
+             {whole:.0} bytes {crossing:.0} cross, on average."
+        )
+    })
 }
 
 /// How Cora's plan compares with the baselines at its rate: one sentence each.

@@ -6,6 +6,7 @@ use super::*;
 use crate::advice::subject::Subject;
 use crate::advice::tests::{Rules, case as case_of};
 use crate::advice::{Case, Planner as _, curve, explain, sensitivity};
+use crate::model::Resource;
 use crate::planning::Ask;
 use crate::statement::Stated;
 use crate::words::Place;
@@ -102,6 +103,27 @@ fn lines_fit_the_terminal_and_say_what_they_are() {
         }
         assert!(text.contains(words::LABEL) && text.contains("estimated from the source"));
     }
+}
+
+#[test]
+fn that_long_frames_cross_as_their_heads_is_told_where_they_do() {
+    let told = |bytes: [f64; 2], headers: bool, carried: f64| {
+        let mut case = case_of(Ask::Rate(16.0));
+        case.graph.chain.iter_mut().for_each(|handler| handler.headers = headers);
+        case.traffic.by_key.values_mut().flatten().for_each(|class| {
+            [class.mean_bytes, class.head_bytes] = bytes;
+        });
+        let mut planned = Rules.plan(&case).unwrap();
+        planned.predicted.utilisation.insert(Resource::RingBytes, carried);
+        let report = report_of(&case, &planned);
+        let page = html::write(&report, &outlook(&case, &planned));
+        let texts = [text::write(&report).replace("\n  ", " "), page];
+        texts.map(|text| text.contains("a frame's 870 bytes 128 cross, on average."))
+    };
+    assert_eq!(told([870.0, 128.0], true, 0.1), [true, true]);
+    assert_eq!(told([870.0, 128.0], false, 0.1), [false, false], "a handler reads them");
+    assert_eq!(told([870.0, 870.0], true, 0.1), [false, false], "none is long");
+    assert_eq!(told([870.0, 128.0], true, 0.0), [false, false], "none crosses");
 }
 
 #[test]

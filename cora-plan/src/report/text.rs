@@ -121,8 +121,8 @@ fn loads(out: &mut String, report: &Report<'_>) {
         .collect();
     table(out, &[Align::Left, Align::Left, Align::Left, Align::Right, Align::Left], &rows);
     sentence(out, "▸ runs out first when the rate rises.");
-    for why in facts::pairs(report) {
-        sentence(out, &why);
+    for fact in facts::heads(report).into_iter().chain(facts::pairs(report)) {
+        sentence(out, &fact);
     }
 }
 

@@ -58,8 +58,8 @@ pub(super) fn loads(page: &mut Page, report: &Report<'_>) {
         ]
     }));
     page.table("llrll", &rows);
-    for why in facts::pairs(report) {
-        page.paragraph(&why);
+    for fact in facts::heads(report).into_iter().chain(facts::pairs(report)) {
+        page.paragraph(&fact);
     }
 }
 
