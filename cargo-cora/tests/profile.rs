@@ -53,8 +53,10 @@ fn a_generated_capture_has_the_classes_of_its_name() {
     ];
     for name in names {
         let builtin = Traffic::load(name).unwrap();
-        let (counted, _) = drawn(&name.parse().unwrap(), 100_000, "");
+        let (counted, told) = drawn(&name.parse().unwrap(), 100_000, "");
         assert!((counted.mean_bytes - builtin.mean_bytes).abs() < 1e-6, "{name}");
+        let is_told = told.contains("; 128.0 cross where handlers take headers alone");
+        assert_eq!(is_told, name.ends_with("bytes=900"), "{told}");
         for (key, wanted) in &builtin.by_key {
             let found = &counted.by_key[key];
             let crossing = |classes: &[Class]| classes[0].head_bytes;

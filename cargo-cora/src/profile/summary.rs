@@ -62,8 +62,10 @@ pub(super) fn text(traffic: &Traffic, census: &Census, groups: &Groups, idle: Sp
     );
     let _written = writeln!(
         text,
-        "{:16}{:>12.1}   bytes, without check sequence",
-        "mean frame", traffic.mean_bytes
+        "{:16}{:>12.1}   bytes, without check sequence{}",
+        "mean frame",
+        traffic.mean_bytes,
+        heads(classes)
     );
     let top = top(flows, keys.div_ceil(100)) as f64 / with_flow as f64;
     let _written = writeln!(text, "{:16}{:>12}   of the packets", "top 1 % of flows", percent(top));
@@ -71,6 +73,19 @@ pub(super) fn text(traffic: &Traffic, census: &Census, groups: &Groups, idle: Sp
         text.push_str(&table(key, classes));
     }
     text
+}
+
+/// How many bytes of a frame cross where long ones go to the host as their heads; nothing where none is long.
+fn heads(classes: &[Class]) -> String {
+    let mean = |of: fn(&Class) -> f64| -> f64 {
+        classes.iter().map(|class| class.share * of(class)).sum()
+    };
+    let (whole, crossing) = (mean(|class| class.mean_bytes), mean(|class| class.head_bytes));
+    if crossing < whole {
+        format!("; {crossing:.1} cross where handlers take headers alone")
+    } else {
+        String::new()
+    }
 }
 
 /// Packets of the heaviest flows, so many.
