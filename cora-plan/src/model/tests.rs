@@ -170,6 +170,7 @@ fn of_long_frames_heads_cross_and_the_rest_is_copied_at_the_nic() {
 }
 
 #[test]
+#[expect(clippy::float_cmp, reason = "they are the same sums")]
 fn frames_cross_whole_where_they_are_short_or_a_handler_reads_them() {
     let same = |headers: &[bool], bytes, steering| {
         let of = |headers: &[bool]| crossing(Sides::HostOnly, bytes, headers, steering);
