@@ -34,9 +34,9 @@ pub struct HandlerNode {
     pub path: String,
     /// Where it is declared.
     pub at: SourcePlace,
-    /// It takes the packet's headers alone, by the name of its first parameter's type. The compiler holds that to be
-    /// the type of this name, so what runs is as it says. Left out where it takes the whole packet, as all did in
-    /// graphs that don't know of it.
+    /// It takes the packet's headers alone, by the name of its first parameter's type. Only predictions go by this: what
+    /// a half sends goes by what the macro found, by the same name, and the compiler refuses another type under it. Left
+    /// out where it takes the whole packet, as all did in graphs that don't know of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub headers: bool,
     /// States behind its parameters after the packet, in order.
