@@ -210,7 +210,7 @@ fn script(name: &str, text: &str) -> PathBuf {
 #[test]
 fn the_other_half_of_another_program() {
     let Ok(qemu) = emulator() else { return };
-    let images = target().join("nic/aarch64-unknown-none/release");
+    let images = target().join("nic/aarch64-unknown-none/checked");
     let _built = program("nat");
     let other = images.join("heavy-hitter").display().to_string();
     // What it is given: -cpu cortex-a72 <image> <descriptor> <bytes>.

@@ -11,7 +11,9 @@
 //!
 //! To the memory model, streamed words are relaxed stores that happen at some moment before [`settle`] returns. Nobody may look
 //! at them before a header tells of them, whose release store comes behind that; so nobody can tell that they came later than
-//! others that were written after them. An asm block may do what Rust code with the same effect may.
+//! others that were written after them. An asm block may do what Rust code with the same effect may. And no store takes effect
+//! before a load that comes ahead of it (Intel SDM, volume 3, "Memory Ordering"; AMD APM, volume 2, "Write Ordering"), so none
+//! before the load that said that the consumer is done with the line.
 #![expect(unsafe_code, reason = "stores past the caches have no safe name")]
 
 use core::arch::x86_64::{__cpuid, __m128i};
