@@ -140,7 +140,10 @@ impl SharedMemory {
     pub fn new(words: &'static [AtomicU64]) -> Option<Self> {
         let (control, data) = words.split_first_chunk()?;
         let fits = (MIN_RING_BYTES..=MAX_RING_BYTES).contains(&size_of_val(data));
-        (fits && data.len().is_power_of_two()).then(|| Self {
+        if !fits || !data.len().is_power_of_two() {
+            return None;
+        }
+        Some(Self {
             control,
             data,
             #[cfg(all(target_arch = "x86_64", not(miri)))]
