@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use cora_host::census::{Census, Group};
 use cora_plan::graph::grouped;
-use cora_plan::traffic::{Class, Traffic};
+use cora_plan::traffic::{Class, Traffic, mean_bytes};
 
 use super::duration::Span;
 
@@ -77,10 +77,7 @@ pub(super) fn text(traffic: &Traffic, census: &Census, groups: &Groups, idle: Sp
 
 /// How many bytes of a frame cross where long ones go to the host as their heads; nothing where none is long.
 fn heads(classes: &[Class]) -> String {
-    let mean = |of: fn(&Class) -> f64| -> f64 {
-        classes.iter().map(|class| class.share * of(class)).sum()
-    };
-    let (whole, crossing) = (mean(|class| class.mean_bytes), mean(|class| class.head_bytes));
+    let [whole, crossing] = mean_bytes(classes);
     if crossing < whole {
         format!("; {crossing:.1} cross where handlers take headers alone")
     } else {

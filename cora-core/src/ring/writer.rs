@@ -3,7 +3,6 @@
 //! A producer is as fast as its stores leave: each line that the consumer read must come back before
 //! it is written, stores leave in order, and only those that the processor's queue holds ask for
 //! their lines in parallel. Half as many stores per line are twice as many lines under way.
-
 #![expect(
     unsafe_code,
     reason = "past the caches, words go to memory that takes them so, and to no other"

@@ -2,7 +2,7 @@
 
 use super::Case;
 use crate::planning::Ask;
-use crate::traffic::{Bin, Class, Traffic};
+use crate::traffic::{Bin, Class, Traffic, mean_bytes};
 
 /// What is changed, and by which factor. A factor of 1 changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,7 +66,7 @@ fn skew(traffic: &mut Traffic, power: f64) {
     }
     // Heavier classes may have longer frames, so the mean of all changes with their shares.
     if let Some(flows) = traffic.by_key.get("FiveTuple") {
-        traffic.mean_bytes = flows.iter().map(|class| class.share * class.mean_bytes).sum();
+        [traffic.mean_bytes, _] = mean_bytes(flows);
     }
 }
 

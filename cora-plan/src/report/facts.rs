@@ -8,7 +8,7 @@ use crate::decide::one_pair;
 use crate::figure::Source;
 use crate::model::{Prediction, Resource};
 use crate::planning::{Ask, Baseline, BaselinePlan, Planned};
-use crate::traffic::{Class, HEAD};
+use crate::traffic::{HEAD, mean_bytes};
 use crate::words::{Place, Sides};
 
 /// A state or a handler, where it is, and why.
@@ -178,10 +178,7 @@ pub fn heads(report: &Report<'_>) -> Option<String> {
         return None;
     }
     let classes = report.traffic.classes(&report.planned.allocation.group);
-    let mean = |of: fn(&Class) -> f64| -> f64 {
-        classes.iter().map(|class| class.share * of(class)).sum()
-    };
-    let (whole, crossing) = (mean(|class| class.mean_bytes), mean(|class| class.head_bytes));
+    let [whole, crossing] = mean_bytes(classes);
     (crossing < whole).then(|| {
         format!(
             "Long frames go to the host as their first {HEAD} bytes, since handlers take headers alone: of a frame's \

@@ -4,6 +4,7 @@
 //! one; here it goes by their length. Frames that go whole although they are long (with tags, options, fragments; with no
 //! place left for their rest) are known of a capture only.
 
+use super::Class;
 use super::class::Cell;
 
 /// Bytes of a frame from which on its head goes alone: as `cora_core::migration::LONG`.
@@ -17,6 +18,12 @@ pub const LONGEST: f64 = 2176.0;
 /// short and long ones with this mean it may be less or more.
 pub(super) fn crossing(length: f64) -> f64 {
     if (LONG..=LONGEST).contains(&length) { HEAD } else { length }
+}
+
+/// Mean length of these classes' frames, and how much of it crosses where long ones go as their heads, in bytes.
+pub fn mean_bytes(classes: &[Class]) -> [f64; 2] {
+    let mean = |of: fn(&Class) -> f64| classes.iter().map(|class| class.share * of(class)).sum();
+    [mean(|class| class.mean_bytes), mean(|class| class.head_bytes)]
 }
 
 /// Means of a traffic's frames, in bytes.

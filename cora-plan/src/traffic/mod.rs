@@ -41,7 +41,7 @@ use std::collections::BTreeMap;
 pub use builtin::BUILTIN;
 pub use draw::{Borders, Drawn, Sample, Tally};
 pub use error::{ProfileFault, TrafficError};
-pub use frames::{HEAD, LONG, LONGEST};
+pub use frames::{HEAD, LONG, LONGEST, mean_bytes};
 
 /// The keys that built-in profiles and captures tell flows apart by, as `by_key` names them.
 pub const KEYS: [&str; 4] = ["DestinationAddress", "FiveTuple", "InsideAddress", "SourceAddress"];
