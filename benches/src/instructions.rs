@@ -11,12 +11,12 @@
 use std::io::{BufRead as _, Error, Result};
 use std::path::{Path, PathBuf};
 
-use crate::by_hand::BURST;
+use crate::by_hand::BUFFER;
 use crate::count::{BY_HAND, Counter};
 use crate::figure::Figure;
 use crate::keys::Skew;
 use crate::nf::{EXAMPLES, Example, GOAL};
-use crate::traffic::{FRAME, Traffic};
+use crate::traffic::Traffic;
 
 const FLOWS: u64 = 1_000;
 /// Packets of a pass.
@@ -88,7 +88,7 @@ pub(crate) fn replay(name: &str) -> Result<()> {
     let example = EXAMPLES.iter().find(|example| example.name == name);
     let example = example.ok_or_else(|| Error::other(format!("no loop is called {name}")))?;
     let (traffic, mut hand) = (traffic(example), (example.by_hand)());
-    let mut buffer = [[0; FRAME]; BURST];
+    let mut buffer = vec![0; BUFFER];
     hand.replay(&traffic, 0, &mut buffer);
     for line in std::io::stdin().lock().lines() {
         line?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::by_hand::{BURST, ByHand};
+use crate::by_hand::{BUFFER, ByHand};
 use crate::by_hand::{balancer::Balancer, firewall::Firewall, heavy_hitter::HeavyHitter, nat::Nat};
 use crate::figure::Figure;
 use crate::keys::Skew;
@@ -98,7 +98,7 @@ impl Example {
         let capture = traffic.save(&programs.join("bench.pcap"))?;
         let mut program = Program::start(&programs.join(self.name), &capture, traffic.warm)?;
         let mut hand = (self.by_hand)();
-        let mut buffer = [[0; crate::traffic::FRAME]; BURST];
+        let mut buffer = vec![0; BUFFER];
         hand.replay(&traffic, 0, &mut buffer);
         let (mut cora, mut by_hand) = (Vec::new(), Vec::new());
         for _ in 0..turns {

@@ -16,6 +16,8 @@ pub(crate) const FRAME: usize = 60;
 #[derive(Clone, Debug)]
 pub(crate) struct Traffic {
     pub(crate) bytes: Vec<u8>,
+    /// How long each is: a loop must not be made for one length.
+    pub(crate) lengths: Vec<u16>,
     /// The first so many come one from each flow.
     pub(crate) warm: usize,
     /// Where all of them come in.
@@ -30,6 +32,12 @@ const SERVICE: End = ([192, 0, 2, 80], 443);
 const ACK: u8 = 0x10;
 
 impl Traffic {
+    /// These frames, of which the first `warm` come one from each flow.
+    pub(crate) fn new(bytes: Vec<u8>, warm: usize, side: Side) -> Self {
+        let lengths = vec![FRAME as u16; bytes.len() / FRAME];
+        Self { bytes, lengths, warm, side }
+    }
+
     /// `draws` frames of `flows` flows, all from inside: segments of TCP connections in use, IPv4.
     pub(crate) fn from_inside(flows: u64, skew: Skew, draws: usize) -> Self {
         Self::of(Side::Inside, outward, flows, skew, draws)
@@ -46,7 +54,7 @@ impl Traffic {
         for flow in all {
             bytes.extend_from_slice(&frame(flow));
         }
-        Self { bytes, warm: flows as usize, side }
+        Self::new(bytes, flows as usize, side)
     }
 
     pub(crate) fn frames(&self) -> impl Iterator<Item = &[u8; FRAME]> {

@@ -7,9 +7,8 @@
 
 use super::places::{Place, Places};
 use super::rewrite::{End, rewrite};
-use super::tuple::{ends, fold, mapped};
+use super::tuple::{ends_v4, fold, mapped};
 use super::{BURST, ByHand, Side, is_arp};
-use crate::traffic::FRAME;
 
 /// In network order.
 const SERVICE: u32 = u32::from_ne_bytes([192, 0, 2, 80]);
@@ -100,8 +99,8 @@ impl Balancer {
     }
 
     #[inline(always)]
-    fn read(&self, frame: &[u8; FRAME]) -> Option<Read> {
-        let (ends, _) = ends(frame).filter(|_| frame[12] == 8)?;
+    fn read(&self, frame: &[u8]) -> Option<Read> {
+        let (ends, _) = ends_v4(frame)?;
         let protocol = ends.protocol;
         let (client, backend) = if ends.destination == mapped(SERVICE) {
             let (address, port, service_port) = (ends.source, ends.from, ends.to);
@@ -113,39 +112,43 @@ impl Balancer {
         };
         Some(Read { hash: client.hash(self.seed), client, backend })
     }
+}
 
-    /// Whether the packet may pass, rewritten or as it is.
-    #[inline]
-    fn balance(&mut self, frame: &mut [u8; FRAME], read: &Read) -> bool {
-        let Read { client, hash, backend } = *read;
-        let found = self.pins.find(hash, self.now, |pin| pin.client == client);
-        if let Some(backend) = backend {
-            if let Ok(pin) = found
-                && pin.backend == backend
-            {
-                pin.used = self.now;
-                pin.packets += 1;
-                rewrite(frame, End::Source, SERVICE, client.service_port.to_be());
-            }
-            return true;
+/// Whether the packet may pass, rewritten or as it is.
+#[inline(always)]
+fn balance(
+    pins: &mut Places<Pin>,
+    choose: impl Fn(u64) -> u32,
+    now: u32,
+    frame: &mut [u8],
+    read: &Read,
+) -> bool {
+    let Read { client, hash, backend } = read;
+    let found = pins.find(*hash, now, |pin| pin.client == *client);
+    if let Some(backend) = backend {
+        if let Ok(pin) = found
+            && pin.backend == *backend
+        {
+            pin.used = now;
+            pin.packets += 1;
+            rewrite(frame, End::Source, SERVICE, client.service_port.to_be());
         }
-        let backend = match found {
-            Ok(pin) => {
-                pin.used = self.now;
-                pin.packets += 1;
-                pin.backend
-            }
-            Err(at) => {
-                let slot = (hash >> 32) as usize % SLOTS;
-                let backend = self.backends[usize::from(self.slots[slot])];
-                let pin = Pin { client, packets: 1, used: self.now, backend };
-                let Some(pin) = self.pins.fill(at, pin) else { return false };
-                pin.backend
-            }
-        };
-        rewrite(frame, End::Destination, backend, client.service_port.to_be());
-        true
+        return true;
     }
+    let backend = match found {
+        Ok(pin) => {
+            pin.used = now;
+            pin.packets += 1;
+            pin.backend
+        }
+        Err(at) => {
+            let pin = Pin { client: *client, packets: 1, used: now, backend: choose(*hash) };
+            let Some(pin) = pins.fill(at, pin) else { return false };
+            pin.backend
+        }
+    };
+    rewrite(frame, End::Destination, backend, client.service_port.to_be());
+    true
 }
 
 impl Client {
@@ -166,17 +169,19 @@ fn permutation(backend: u32) -> (usize, usize) {
 
 impl ByHand for Balancer {
     /// Either side may talk to the service.
-    fn burst(&mut self, frames: &mut [[u8; FRAME]], _: Side) -> u64 {
+    fn burst(&mut self, frames: &mut [&mut [u8]], _: Side) -> u64 {
         for (number, frame) in frames.iter().enumerate().take(BURST) {
             self.read[number] = self.read(frame);
             if let Some(read) = &self.read[number] {
                 self.pins.prefetch(read.hash);
             }
         }
+        let Self { pins, backends, slots, now, read, .. } = self;
+        let choose = |hash: u64| backends[usize::from(slots[(hash >> 32) as usize % SLOTS])];
         let mut left = 0;
-        for (number, frame) in frames.iter_mut().enumerate().take(BURST) {
-            let may_pass = match self.read[number] {
-                Some(read) => self.balance(frame, &read),
+        for (frame, read) in frames.iter_mut().zip(&*read) {
+            let may_pass = match read {
+                Some(read) => balance(pins, choose, *now, frame, read),
                 None => is_arp(frame),
             };
             left += u64::from(may_pass);
@@ -187,18 +192,18 @@ impl ByHand for Balancer {
 
 #[cfg(test)]
 mod tests {
+    use super::super::passes;
     use super::*;
-    use crate::traffic::{segment, sums_are_right};
+    use crate::traffic::{FRAME, segment, sums_are_right};
 
     const ACK: u8 = 0x10;
     const AT_SERVICE: ([u8; 4], u16) = ([192, 0, 2, 80], 443);
 
     /// A frame as it leaves; `None` if it is dropped.
-    fn pass(balancer: &mut Balancer, frame: [u8; FRAME]) -> Option<[u8; FRAME]> {
-        let mut frames = [frame];
-        let left = balancer.burst(&mut frames, Side::Outside);
-        assert!(sums_are_right(&frames[0]));
-        (left == 1).then_some(frames[0])
+    fn pass(balancer: &mut Balancer, mut frame: [u8; FRAME]) -> Option<[u8; FRAME]> {
+        let left = passes(balancer, &mut frame, Side::Outside);
+        assert!(sums_are_right(&frame));
+        left.then_some(frame)
     }
 
     #[test]

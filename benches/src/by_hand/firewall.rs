@@ -3,7 +3,6 @@
 use super::places::{Place, Places};
 use super::tuple::{Parsed, Tuple, parse};
 use super::{BURST, ByHand, Side, tcp};
-use crate::traffic::FRAME;
 
 /// A connection: one line.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,48 +42,47 @@ impl Firewall {
             parsed: [None; BURST],
         }
     }
+}
 
-    /// Whether the packet may pass.
-    #[inline]
-    fn judge(&mut self, packet: &Parsed, side: Side) -> bool {
-        let (tuple, used, flags) = (packet.tuple, self.now, packet.flags);
-        match self.connections.find(packet.hash, used, |place| place.tuple == tuple) {
-            Ok(place) => {
-                place.used = used;
-                place.packets += 1;
-                if tuple.is_udp() {
-                    return true;
-                }
-                let original = place.opened_ahead == packet.ahead;
-                let Some(state) = tcp::advance(place.state, flags, original) else {
-                    return false;
-                };
-                place.state = state;
-                true
+/// Whether the packet may pass.
+#[inline(always)]
+fn judge(connections: &mut Places<Connection>, now: u32, packet: &Parsed, side: Side) -> bool {
+    let Parsed { tuple, flags, .. } = packet;
+    match connections.find(packet.hash, now, |place| place.tuple == *tuple) {
+        Ok(place) => {
+            place.used = now;
+            place.packets += 1;
+            if tuple.is_udp() {
+                return true;
             }
-            Err(at) if side == Side::Inside => {
-                let (state, opened_ahead) = (tcp::open(flags), packet.ahead);
-                let connection = Connection { tuple, packets: 1, used, state, opened_ahead };
-                self.connections.fill(at, connection).is_some()
-            }
-            Err(_) => false,
+            let original = place.opened_ahead == packet.ahead;
+            let Some(state) = tcp::advance(place.state, *flags, original) else {
+                return false;
+            };
+            place.state = state;
+            true
         }
+        Err(at) if side == Side::Inside => {
+            let (tuple, state, opened_ahead) = (*tuple, tcp::open(*flags), packet.ahead);
+            let connection = Connection { tuple, packets: 1, used: now, state, opened_ahead };
+            connections.fill(at, connection).is_some()
+        }
+        Err(_) => false,
     }
 }
 
 impl ByHand for Firewall {
-    fn burst(&mut self, frames: &mut [[u8; FRAME]], side: Side) -> u64 {
-        for (frame, parsed) in frames.iter().zip(&mut self.parsed) {
-            *parsed = parse(frame, self.seed);
+    fn burst(&mut self, frames: &mut [&mut [u8]], side: Side) -> u64 {
+        let Self { connections, seed, now, parsed } = self;
+        for (frame, parsed) in frames.iter().zip(&mut *parsed) {
+            *parsed = parse(frame, *seed);
             if let Some(parsed) = parsed {
-                self.connections.prefetch(parsed.hash);
+                connections.prefetch(parsed.hash);
             }
         }
         let mut left = 0;
-        for number in 0..frames.len().min(BURST) {
-            if let Some(parsed) = self.parsed[number] {
-                left += u64::from(self.judge(&parsed, side));
-            }
+        for parsed in parsed.iter().take(frames.len()).flatten() {
+            left += u64::from(judge(connections, *now, parsed, side));
         }
         left
     }
@@ -102,11 +100,11 @@ mod tests {
 
     /// Whether a segment of this connection may pass.
     fn passes(firewall: &mut Firewall, side: Side, flags: u8) -> bool {
-        let frame = match side {
+        let mut frame = match side {
             Side::Inside => segment(INSIDE, OUTSIDE, flags),
             Side::Outside => segment(OUTSIDE, INSIDE, flags),
         };
-        firewall.burst(&mut [frame], side) == 1
+        super::super::passes(firewall, &mut frame, side)
     }
 
     fn connection(firewall: &mut Firewall) -> Option<Connection> {
@@ -142,8 +140,8 @@ mod tests {
     fn forgets_what_was_idle_and_refuses_what_has_no_room() {
         let mut firewall = Firewall::new(1);
         assert!(passes(&mut firewall, Side::Inside, SYN));
-        let other = segment(([10, 0, 0, 2], 1), OUTSIDE, SYN);
-        assert_eq!(firewall.burst(&mut [other], Side::Inside), 0, "the table is full");
+        let mut other = segment(([10, 0, 0, 2], 1), OUTSIDE, SYN);
+        assert_eq!(firewall.burst(&mut [&mut other], Side::Inside), 0, "the table is full");
         firewall.now += IDLE;
         assert!(!passes(&mut firewall, Side::Outside, SYN | ACK));
         assert!(passes(&mut firewall, Side::Inside, SYN));

@@ -7,9 +7,8 @@
 
 use super::rewrite::{End, rewrite};
 use super::sessions::{FIRST_PORT, Key, Session, Sessions};
-use super::tuple::{ends, fold};
+use super::tuple::{ends_v4, fold};
 use super::{BURST, ByHand, Side, is_arp};
-use crate::traffic::FRAME;
 
 /// In network order.
 const PUBLIC: u32 = u32::from_ne_bytes([192, 0, 2, 1]);
@@ -38,8 +37,8 @@ impl Nat {
     }
 
     #[inline(always)]
-    fn read(&self, frame: &[u8; FRAME], side: Side) -> Option<Read> {
-        let (ends, flags) = ends(frame).filter(|_| frame[12] == 8)?;
+    fn read(&self, frame: &[u8], side: Side) -> Option<Read> {
+        let (ends, flags) = ends_v4(frame)?;
         let (source, destination) =
             ((ends.source[1] >> 32) as u32, (ends.destination[1] >> 32) as u32);
         let (inside_port, remote_port, protocol) = (ends.from, ends.to, ends.protocol);
@@ -61,52 +60,52 @@ impl Nat {
         let last = ports << 32 | u64::from(key.protocol);
         fold(addresses ^ 0xa076_1d64_78bd_642f, last ^ self.seed) as u16
     }
+}
 
-    /// A packet from inside; `None` if it may not pass.
-    #[inline]
-    fn originate(&mut self, frame: &mut [u8; FRAME], read: &Read) -> Option<()> {
-        let sessions = &mut self.sessions;
-        let mut at = sessions.find(&read.key, read.at);
-        if sessions.is_alive(at) {
-            sessions.use_by(at, read.flags, true)?;
-        } else {
-            at = sessions.open(read.key, read.at, read.flags)?;
-        }
-        sessions.renew(at);
-        rewrite(frame, End::Source, PUBLIC, (FIRST_PORT + sessions.at(at).port).to_be());
-        Some(())
+/// A packet from inside; `None` if it may not pass.
+#[inline(always)]
+fn originate(sessions: &mut Sessions, frame: &mut [u8], read: &Read) -> Option<()> {
+    let mut at = sessions.find(&read.key, read.at);
+    if sessions.is_alive(at) {
+        sessions.use_by(at, read.flags, true)?;
+    } else {
+        at = sessions.open(read.key, read.at, read.flags)?;
     }
+    sessions.renew(at);
+    rewrite(frame, End::Source, PUBLIC, (FIRST_PORT + sessions.at(at).port).to_be());
+    Some(())
+}
 
-    /// A packet from outside; `None` if it may not pass.
-    #[inline]
-    fn answer(&mut self, frame: &mut [u8; FRAME], read: &Read) -> Option<()> {
-        let Session { key, port, .. } = *self.sessions.at(read.at);
-        let Key { inside, inside_port, .. } = key;
-        let is_its_own = port == read.port && key == Key { inside, inside_port, ..read.key };
-        if !is_its_own || !self.sessions.is_alive(read.at) {
-            return None;
-        }
-        self.sessions.use_by(read.at, read.flags, false)?;
-        self.sessions.renew(read.at);
-        rewrite(frame, End::Destination, inside, inside_port.to_be());
-        Some(())
+/// A packet from outside; `None` if it may not pass.
+#[inline(always)]
+fn answer(sessions: &mut Sessions, frame: &mut [u8], read: &Read) -> Option<()> {
+    let Session { key, port, .. } = *sessions.at(read.at);
+    let Key { inside, inside_port, .. } = key;
+    let is_its_own = port == read.port && key == Key { inside, inside_port, ..read.key };
+    if !is_its_own || !sessions.is_alive(read.at) {
+        return None;
     }
+    sessions.use_by(read.at, read.flags, false)?;
+    sessions.renew(read.at);
+    rewrite(frame, End::Destination, inside, inside_port.to_be());
+    Some(())
 }
 
 impl ByHand for Nat {
-    fn burst(&mut self, frames: &mut [[u8; FRAME]], side: Side) -> u64 {
+    fn burst(&mut self, frames: &mut [&mut [u8]], side: Side) -> u64 {
         for (number, frame) in frames.iter().enumerate().take(BURST) {
             self.read[number] = self.read(frame, side);
             if let Some(read) = &self.read[number] {
                 self.sessions.prefetch(read.at);
             }
         }
+        let Self { sessions, read, .. } = self;
         let mut left = 0;
-        for (number, frame) in frames.iter_mut().enumerate().take(BURST) {
-            let may_pass = match (self.read[number], side) {
-                (Some(read), Side::Inside) => self.originate(frame, &read).is_some(),
-                (Some(read), Side::Outside) => self.answer(frame, &read).is_some(),
-                (None, _) => is_arp(frame) || frame[12..14] == [0x86, 0xdd],
+        for (frame, read) in frames.iter_mut().zip(&*read) {
+            let may_pass = match (read, side) {
+                (Some(read), Side::Inside) => originate(sessions, frame, read).is_some(),
+                (Some(read), Side::Outside) => answer(sessions, frame, read).is_some(),
+                (None, _) => is_arp(frame) || frame.get(12..14) == Some(&[0x86, 0xdd]),
             };
             left += u64::from(may_pass);
         }
@@ -116,9 +115,10 @@ impl ByHand for Nat {
 
 #[cfg(test)]
 mod tests {
+    use super::super::passes;
     use super::super::sessions::{IDLE, LEASE, PORTS};
     use super::*;
-    use crate::traffic::{segment, sums_are_right};
+    use crate::traffic::{FRAME, segment, sums_are_right};
 
     const REMOTE: ([u8; 4], u16) = ([198, 18, 0, 1], 443);
     const SYN: u8 = 2;
@@ -127,14 +127,14 @@ mod tests {
 
     /// What inside host number `host` sends becomes this, if it may pass.
     fn send(nat: &mut Nat, host: u8, flags: u8) -> Option<[u8; FRAME]> {
-        let mut frames = [segment(([10, 0, 0, host], 5_000), REMOTE, flags)];
-        (nat.burst(&mut frames, Side::Inside) == 1).then_some(frames[0])
+        let mut frame = segment(([10, 0, 0, host], 5_000), REMOTE, flags);
+        passes(nat, &mut frame, Side::Inside).then_some(frame)
     }
 
     /// Likewise what the remote host sends to this public port.
     fn answer(nat: &mut Nat, port: u16, flags: u8) -> Option<[u8; FRAME]> {
-        let mut frames = [segment(REMOTE, ([192, 0, 2, 1], port), flags)];
-        (nat.burst(&mut frames, Side::Outside) == 1).then_some(frames[0])
+        let mut frame = segment(REMOTE, ([192, 0, 2, 1], port), flags);
+        passes(nat, &mut frame, Side::Outside).then_some(frame)
     }
 
     /// The public port that a frame comes from, which must be what NAT makes of a host's segment.
@@ -164,9 +164,8 @@ mod tests {
         let mut nat = Nat::new();
         let open = |nat: &mut Nat, number: u16| {
             let [high, low] = number.to_be_bytes();
-            let mut frames = [segment(([10, 1, high, low], 9), REMOTE, ACK)];
-            let passed = nat.burst(&mut frames, Side::Inside) == 1;
-            passed.then(|| public_port(&frames[0], ACK))
+            let mut frame = segment(([10, 1, high, low], 9), REMOTE, ACK);
+            passes(nat, &mut frame, Side::Inside).then(|| public_port(&frame, ACK))
         };
         for number in 0..PORTS as u16 {
             assert_eq!(open(&mut nat, number), Some(FIRST_PORT + number));

@@ -1,6 +1,6 @@
 //! Another address and port at one end of an IPv4 packet, with its checksums brought along (RFC 1624).
 
-use crate::traffic::FRAME;
+use super::tuple::HEADERS;
 
 /// Which end of the packet's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,9 @@ const UDP_SUM: usize = 40;
 
 /// Both in network order, as they stand in the frame.
 #[inline(always)]
-pub(crate) fn rewrite(frame: &mut [u8; FRAME], end: End, address: u32, port: u16) {
+pub(crate) fn rewrite(frame: &mut [u8], end: End, address: u32, port: u16) {
+    // The fast path has no shorter ones.
+    let Some(frame) = frame.first_chunk_mut() else { return };
     let (address_at, port_at) = match end {
         End::Source => (26, 34),
         End::Destination => (30, 36),
@@ -53,11 +55,11 @@ const fn changed(sum: u16, change: u32) -> u16 {
 }
 
 #[inline(always)]
-fn read(frame: &[u8; FRAME], at: usize) -> u16 {
+fn read(frame: &[u8; HEADERS], at: usize) -> u16 {
     u16::from_ne_bytes([frame[at], frame[at + 1]])
 }
 
 #[inline(always)]
-fn write(frame: &mut [u8; FRAME], at: usize, value: u16) {
+fn write(frame: &mut [u8; HEADERS], at: usize, value: u16) {
     frame[at..at + 2].copy_from_slice(&value.to_ne_bytes());
 }

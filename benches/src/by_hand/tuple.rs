@@ -76,45 +76,78 @@ fn hash(a: [u64; 2], b: [u64; 2], last: u64, seed: u64) -> u64 {
     fold(first ^ second, last ^ 0x8ebc_6af0_9c88_c6e3)
 }
 
-/// Reads TCP or UDP over IPv4 without options, or over IPv6 without extensions, as it travels, and the
-/// flags of TCP; `None` for all else.
+/// Bytes of a frame's headers up to those of TCP, over IPv4.
+pub(super) const HEADERS: usize = 54;
+/// Likewise over IPv6.
+const HEADERS_V6: usize = 74;
+
+/// Reads TCP or UDP over IPv4 without options, its header undamaged, or over IPv6 without extensions, as it travels, and
+/// the flags of TCP; `None` for all else. What is shorter than TCP's headers is left to a slow path, too.
 #[inline(always)]
-pub(crate) fn ends(frame: &[u8; 60]) -> Option<(Ends, u8)> {
-    let u16_at = |at: usize| u16::from_be_bytes([frame[at], frame[at + 1]]);
-    let u32_at =
-        |at: usize| u32::from_ne_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]]);
-    let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
-    let (source, destination, protocol, at) = match u16_at(12) {
-        0x0800 => {
-            let total = usize::from(u16_at(16));
-            // Version and header length; no fragment; all of it there.
-            if frame[14] != 0x45 || u16_at(20) & 0x3fff != 0 || !(40..=46).contains(&total) {
-                return None;
-            }
-            (mapped(u32_at(26)), mapped(u32_at(30)), frame[23], 34)
-        }
-        0x86dd => {
-            if frame[14] >> 4 != 6 || usize::from(u16_at(18)) > 6 {
-                return None;
-            }
-            ([u64_at(22), u64_at(30)], [u64_at(38), u64_at(46)], frame[20], 54)
-        }
-        _ => return None,
+pub(crate) fn ends(frame: &[u8]) -> Option<(Ends, u8)> {
+    if frame.get(12..14) == Some(&[0x86, 0xdd]) { ends_v6(frame) } else { ends_v4(frame) }
+}
+
+/// Likewise, over IPv4 alone.
+#[inline(always)]
+pub(crate) fn ends_v4(frame: &[u8]) -> Option<(Ends, u8)> {
+    let head: &[u8; HEADERS] = frame.first_chunk()?;
+    let word = |at: usize| u32::from_ne_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+    let number = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+    let total = usize::from(number(16));
+    // Version and header length; no fragment; all of it there.
+    if [head[12], head[13], head[14]] != [8, 0, 0x45]
+        || number(20) & 0x3fff != 0
+        || !(40..=frame.len() - 14).contains(&total)
+        || !header_is_right([word(14), word(18), word(22), word(26), word(30)])
+    {
+        return None;
+    }
+    let protocol = head[23];
+    if protocol != 17 && (protocol != 6 || !(20..=total - 20).contains(&header_bytes(head[46]))) {
+        return None;
+    }
+    let (source, destination) = (mapped(word(26)), mapped(word(30)));
+    let (from, to, protocol) = (number(34), number(36), u32::from(protocol));
+    Some((Ends { source, destination, from, to, protocol }, head[47]))
+}
+
+/// Bytes of a TCP header, by the byte that tells.
+const fn header_bytes(offset: u8) -> usize {
+    (offset >> 4) as usize * 4
+}
+
+/// Whether the checksum of an IPv4 header is right (RFC 1071): sums with their carries are sums modulo 0xffff.
+#[inline(always)]
+fn header_is_right(words: [u32; 5]) -> bool {
+    words.into_iter().map(u64::from).sum::<u64>().is_multiple_of(0xffff)
+}
+
+/// Likewise over IPv6. By itself, so that IPv4 has the registers.
+#[inline(never)]
+fn ends_v6(frame: &[u8]) -> Option<(Ends, u8)> {
+    let head: &[u8; HEADERS_V6] = frame.first_chunk()?;
+    let address = |at: usize| {
+        let octets: &[u8; 16] = head[at..].first_chunk()?;
+        let whole = u128::from_le_bytes(*octets);
+        Some([whole as u64, (whole >> 64) as u64])
     };
-    if protocol != 6 && protocol != 17 || at + 20 > frame.len() {
+    let number = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+    let (length, protocol) = (usize::from(number(18)), head[20]);
+    if head[14] >> 4 != 6 || length + 54 > frame.len() {
         return None;
     }
-    if protocol == 6 && frame[at + 12] >> 4 < 5 {
+    if protocol != 17 && (protocol != 6 || !(20..=length).contains(&header_bytes(head[66]))) {
         return None;
     }
-    let (from, to) = (u16_at(at), u16_at(at + 2));
-    let protocol = u32::from(protocol);
-    Some((Ends { source, destination, from, to, protocol }, frame[at + 13]))
+    let (source, destination) = (address(22)?, address(38)?);
+    let (from, to, protocol) = (number(54), number(56), u32::from(protocol));
+    Some((Ends { source, destination, from, to, protocol }, head[67]))
 }
 
 /// Likewise, in the order that both directions share.
 #[inline(always)]
-pub(crate) fn parse(frame: &[u8; 60], seed: u64) -> Option<Parsed> {
+pub(crate) fn parse(frame: &[u8], seed: u64) -> Option<Parsed> {
     let (ends, flags) = ends(frame)?;
     let Ends { source, destination, from, to, protocol } = ends;
     let ahead = (source, from) <= (destination, to);
@@ -125,4 +158,53 @@ pub(crate) fn parse(frame: &[u8; 60], seed: u64) -> Option<Parsed> {
         Tuple { low: destination, high: source, ports: ports(to, from), protocol }
     };
     Some(Parsed { hash: tuple.hash(seed), tuple, ahead, flags })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::segment;
+
+    const ENDS: [([u8; 4], u16); 2] = [([10, 0, 0, 1], 5_000), ([198, 18, 0, 1], 443)];
+
+    fn changed(at: usize, value: u8) -> Option<(Ends, u8)> {
+        let mut frame = segment(ENDS[0], ENDS[1], 0x10).to_vec();
+        frame[at] = value;
+        ends(&frame)
+    }
+
+    #[test]
+    fn reads_frames_of_any_length_and_refuses_what_is_wrong() {
+        let frame = segment(ENDS[0], ENDS[1], 0x10);
+        let (read, flags) = ends(&frame).unwrap();
+        assert_eq!((read.from, read.to, read.protocol, flags), (5_000, 443, 6, 0x10));
+        let mut padded = frame.to_vec();
+        padded.resize(1_514, 0);
+        assert_eq!(ends(&padded), Some((read, flags)));
+        assert_eq!(ends(&frame[..59]), None, "its packet ends behind it");
+        assert_eq!(ends(&frame[..20]), None);
+        assert_eq!(changed(22, 63), None, "the header's checksum is wrong");
+        assert_eq!(changed(46, 0x40), None, "a TCP header of 16 bytes");
+        assert_eq!(changed(46, 0x70), None, "one that ends behind its packet");
+        assert_eq!(changed(12, 9), None, "not IP");
+    }
+
+    #[test]
+    fn reads_ipv6() {
+        let mut frame = vec![0; 80];
+        frame[12..21].copy_from_slice(&[0x86, 0xdd, 0x60, 0, 0, 0, 0, 26, 6]);
+        (frame[22], frame[53]) = (0x20, 9);
+        frame[54..58].copy_from_slice(&[1, 2, 3, 4]);
+        (frame[66], frame[67]) = (0x50, 2);
+        let (read, flags) = ends(&frame).unwrap();
+        let expected = Ends {
+            source: [0x20, 0],
+            destination: [0, 9 << 56],
+            from: 0x102,
+            to: 0x304,
+            protocol: 6,
+        };
+        assert_eq!((read, flags), (expected, 2));
+        assert_eq!(ends(&frame[..79]), None, "its packet ends behind it");
+    }
 }

@@ -168,7 +168,7 @@ fn tenants() -> Traffic {
         let frame = if which == 0 { large(entry as u16) } else { other(flow as u16) };
         bytes.extend_from_slice(&frame);
     }
-    Traffic { bytes, warm, side: Side::Inside }
+    Traffic::new(bytes, warm, Side::Inside)
 }
 
 fn of_flows(runs: &[Flows]) -> (Load, Vec<Figure>) {
