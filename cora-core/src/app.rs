@@ -186,8 +186,8 @@ pub trait App: Sized + 'static {
 
     /// Calls [`Home::commit`] of every state.
     #[inline]
-    fn commit(&mut self) {
-        (0..Self::STATES).for_each(|state| self.state(state).commit());
+    fn commit(&mut self, undo: bool) {
+        (0..Self::STATES).for_each(|state| self.state(state).commit(undo));
     }
 
     /// Calls [`Home::rollback`] of every state.

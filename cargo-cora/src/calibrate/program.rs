@@ -237,8 +237,8 @@ impl<P: Planned> App for Calibration<P> {
     }
 
     #[inline(always)]
-    fn commit(&mut self) {
-        Home::commit(&mut self.flows);
+    fn commit(&mut self, undo: bool) {
+        Home::commit(&mut self.flows, undo);
     }
 
     #[inline(always)]

@@ -60,12 +60,12 @@ impl<A: App> Engine<A> {
             Ok(forward) => Ran::Forward(forward),
             Err(stop) => stop.reason().map_or(Ran::Punted, Ran::Dropped),
         };
-        self.end(ran);
+        self.end(ran, visit.undo);
         ran
     }
 
     #[inline(always)]
-    fn end(&mut self, ran: Ran) {
+    fn end(&mut self, ran: Ran, undo: bool) {
         match ran {
             Ran::Forward(forward) => self.outcomes.forwarded(forward),
             Ran::Dropped(reason) => self.outcomes.dropped(reason),
@@ -74,7 +74,7 @@ impl<A: App> Engine<A> {
         if matches!(ran, Ran::Punted) {
             self.app.rollback();
         } else {
-            self.app.commit();
+            self.app.commit(undo);
         }
     }
 }

@@ -31,7 +31,9 @@ const FRAGMENT: u32 = 0xffbf_0000;
 pub(super) const PLAIN: usize = 54;
 /// Where the checksum of the segment then stands.
 pub(super) const PLAIN_TCP_SUM: usize = 50;
-/// Likewise of a datagram.
+/// Where its flags do.
+pub(super) const PLAIN_TCP_FLAGS: usize = 47;
+/// Where the checksum of a datagram stands.
 pub(super) const PLAIN_UDP_SUM: usize = 40;
 /// Where the payload of that datagram begins.
 const PLAIN_UDP: usize = 42;

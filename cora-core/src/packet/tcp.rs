@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::Headers;
-use super::layers::Fault;
+use super::layers::{Fault, PLAIN, PLAIN_TCP_FLAGS};
 use super::transport::TCP_HEADER;
 use crate::key::protocol;
 
@@ -103,8 +103,27 @@ impl Headers<'_> {
     /// The flags of the TCP header; `None` where [`Self::tcp`] is.
     #[inline]
     pub fn tcp_flags(&self) -> Option<TcpFlags> {
-        let flags = self.frame.get(self.tcp_at()? + 13)?;
-        Some(TcpFlags(*flags))
+        // The NIC's program is to be small.
+        if cfg!(target_os = "none") {
+            return self.tcp_flags_at(self.tcp_at()?);
+        }
+        if !self.layers.is_plain {
+            return self.tcp_flags_of_any();
+        }
+        let head: &[u8; PLAIN] = self.frame.first_chunk()?;
+        (self.layers.outer.protocol == protocol::TCP).then_some(TcpFlags(head[PLAIN_TCP_FLAGS]))
+    }
+
+    /// Likewise of a frame that is not as most are.
+    #[inline(never)]
+    fn tcp_flags_of_any(&self) -> Option<TcpFlags> {
+        self.tcp_flags_at(self.tcp_at()?)
+    }
+
+    /// Those of the header that begins here.
+    #[inline(always)]
+    fn tcp_flags_at(&self, at: usize) -> Option<TcpFlags> {
+        Some(TcpFlags(*self.frame.get(at + 13)?))
     }
 
     /// Where the TCP header begins, if there is one.

@@ -186,8 +186,9 @@ pub trait Home {
     /// Called once before the packet's handlers.
     fn begin(&mut self, visit: Visit);
 
-    /// The packet is through: what it wrote stays.
-    fn commit(&mut self);
+    /// The packet is through: what it wrote stays. `undo` is its [visit's](Visit::undo): whoever knows it when the program is
+    /// compiled need not ask.
+    fn commit(&mut self, undo: bool);
 
     /// What the packet wrote is undone.
     fn rollback(&mut self);

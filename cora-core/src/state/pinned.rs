@@ -106,7 +106,7 @@ macro_rules! home_of_one_value {
             #[inline]
             fn begin(&mut self, _: Visit) {}
             #[inline]
-            fn commit(&mut self) {}
+            fn commit(&mut self, _: bool) {}
             #[inline]
             fn rollback(&mut self) {}
 

@@ -61,11 +61,11 @@ impl<S: Keyed> Home for Wrapped<S> {
     fn begin(&mut self, visit: Visit) {
         self.table().begin(visit);
     }
-    fn commit(&mut self) {
-        self.table().commit();
+    fn commit(&mut self, undo: bool) {
+        self.table().commit(undo);
     }
     fn rollback(&mut self) {
-        if self.rolls_back { self.table().rollback() } else { self.table().commit() }
+        if self.rolls_back { self.table().rollback() } else { self.table().commit(true) }
     }
     fn export(&mut self, now: u64, piece: &mut dyn FnMut(&[u8])) {
         self.table().export(now, piece);

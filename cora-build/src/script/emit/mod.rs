@@ -329,9 +329,11 @@ fn each_state(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
         return Ok(());
     }
     ahead::emit(out, graph, plan)?;
-    for (method, parameters, arguments) in
-        [("begin", ", visit: Visit", ", visit"), ("commit", "", ""), ("rollback", "", "")]
-    {
+    for (method, parameters, arguments) in [
+        ("begin", ", visit: Visit", ", visit"),
+        ("commit", ", undo: bool", ", undo"),
+        ("rollback", "", ""),
+    ] {
         out.line("#[inline(always)]")?;
         out.block(format_args!("fn {method}(&mut self{parameters})"), |out| {
             (0..graph.states.len()).try_for_each(|state| {

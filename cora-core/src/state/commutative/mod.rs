@@ -96,7 +96,7 @@ impl<S: Commutative> Home for Replicated<S> {
     fn begin(&mut self, _: Visit) {}
 
     #[inline]
-    fn commit(&mut self) {
+    fn commit(&mut self, _: bool) {
         self.replica.commit();
     }
 
@@ -238,7 +238,7 @@ mod tests {
         let mut whole = home();
         for step in 0..500 {
             update(whole.value(), step);
-            whole.commit();
+            whole.commit(false);
         }
         let expected = contents(&mut whole);
         for modulus in 2..6 {
@@ -246,7 +246,7 @@ mod tests {
             for step in 0..500 {
                 let side = if step % modulus == 0 { &mut nic } else { &mut host };
                 update(side.value(), step);
-                side.commit();
+                side.commit(false);
             }
             for piece in contents(&mut nic) {
                 host.merge(&piece).unwrap();
@@ -260,7 +260,7 @@ mod tests {
         let mut home = home();
         for step in 0..50 {
             update(home.value(), step);
-            home.commit();
+            home.commit(false);
         }
         let before = contents(&mut home);
         for step in 100..110 {

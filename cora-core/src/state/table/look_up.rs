@@ -188,7 +188,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// Whether nobody finds the entry at `now`.
     #[inline]
     pub(super) fn expired_at(&self, entry: &Entry<K, V>, now: u64) -> bool {
-        now.saturating_sub(entry.used.get()) >= Self::idle_of(self.shape.idle, &entry.value)
+        let unused = now.checked_sub(entry.used.get());
+        unused.is_some_and(|unused| unused >= Self::idle_of(self.shape.idle, &entry.value))
     }
 
     /// How long an entry with this value lives unused (ns), in a table where that is `longest` at most. Never nothing:

@@ -244,8 +244,8 @@ impl<S: Keyed> Home for Table<S> {
     }
 
     #[inline]
-    fn commit(&mut self) {
-        self.raw.commit();
+    fn commit(&mut self, undo: bool) {
+        self.raw.commit_visit(undo);
     }
 
     #[inline]

@@ -27,11 +27,18 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// What the packet wrote stays.
     #[inline]
     pub fn commit(&mut self) {
+        self.commit_visit(self.visit.undo);
+    }
+
+    /// Likewise; `undo` is the visit's.
+    #[inline]
+    pub(super) fn commit_visit(&mut self, undo: bool) {
+        debug_assert_eq!(undo, self.visit.undo, "as the run began");
         if const { V::IDLE_VARIES } {
             self.settle_touched();
         }
         // Otherwise nothing was noted.
-        if self.visit.undo {
+        if undo {
             self.commit_noted();
         }
     }
