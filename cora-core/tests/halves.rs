@@ -23,6 +23,8 @@ use halves_support::{flow, frame, memory};
 const IDLE: u64 = 1_000;
 /// The flow with this port is the host's concern, once it is known.
 const PUNTS: u16 = 7;
+/// The second packet of a flow with one of these ports opens another, with the next port: both are one from then on.
+const OPENS: std::ops::Range<u16> = 8..10;
 
 /// Packets of a flow.
 #[derive(Clone, Copy, Debug)]
@@ -75,10 +77,20 @@ impl App for Counts {
 
     fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict {
         let flow = packet.five_tuple()?;
-        match self.0.get_mut(&flow) {
-            Some(_) if flow.source_port == PUNTS && R::PLACES.is_some() => return Err(Stop::punt()),
-            Some(count) => count.0 += 1,
-            None => self.0.insert(flow, Count(1))?,
+        let port = flow.source_port;
+        let packets = match self.0.get_mut(&flow) {
+            Some(_) if port == PUNTS && R::PLACES.is_some() => return Err(Stop::punt()),
+            Some(count) => {
+                count.0 += 1;
+                count.0
+            }
+            None => {
+                self.0.insert(flow, Count(1))?;
+                1
+            }
+        };
+        if OPENS.contains(&port) && packets == 2 {
+            self.0.insert(FiveTuple { source_port: port + 1, ..flow }, Count(1))?;
         }
         Transmit
     }
@@ -272,4 +284,39 @@ fn a_punt_is_shown_with_its_flow() {
     assert_eq!(sides.nic.flows(), 0);
     sides.host();
     assert_eq!(sides.counted(PUNTS), Some(2));
+}
+
+/// What nobody expected: the flow had no other key when it was offered.
+#[test]
+fn a_key_that_is_made_at_the_nic_finds_its_flow_there() {
+    let mut sides = Pair::new();
+    sides.own_at_nic(OPENS.start, 10);
+    assert!(!sides.nic.looks_among_entries(), "all entries have the keys of their flows");
+    sides.packet(OPENS.start, 11);
+    sides.packet(OPENS.start + 1, 12);
+    assert_eq!((sides.nic.report.packets, sides.punt.0.len()), (2, 0), "the NIC ran both");
+    assert!(sides.nic.looks_among_entries());
+}
+
+/// Packets of flows that came are no surprise: the NIC still need not look among entries.
+#[test]
+fn flows_that_come_bring_no_other_keys() {
+    let mut sides = Pair::new();
+    for port in 1..4 {
+        sides.own_at_nic(port, u64::from(port) * 10);
+        sides.packet(port, u64::from(port) * 10 + 1);
+    }
+    assert_eq!((sides.nic.flows(), sides.nic.report.packets), (3, 3));
+    assert!(!sides.nic.looks_among_entries());
+}
+
+#[test]
+fn a_key_that_is_made_at_the_host_finds_its_flow_there() {
+    let mut sides = Pair::new();
+    for (port, now) in [(0, 10), (0, 11), (1, 12), (2, 13)] {
+        sides.packet(OPENS.start + port, now);
+    }
+    sides.host();
+    assert_eq!(sides.counted(OPENS.end), Some(2));
+    assert_eq!(sides.host.flows(), 1, "three keys of one flow");
 }

@@ -308,6 +308,10 @@ impl<A: App> Server<'_, A> {
                 back.release();
             }
             let bytes = buffer.get(..popped.len).unwrap_or_default();
+            if let Some((stamp, frame)) = Message::decode_sent(popped.kind, bytes) {
+                self.half.sent(&stamp, frame, &mut self.outgoing)?;
+                continue;
+            }
             let undecodable = ProtocolError::Undecodable(popped.kind);
             let message = Message::decode_from_host(popped.kind, bytes).ok_or(undecodable)?;
             match self.half.message(&message, &mut self.outgoing)? {

@@ -38,13 +38,25 @@ impl<'a> Message<'a> {
     #[must_use]
     pub fn decode(kind: u16, bytes: &'a [u8]) -> Option<Self> {
         match kind {
-            2 | 5 | 8..=13 | 16 | 17 | 20 | 31 | 32 => Self::decode_from_host(kind, bytes),
+            Self::SEND => {
+                Self::decode_sent(kind, bytes).map(|(stamp, frame)| Self::Send(stamp, frame))
+            }
+            2 | 5 | 8..=10 | 12 | 13 | 16 | 17 | 20 | 31 | 32 => {
+                Self::decode_from_host(kind, bytes)
+            }
             _ => Self::decode_from_nic(kind, bytes),
         }
     }
 
-    /// Those that the host sends, some of which the NIC sends, too. The NIC half reads no others, and has no code for
-    /// them.
+    /// Reads a packet that the host sends to leave, as nearly all that it sends are; `None` for every other message.
+    #[must_use]
+    #[inline(always)]
+    pub fn decode_sent(kind: u16, bytes: &'a [u8]) -> Option<(Stamp, &'a [u8])> {
+        if kind == Self::SEND { Stamp::decode(bytes) } else { None }
+    }
+
+    /// Those that the host sends [beside packets](Self::decode_sent), some of which the NIC sends, too. The NIC half reads no
+    /// others, and has no code for them.
     #[must_use]
     pub fn decode_from_host(kind: u16, bytes: &'a [u8]) -> Option<Self> {
         Some(match kind {
@@ -60,7 +72,6 @@ impl<'a> Message<'a> {
             }
             9 => Self::Transfer { ticket: half(bytes, 0)?, entries: half(bytes, 4)? },
             10 => Self::Withdraw(half(bytes, 0)?),
-            11 => Stamp::decode(bytes).map(|(stamp, frame)| Self::Send(stamp, frame))?,
             12 => Self::Drained(word(bytes, 0)?),
             13 => Self::Piece(u16::from_le_bytes(*bytes.first_chunk()?), bytes.get(2..)?),
             16 if bytes.is_empty() => Self::Begin,

@@ -217,23 +217,62 @@ pub(super) fn announce<A: App>(
         announce_further(burst, engine, unknown);
     }
     if let Some(flows) = flows {
-        announce_owners(burst.len(), engine, flows);
+        announce_owners(all_of(burst.len()), engine, flows);
     }
 }
 
-/// Likewise, what tells whose the entries are that packets may find, the lists of these flows' entries, and their records: a
+/// Likewise at the NIC, under a plan that splits: it runs packets of its own flows alone, so states are asked about those only that
+/// may be of one. (The others find nothing here ahead that counts: whatever is told ahead counts only if it has the key.)
+#[inline(always)]
+pub(super) fn announce_owned<A: App>(
+    burst: &Burst<'_>,
+    engine: &mut Engine<A>,
+    flows: &mut Flows<A>,
+) {
+    for (number, Arrival { packet, .. }) in burst.arrivals().iter().enumerate() {
+        flows.hint(number as u8, A::Group::of(packet).ok().as_ref());
+    }
+    let owned = flows.guess_all(burst);
+    let packet = |number: u8| burst.arrivals().get(usize::from(number));
+    for number in bits(owned) {
+        if let Some(arrival) = packet(number) {
+            engine.app().hint(number, &arrival.packet);
+        }
+    }
+    let mut unknown = 0_u32;
+    for number in bits(owned) {
+        if let Some(arrival) = packet(number) {
+            let known = engine.app().guess(number, &arrival.packet);
+            if const { A::FURTHER } {
+                unknown |= u32::from(!known) << number;
+            }
+        }
+    }
+    if const { A::FURTHER } {
+        announce_further(burst, engine, unknown);
+    }
+    announce_owners(owned, engine, flows);
+}
+
+/// Likewise, what tells whose the entries are that these packets may find, the lists of these flows' entries, and their records: a
 /// translated answer's group key doesn't find them.
 #[inline(never)]
-fn announce_owners<A: App>(packets: usize, engine: &mut Engine<A>, flows: &Flows<A>) {
+fn announce_owners<A: App>(packets: u32, engine: &mut Engine<A>, flows: &Flows<A>) {
     let app = engine.app();
-    for number in 0..packets as u8 {
+    for number in bits(packets) {
         app.hint_owner(number);
     }
-    for number in 0..packets as u8 {
+    for number in bits(packets) {
         if let Some(flow) = app.guess_owner(number) {
             flows.prefetch(flow);
         }
     }
+}
+
+/// The first so many packets, a bit each.
+#[inline(always)]
+const fn all_of(packets: usize) -> u32 {
+    if packets < BURST { (1 << packets) - 1 } else { u32::MAX }
 }
 
 /// The numbers of those that are set, lowest first.

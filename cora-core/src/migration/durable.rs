@@ -63,6 +63,7 @@ impl<A: App> Flows<A> {
                 if let Some(record) = self.records.entry(number) {
                     record.used.set(used.max(record.used.get()));
                 }
+                self.note_keys(app, number);
                 Ok(true)
             }
             Err(ImportError::Refused(_)) => Ok(false),

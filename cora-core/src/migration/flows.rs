@@ -1,8 +1,4 @@
-//! Records of the flows that a side owns or is about to, and which of them a packet belongs to.
-//!
-//! A flow is found by its group key in either direction (both are the same flow, even where no state
-//! has a reply key), or by any key that finds one of its entries: a NAT's replies carry a key of their
-//! own. A record's number is what entries of the flow's are linked to.
+//! Records of the flows that a side owns or is about to. A record's number is what entries of the flow's are linked to.
 
 use core::any::TypeId;
 
@@ -14,8 +10,8 @@ use crate::message::MAX_KEYS;
 use crate::plain::{Describe, Plain};
 use crate::state::table::raw::{RawTable, Shape};
 use crate::state::table::travelling::ImportError;
-use crate::state::table::{Direction, Entry, Moved, Travelling};
-use crate::state::{MAX_PIECE, Memory, NO_FLOW, OutOfMemory, Place, Visit};
+use crate::state::table::{Entry, Moved, Travelling};
+use crate::state::{MAX_PIECE, Memory, OutOfMemory, Place};
 
 /// Flows without entries that a side can know, when no state travels.
 const STATELESS_FLOWS: u32 = 65_536;
@@ -90,6 +86,11 @@ pub struct Flows<A: App> {
     pub(super) idle: u64,
     /// Where records are.
     pub(super) taken: Taken,
+    /// An entry was found by another key than its flow's group key, or one that answers it: from now on packets are looked
+    /// for among entries, too.
+    pub(super) other_keys: bool,
+    /// Packets of the burst whose group keys no record has, a bit each; none, once another record was made.
+    pub(super) unknown: u64,
 }
 
 /// The tables whose entries travel, with their state numbers.
@@ -144,7 +145,8 @@ impl<A: App> Flows<A> {
         });
         attached?;
         let taken = Taken::create(memory, shape.capacity)?;
-        Ok(Self { records: RawTable::create(memory, shape)?, idle: shape.idle, taken })
+        let records = RawTable::create(memory, shape)?;
+        Ok(Self { records, idle: shape.idle, taken, other_keys: false, unknown: 0 })
     }
 
     /// Flows known.
@@ -162,46 +164,10 @@ impl<A: App> Flows<A> {
         self.len() == 0
     }
 
-    /// A packet of this time is next, and none older than `horizon` will come.
-    #[inline]
-    pub fn begin(&mut self, now: u64, horizon: u64, ahead: u8) {
-        self.records.begin(Visit { now, horizon, undo: false, flow: NO_FLOW, ahead });
-    }
-
-    /// Packet `number` of a burst, with this group key, will come.
-    #[inline]
-    pub fn hint(&mut self, number: u8, group: Option<&A::Group>) {
-        self.records.hint(number, group);
-    }
-
-    /// All packets of the burst are announced.
-    #[inline]
-    pub fn guess(&mut self, number: u8, group: impl FnOnce() -> Option<A::Group>) {
-        self.records.guess(number, group);
-    }
-
     /// Asks for the record with this number.
     #[inline(always)]
     pub fn prefetch(&self, number: u32) {
         self.records.prefetch(number);
-    }
-
-    /// The flow that a packet with this group key belongs to. A flow that had no packet for long is
-    /// forgotten, unless packets of it still wait: `left` is how many packets ever left the queue.
-    #[inline]
-    pub fn find(&mut self, app: &mut A, group: &A::Group, now: u64, left: u64) -> Option<u32> {
-        let number = match self.records.find(group) {
-            Some((number, Direction::Original)) => number,
-            // What has an entry with this very key comes before the flow whose answer this would be.
-            other => self.find_by_entry(app, group, now).or(other.map(|(number, _)| number))?,
-        };
-        let record = self.records.entry(number)?;
-        let recent = now.saturating_sub(record.used.get()) < self.idle;
-        if !recent && record.value.queued_until <= left {
-            return None;
-        }
-        record.used.set(now.max(record.used.get()));
-        Some(number)
     }
 
     /// From now on the flow is known until [`Self::unpin`].
@@ -212,14 +178,6 @@ impl<A: App> Flows<A> {
     /// From now on the flow is known for as long as it has packets.
     pub fn unpin(&mut self, number: u32, now: u64) {
         self.records.set_used(number, now);
-    }
-
-    fn find_by_entry(&self, app: &mut A, group: &A::Group, now: u64) -> Option<u32> {
-        let (mut found, ahead) = (None, self.records.ahead());
-        each_travelling(app, &mut |_, table| {
-            found = found.or_else(|| table.flow_of(group, now, ahead));
-        });
-        found
     }
 
     /// A flow with this group key comes: asks for what its record and an entry with that key will take.
@@ -254,6 +212,7 @@ impl<A: App> Flows<A> {
         let number = self.records.next_number()?;
         let record = Record { scattered: Self::strays(app) > 0, ..record };
         self.records.add(group, record).ok()?;
+        self.unknown = 0;
         self.taken.mark(number);
         Some(number)
     }
@@ -262,7 +221,20 @@ impl<A: App> Flows<A> {
     /// it is still known.
     #[inline]
     pub fn settle(&mut self, app: &mut A, number: u32) -> bool {
-        let kept = Self::is_kept(app, number);
+        let (kept, joined) = Self::look_back(app, number);
+        if !kept {
+            self.remove(app, number);
+        } else if joined {
+            self.note_keys(app, number);
+        }
+        kept
+    }
+
+    /// Likewise at the NIC, where flows hardly ever get entries, and nobody looks which keys those have.
+    #[inline]
+    pub(super) fn settle_at_nic(&mut self, app: &mut A, number: u32) -> bool {
+        let (kept, joined) = Self::look_back(app, number);
+        self.other_keys |= joined;
         if !kept {
             self.remove(app, number);
         }
@@ -273,14 +245,24 @@ impl<A: App> Flows<A> {
     /// known from now on. Whether that is so.
     #[inline(never)]
     pub fn settle_new(&mut self, app: &mut A, number: u32, group: &A::Group) -> bool {
-        Self::is_kept(app, number) && self.add(app, *group, Record::OWNED).is_some()
+        let (kept, _) = Self::look_back(app, number);
+        let added = kept && self.add(app, *group, Record::OWNED).is_some();
+        if added {
+            self.note_keys(app, number);
+        }
+        added
     }
 
-    /// Whether a record of the flow is kept: it has entries, or none is needed.
-    pub fn is_kept(app: &mut A, number: u32) -> bool {
-        let mut kept = A::PLAN.stateless_flows;
-        each_travelling(app, &mut |_, table| kept |= table.has_entries(number));
-        kept
+    /// After a run: whether a record of the flow is kept, since it has entries or none is needed; and whether entries joined
+    /// flows that packets may be found by.
+    fn look_back(app: &mut A, number: u32) -> (bool, bool) {
+        let (mut kept, mut any_joined) = (A::PLAN.stateless_flows, false);
+        each_travelling(app, &mut |_, table| {
+            let (has_entries, joined) = table.look_back(number);
+            kept |= has_entries;
+            any_joined |= joined && table.key_type() == TypeId::of::<A::Group>();
+        });
+        (kept, any_joined)
     }
 
     /// The record with this number.
@@ -380,6 +362,8 @@ impl<A: App> Flows<A> {
         let most = if comes_back { u32::MAX } else { table.capacity() };
         match table.import_entry(bytes, number, most) {
             Ok(used) => {
+                // What comes is looked at here, or was announced: it is no surprise to the run behind it.
+                table.look_back(number);
                 if let Some(record) = self.records.entry_mut(number) {
                     record.used.set(used.max(record.used.get()));
                     if !comes_back {
@@ -391,6 +375,10 @@ impl<A: App> Flows<A> {
                     && let Some(durable) = table.as_durable()
                 {
                     durable.changed(bytes);
+                }
+                // What comes for the first time had its keys announced.
+                if comes_back {
+                    self.note_keys(app, number);
                 }
                 Ok(Some(used))
             }

@@ -35,7 +35,9 @@
 //!
 //! | module | concept |
 //! | --- | --- |
-//! | [`flows`] | records of flows, and which of them a packet belongs to |
+//! | [`flows`] | records of flows |
+//! | `whose` | which of them a packet belongs to |
+//! | `dispatch` | what the NIC does with a packet, by whose it is |
 //! | `heads` | long frames that go to the host as their heads |
 //! | `hold` | packets that wait |
 //! | `announced` | keys of flows on their way |
@@ -63,6 +65,7 @@ mod announced;
 pub mod burst;
 mod copied;
 mod digest;
+mod dispatch;
 mod durable;
 mod encoded;
 pub mod engine;
@@ -79,6 +82,7 @@ mod room;
 pub mod standby;
 mod taken;
 mod version;
+mod whose;
 mod wire;
 
 pub use admission::{Admission, Order};

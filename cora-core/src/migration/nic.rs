@@ -3,17 +3,17 @@
 use core::marker::PhantomData;
 
 use super::announced::Announced;
-use super::burst::{ALONE, Burst, announce};
+use super::burst::{ALONE, Burst, announce, announce_owned};
+use super::dispatch::Dispatch;
 use super::encoded::{encoded, room};
 use super::engine::{Engine, Ran, copy_words, keep_words};
-use super::flows::{Flows, Stage};
+use super::flows::Flows;
 use super::heads;
 use super::hold::HoldQueue;
 use super::leaving::Leaving;
 pub use super::wire::Wire;
 use super::{Outbox, ProtocolError, TICKETS};
 use crate::app::{App, Sides};
-use crate::key::Key;
 use crate::message::{MAX_FRAME, Message, Report, Stamp};
 use crate::monitor::{Load, Watch};
 use crate::packet::{Packet, ROOM, Roomy};
@@ -180,6 +180,11 @@ impl<A: App> NicHalf<A> {
         self.flows.len()
     }
 
+    /// Whether packets are looked for among entries, too: one is found by a key that its flow is not.
+    pub const fn looks_among_entries(&self) -> bool {
+        self.flows.other_keys
+    }
+
     /// Packets come in from the wire, one after the other.
     #[inline(never)]
     pub fn burst(&mut self, burst: &mut Burst<'_>, io: &mut (impl Outbox + Wire)) {
@@ -190,7 +195,7 @@ impl<A: App> NicHalf<A> {
                 announce(burst, &mut self.engine, None);
                 self.report.packets += burst.len() as u64;
             }
-            Sides::Split => announce(burst, &mut self.engine, Some(&mut self.flows)),
+            Sides::Split => announce_owned(burst, &mut self.engine, &mut self.flows),
         }
         self.watch.burst(burst.len(), |at| burst.group(at, parsed));
         for (number, arrival) in (0..).zip(burst.arrivals_mut()) {
@@ -246,6 +251,21 @@ impl<A: App> NicHalf<A> {
         }
     }
 
+    /// A packet from the host, or its head, that leaves.
+    #[inline(never)]
+    pub fn sent(
+        &mut self,
+        stamp: &Stamp,
+        frame: &[u8],
+        io: &mut impl Wire,
+    ) -> Result<(), ProtocolError> {
+        if const { A::HEADS } && stamp.parked.is_some() {
+            return self.complete(stamp, frame, io);
+        }
+        io.transmit(stamp, frame);
+        Ok(())
+    }
+
     /// A message from the host.
     pub fn message(
         &mut self,
@@ -253,10 +273,7 @@ impl<A: App> NicHalf<A> {
         io: &mut (impl Outbox + Wire),
     ) -> Result<Event, ProtocolError> {
         match *message {
-            Message::Send(stamp, head) if const { A::HEADS } && stamp.parked.is_some() => {
-                self.complete(&stamp, head, io)?;
-            }
-            Message::Send(stamp, frame) => io.transmit(&stamp, frame),
+            Message::Send(stamp, frame) => self.sent(&stamp, frame, io)?,
             Message::Ended(parked) if const { A::HEADS } => heads::forget(parked, io)?,
             Message::Offer { ticket, punts, group, keys } => {
                 self.offer(ticket, punts, group, keys, io)?;
@@ -296,7 +313,7 @@ impl<A: App> NicHalf<A> {
         let horizon = self.hold.oldest().unwrap_or(stamp.meta.now);
         let stamp = &Stamp { horizon, ..*stamp };
         self.flows.begin(stamp.meta.now, horizon, ahead);
-        match self.dispatch(stamp.meta.now, packet) {
+        match self.dispatch_ahead(stamp.meta.now, packet, ahead) {
             Dispatch::Run(flow) if !self.must_queue(flow) => {
                 let joined = self.hold.joined();
                 if let Some(record) = self.flows.record(flow) {
@@ -321,24 +338,6 @@ impl<A: App> NicHalf<A> {
             Dispatch::Host if self.host_must_queue() => self.queue(None, stamp, packet.frame()),
             Dispatch::Host => self.pass_on(stamp, packet.frame(), io),
         }
-    }
-
-    /// Whose packet it is.
-    fn dispatch(&mut self, now: u64, packet: &Packet<'_>) -> Dispatch {
-        let Ok(group) = A::Group::of(packet) else {
-            return Dispatch::Host;
-        };
-        let left = self.hold.left();
-        if let Some(flow) = self.flows.find(self.engine.app(), &group, now, left) {
-            return match self.flows.record(flow).map(|record| record.stage) {
-                Some(Stage::Offered | Stage::Leaving) => Dispatch::Wait(flow),
-                Some(Stage::Owned) | None => Dispatch::Run(flow),
-            };
-        }
-        if self.announced.is_empty() {
-            return Dispatch::Host;
-        }
-        self.announced.find(&group.words()).map_or(Dispatch::Host, Dispatch::Wait)
     }
 
     /// Packets of this flow that came earlier are still waiting.
@@ -431,7 +430,7 @@ impl<A: App> NicHalf<A> {
         self.report.packets += 1;
         Self::finish(ran, stamp, packet.frame(), io);
         let waits = self.must_queue(flow);
-        if !self.flows.settle(self.engine.app(), flow) && waits {
+        if !self.flows.settle_at_nic(self.engine.app(), flow) && waits {
             self.host_waits_until = self.hold.joined();
         }
         true
@@ -485,15 +484,4 @@ impl<A: App> NicHalf<A> {
         }
         self.watch.talkers.age();
     }
-}
-
-/// Whose packet it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Dispatch {
-    /// Of a flow owned here.
-    Run(u32),
-    /// Of a flow that is on its way here.
-    Wait(u32),
-    /// Of none of them.
-    Host,
 }

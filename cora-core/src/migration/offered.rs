@@ -52,6 +52,7 @@ impl<A: App> NicHalf<A> {
         for words in offered_keys(keys) {
             self.announced.add(words, flow);
         }
+        self.flows.expect_keys(&group, offered_keys(keys));
         Some(flow)
     }
 

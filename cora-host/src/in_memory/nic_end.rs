@@ -37,7 +37,8 @@ impl<A: App, O: Wire> NicEnd<A, O> {
         })
     }
 
-    /// Hands the host's next messages to `handle`, `most` at most and so many of them entries; whether there were any.
+    /// Does what packets say that the host sent, and hands its other messages to `handle`: of the next ones `most` at most, and
+    /// so many entries. Whether there were any.
     ///
     /// # Errors
     /// When the ring or a message is broken, and those of `handle`.
@@ -53,8 +54,12 @@ impl<A: App, O: Wire> NicEnd<A, O> {
         for _ in 0..most {
             let Some(popped) = self.back.pop(&mut self.message)? else { break };
             let bytes = self.message.get(..popped.len).unwrap_or_default();
+            if let Some((stamp, frame)) = Message::decode_sent(popped.kind, bytes) {
+                self.half.sent(&stamp, frame, &mut self.out)?;
+                continue;
+            }
             let undecodable = ProtocolError::Undecodable(popped.kind);
-            let message = Message::decode(popped.kind, bytes).ok_or(undecodable)?;
+            let message = Message::decode_from_host(popped.kind, bytes).ok_or(undecodable)?;
             handle(&mut self.half, &mut self.out, &message)?;
             entries -= u32::from(popped.kind == Message::ENTRY);
             if entries == 0 {

@@ -112,8 +112,8 @@ impl<S: Keyed> Travelling for Wrapped<S> {
     fn flow_of(&mut self, key: &dyn Any, now: u64, ahead: u8) -> Option<u32> {
         self.travelling(|table| table.flow_of(key, now, ahead))
     }
-    fn has_entries(&self, flow: u32) -> bool {
-        self.travelling(|table| table.has_entries(flow))
+    fn look_back(&mut self, flow: u32) -> (bool, bool) {
+        self.travelling(|table| table.look_back(flow))
     }
     fn each_key(&self, flow: u32, visit: &mut dyn FnMut(&[u64; 5])) {
         self.travelling(|table| table.each_key(flow, visit));

@@ -25,6 +25,10 @@ pub const BURST: usize = 32;
 /// In place of a packet's number in its burst: it was not announced.
 pub const ALONE: u8 = u8::MAX;
 
+/// Places for hints: the next power of two beyond a burst, so that every number has one without being asked, and that of
+/// [`ALONE`] is nobody's.
+const PLACES: usize = 2 * BURST;
+
 /// What is known ahead of one packet.
 #[derive(Clone, Copy, Debug)]
 struct Hint {
@@ -46,10 +50,21 @@ const MISSED: u32 = NONE - 1;
 /// In place of a number of keys that the index ever took in: another line may name an entry. No index takes in as many.
 const ELSEWHERE: NonZeroU64 = NonZeroU64::MAX;
 
+/// What a key's home line tells of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Foretold {
+    /// It may have an entry; or there is no key.
+    Maybe,
+    /// If it has one, another line names it.
+    Elsewhere,
+    /// It has none.
+    Nowhere,
+}
+
 /// What is known ahead of each packet of the burst.
 #[derive(Debug)]
 pub(super) struct Ahead<K: Key> {
-    hints: [Hint; BURST],
+    hints: [Hint; PLACES],
     /// The keys of those that [`MISSED`], so that what finds its entry need not be hashed again; and what the index had
     /// [taken](super::index::Index::taken) in when nothing had the key, or [`ELSEWHERE`].
     missed: [Option<(K::Packed, NonZeroU64)>; BURST],
@@ -60,8 +75,8 @@ pub(super) struct Ahead<K: Key> {
 /// Hints of a burst of which nothing is known.
 #[cold]
 #[inline(never)]
-const fn no_hints() -> [Hint; BURST] {
-    [Hint::NONE; BURST]
+const fn no_hints() -> [Hint; PLACES] {
+    [Hint::NONE; PLACES]
 }
 
 impl<K: Key> Ahead<K> {
@@ -73,7 +88,7 @@ impl<K: Key> Ahead<K> {
     /// The entry that this packet may find; no entry at all, if there is none.
     #[inline(always)]
     pub(super) fn entry(&self, packet: u8) -> u32 {
-        self.hints.get(usize::from(packet)).map_or(NONE, |hint| hint.entry)
+        self.hints[usize::from(packet) % PLACES].entry
     }
 
     /// The hash of the key, if it was announced for this packet and missed. Asked between turns, too: then
@@ -152,19 +167,25 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// Nothing is known ahead any more.
     #[inline]
     pub fn forget(&mut self) {
-        self.ahead.hints = [Hint::NONE; BURST];
+        self.ahead.hints[..BURST].fill(Hint::NONE);
     }
 
     /// Looks the announced key up, as far as one line of the index tells; `key` gives it, if there is one. `false` if that line
     /// names no entry for it.
     #[inline(always)]
     pub fn guess(&mut self, packet: u8, key: impl FnOnce() -> Option<K>) -> bool {
+        self.foretell(packet, key) == Foretold::Maybe
+    }
+
+    /// Likewise: what that line tells.
+    #[inline(always)]
+    pub(crate) fn foretell(&mut self, packet: u8, key: impl FnOnce() -> Option<K>) -> Foretold {
         let hint = &mut self.ahead.hints[place(packet)];
         let known = match self.index.guess(hint.home, hint.hash) {
             Guess::Entry(number) => {
                 self.entries.prefetch(number);
                 hint.entry = number;
-                return true;
+                return Foretold::Maybe;
             }
             Guess::Elsewhere => {
                 self.ahead.elsewhere |= 1 << place(packet);
@@ -174,10 +195,10 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             Guess::Unasked => ELSEWHERE,
             Guess::Nowhere => self.index.taken(),
         };
-        let Some(key) = key() else { return true };
+        let Some(key) = key() else { return Foretold::Maybe };
         hint.entry = MISSED;
         self.ahead.missed[place(packet)] = Some((key.pack(), known));
-        false
+        if known == ELSEWHERE { Foretold::Elsewhere } else { Foretold::Nowhere }
     }
 
     /// Looks further, where one line did not tell: the second ones have come meanwhile.

@@ -16,12 +16,14 @@ pub(super) struct ByFlow {
     places: Arena<InFlow>,
     /// Entries that belong to no flow.
     pub(super) strays: u32,
+    /// Entries joined flows since somebody [asked](Self::take_joined).
+    joined: bool,
 }
 
 impl ByFlow {
     /// Flows are not known.
     pub(super) fn unknown() -> Self {
-        Self { heads: &mut [], places: Arena::empty(), strays: 0 }
+        Self { heads: &mut [], places: Arena::empty(), strays: 0, joined: false }
     }
 
     /// Bytes of [`Memory`] that it takes for so many flows and entries.
@@ -103,6 +105,7 @@ impl ByFlow {
         }
         let flow = if (flow as usize) < self.heads.len() { flow } else { NO_FLOW };
         self.strays += u32::from(flow == NO_FLOW);
+        self.joined |= flow != NO_FLOW;
         let next = self.first(flow);
         if let Some(place) = self.places.get_mut(number) {
             *place = InFlow { flow, links: Links { previous: NONE, next } };
@@ -111,6 +114,12 @@ impl ByFlow {
             behind.links.previous = number;
         }
         self.set_first(flow, number);
+    }
+
+    /// Whether entries joined flows since this was asked last.
+    #[inline(always)]
+    pub(super) const fn take_joined(&mut self) -> bool {
+        core::mem::replace(&mut self.joined, false)
     }
 
     /// Takes an entry out of its flow's list.

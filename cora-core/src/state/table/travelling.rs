@@ -42,8 +42,8 @@ pub trait Travelling {
     /// turn; none, if it is of another type than the table's keys.
     fn flow_of(&mut self, key: &dyn Any, now: u64, ahead: u8) -> Option<u32>;
 
-    /// Whether the flow has entries here.
-    fn has_entries(&self, flow: u32) -> bool;
+    /// Whether the flow has entries here, and whether any entry joined a flow since this was asked last.
+    fn look_back(&mut self, flow: u32) -> (bool, bool);
 
     /// Visits the words of each key that finds an entry of the flow.
     fn each_key(&self, flow: u32, visit: &mut dyn FnMut(&[u64; 5]));
@@ -108,8 +108,8 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
     }
 
     #[inline]
-    fn has_entries(&self, flow: u32) -> bool {
-        self.by_flow.first(flow) != NONE
+    fn look_back(&mut self, flow: u32) -> (bool, bool) {
+        (self.by_flow.first(flow) != NONE, self.by_flow.take_joined())
     }
 
     fn each_key(&self, flow: u32, visit: &mut dyn FnMut(&[u64; 5])) {
