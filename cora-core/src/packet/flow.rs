@@ -37,6 +37,7 @@ impl Headers<'_> {
     pub fn flow(&self) -> Result<FiveTuple, Reason> {
         // A plain packet has one; who knows that it is plain asks no more.
         if !self.layers.is_plain {
+            core::hint::cold_path();
             self.layers.flow_fault.check()?;
         }
         Ok(self.flow.flow())
@@ -121,6 +122,7 @@ impl Headers<'_> {
         if self.layers.is_plain {
             return false;
         }
+        core::hint::cold_path();
         let outer = &self.layers.outer;
         if self.layers.ethertype == ETHERTYPE_ARP {
             return true;

@@ -60,6 +60,7 @@ impl Headers<'_> {
             self.layers.complete(&layers);
             self.flow.complete(&flow);
         } else {
+            core::hint::cold_path();
             self.parse_any();
         }
     }

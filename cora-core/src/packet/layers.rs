@@ -245,10 +245,12 @@ impl Layers {
             [word(14), word(18), word(22), word(26), word(30)];
         // The Ethernet type, version and length, and a byte that may be any.
         if word(ETHERTYPE) & 0x00ff_ffff != PLAIN_BEGIN || part & FRAGMENT != 0 {
+            hint::cold_path();
             return None;
         }
         let end = 14 + usize::from(((lengths >> 16) as u16).swap_bytes());
         if end > length || !checksum::is_right_plain(header) {
+            hint::cold_path();
             return None;
         }
         let protocol = (transport >> 8) as u8;
@@ -258,6 +260,7 @@ impl Layers {
             _ => return None,
         };
         if !fits {
+            hint::cold_path();
             return None;
         }
         let outer = Header { sum, protocol, ..Self::UNPARSED.outer };

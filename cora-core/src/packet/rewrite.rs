@@ -125,6 +125,7 @@ impl Headers<'_> {
             self.readdress_plain(end, address);
             return Ok(());
         }
+        core::hint::cold_path();
         self.set_any_address(end, address)
     }
 
@@ -180,6 +181,7 @@ impl Headers<'_> {
             self.set_plain_port(end, port);
             return Ok(());
         }
+        core::hint::cold_path();
         self.set_any_port(end, port)
     }
 
@@ -208,6 +210,7 @@ impl Headers<'_> {
             self.set_plain_endpoint(end, address, port);
             return Ok(());
         }
+        core::hint::cold_path();
         self.set_any_endpoint(end, address, port)
     }
 

@@ -108,6 +108,7 @@ impl Headers<'_> {
             return self.tcp_flags_at(self.tcp_at()?);
         }
         if !self.layers.is_plain {
+            core::hint::cold_path();
             return self.tcp_flags_of_any();
         }
         let head: &[u8; PLAIN] = self.frame.first_chunk()?;

@@ -123,6 +123,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     pub fn hint(&mut self, packet: u8, key: Option<&K>) {
         let hint = &mut self.ahead.hints[place(packet)];
         let Some(key) = key else {
+            core::hint::cold_path();
             *hint = Hint::NONE;
             return;
         };

@@ -120,11 +120,15 @@ impl Index {
     #[inline(always)]
     pub(super) fn guess(&self, home: u32, hash: u64) -> Guess {
         let (home, mark) = (home as usize, mark(hash));
-        let Some(words) = self.lines.get(home).map(Line::words) else { return Guess::Unasked };
+        let Some(words) = self.lines.get(home).map(Line::words) else {
+            core::hint::cold_path();
+            return Guess::Unasked;
+        };
         let matches = matches(words, mark);
         if matches != 0 {
             return Guess::Entry(number(words, slot(matches)));
         }
+        core::hint::cold_path();
         if away(words, mark) == 0 {
             return Guess::Nowhere;
         }

@@ -18,6 +18,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         if let Some(number) = self.guessed_by_key(key) {
             return self.used_now(number);
         }
+        core::hint::cold_path();
         self.get_unguessed(&key.pack())
     }
 
@@ -46,6 +47,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         if let Some(number) = self.guessed_by_key(key) {
             return self.handed_out(number, Direction::Original);
         }
+        core::hint::cold_path();
         self.find_otherwise(&key.pack())
     }
 
@@ -109,15 +111,26 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline(always)]
     fn guessed_any(&self) -> Option<(u32, &Entry<K, V>)> {
         let guess = self.ahead.entry(self.visit.ahead);
-        let entry = self.entries.get(guess)?;
-        (entry.is_alive() && !self.expired(entry)).then_some((guess, entry))
+        let Some(entry) = self.entries.get(guess) else {
+            core::hint::cold_path();
+            return None;
+        };
+        if !entry.is_alive() || self.expired(entry) {
+            core::hint::cold_path();
+            return None;
+        }
+        Some((guess, entry))
     }
 
     /// Likewise, if this is the key it was inserted under.
     #[inline(always)]
     pub(super) fn guessed_by_key(&self, key: &K) -> Option<u32> {
         let (guess, entry) = self.guessed_any()?;
-        (entry.key() == *key).then_some(guess)
+        if entry.key() != *key {
+            core::hint::cold_path();
+            return None;
+        }
+        Some(guess)
     }
 
     /// Likewise, if it has the key; and which of its keys this is.

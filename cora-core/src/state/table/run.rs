@@ -13,7 +13,10 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     pub fn begin(&mut self, visit: Visit) {
         self.visit = visit;
         if self.wheel.is_due(visit.horizon) {
+            core::hint::cold_path();
             self.attend();
+            // Once more, so that the compiler knows what stands there when it comes to the look-ups.
+            self.visit = visit;
         }
     }
 
