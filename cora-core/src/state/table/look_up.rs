@@ -3,7 +3,8 @@
 //! Most packets were announced, and carry the key that their entry was inserted under: all that these take is in place in
 //! the handler. What others take (an answer's key, a second line of the index, an entry that has expired) is apart
 //! from it, and gets a packed copy of the key: so that a packet's key lives in registers unless it is needed there, and is then
-//! written as it will be read.
+//! written as it will be read. That few come there is told the compiler (`cold_path`), here as in the parser: it would otherwise save
+//! what a rare way needs ahead of the question, for every packet.
 
 use super::Direction;
 use super::entry::{Entry, Facts};
