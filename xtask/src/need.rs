@@ -6,7 +6,7 @@ use crate::{cargo, command, output, run};
 
 const TARGET: &str = "aarch64-unknown-none";
 
-/// Linux on the NIC's machine, where the NIC half's instructions are counted.
+/// Linux on the NIC's machine, where the NIC half's instructions are counted, and the core's unit tests run.
 pub(crate) const LINUX_ON_NIC: &str = "aarch64-unknown-linux-musl";
 
 /// Rust's half of the NIC side: the target's core library.
@@ -20,6 +20,11 @@ pub(crate) fn emulated_linux() -> Result<(), String> {
         install(&["qemu-user"])?;
     }
     rust_target(LINUX_ON_NIC)
+}
+
+/// What runs a program on the NIC's machine; [`programs`] brings it.
+pub(crate) fn emulator() -> &'static str {
+    if in_path("qemu-aarch64") { "qemu-aarch64" } else { "qemu-aarch64-static" }
 }
 
 fn rust_target(name: &str) -> Result<(), String> {

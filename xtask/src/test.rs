@@ -26,12 +26,13 @@ type Step = (&'static str, fn() -> Verdict);
 
 /// Cheap ones first. What is built with other flags has a target directory of its own: no step undoes
 /// another's work.
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     ("what tests need", || verdict(need::toolchain().and_then(|()| need::programs(true)))),
     ("format", || verdict(run(&mut of_cargo("fmt --all --check")))),
     ("clippy", clippy),
     ("clippy, NIC side", clippy_nic),
     ("documentation", documentation),
+    ("core on NIC's machine", core_on_the_nic),
     ("tests, with the oracle", tests),
     ("loom: ring and bell", loom),
     ("Miri: core and migration", miri),
@@ -102,6 +103,13 @@ fn tests() -> Verdict {
     // What one of them built, the others need not build again.
     let run = format!("{}-{:?}", std::process::id(), std::time::SystemTime::now());
     counted(tests.env("CORA_REQUIRE_EMULATED", "1").env("CORA_TEST_RUN", run))
+}
+
+/// What the core does by the machine's own instructions, it does by others on the NIC: its unit tests there, emulated.
+fn core_on_the_nic() -> Verdict {
+    let mut tests = of_cargo("test --package cora-core --lib --target");
+    tests.arg(need::LINUX_ON_NIC);
+    counted(tests.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER", need::emulator()))
 }
 
 /// The ring and the bell under loom, which replaces the atomics.

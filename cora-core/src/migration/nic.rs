@@ -201,6 +201,10 @@ impl<A: App> NicHalf<A> {
         for (number, arrival) in (0..).zip(burst.arrivals_mut()) {
             self.one(&arrival.stamp(), &mut arrival.packet, number, io);
         }
+        // Nobody asks amid a burst: the last packet's will do.
+        if let Some(last) = burst.arrivals().last() {
+            self.now = self.now.max(last.stamp().meta.now);
+        }
         self.tell_changes(io);
     }
 
@@ -238,7 +242,6 @@ impl<A: App> NicHalf<A> {
         ahead: u8,
         io: &mut (impl Outbox + Wire),
     ) {
-        self.now = self.now.max(stamp.meta.now);
         match A::PLAN.sides {
             Sides::HostOnly => self.pass_on(stamp, packet.frame(), io),
             Sides::NicOnly => {
