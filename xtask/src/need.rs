@@ -22,9 +22,9 @@ pub(crate) fn emulated_linux() -> Result<(), String> {
     rust_target(LINUX_ON_NIC)
 }
 
-/// What runs a program on the NIC's machine; [`programs`] brings it.
-pub(crate) fn emulator() -> &'static str {
-    if in_path("qemu-aarch64") { "qemu-aarch64" } else { "qemu-aarch64-static" }
+/// What runs a program on the NIC's machine, if it is here; [`programs`] brings it.
+pub(crate) fn emulator() -> Option<&'static str> {
+    ["qemu-aarch64", "qemu-aarch64-static"].into_iter().find(|program| in_path(program))
 }
 
 fn rust_target(name: &str) -> Result<(), String> {
@@ -59,7 +59,7 @@ pub(crate) fn toolchain() -> Result<(), String> {
 /// qemu's user emulation, on which the NIC half runs, and the tool for real traffic; also what counts
 /// instructions, where that is asked for.
 pub(crate) fn programs(counts: bool) -> Result<(), String> {
-    let has_qemu = in_path("qemu-aarch64") || in_path("qemu-aarch64-static");
+    let has_qemu = emulator().is_some();
     let has_counter = !counts || in_path("valgrind");
     let needs = [("qemu-user", has_qemu), ("iproute2", in_path("ip")), ("valgrind", has_counter)];
     let packages: Vec<&str> =

@@ -107,9 +107,12 @@ fn tests() -> Verdict {
 
 /// What the core does by the machine's own instructions, it does by others on the NIC: its unit tests there, emulated.
 fn core_on_the_nic() -> Verdict {
+    let Some(emulator) = need::emulator() else {
+        return verdict(Err("no qemu-aarch64 (Debian: qemu-user)".to_owned()));
+    };
     let mut tests = of_cargo("test --package cora-core --lib --target");
     tests.arg(need::LINUX_ON_NIC);
-    counted(tests.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER", need::emulator()))
+    counted(tests.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER", emulator))
 }
 
 /// The ring and the bell under loom, which replaces the atomics.
