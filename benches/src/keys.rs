@@ -1,5 +1,6 @@
 //! Keys and the order in which they are asked for.
 
+use cora_core::hash::FlowHasher;
 use cora_core::key::Key;
 use cora_core::packet::Headers;
 use cora_core::plain::{Describe, Plain};
@@ -17,6 +18,15 @@ impl Tuple4 {
         bytes[..8].copy_from_slice(&mixed);
         bytes[8..12].copy_from_slice(&(number as u32).to_le_bytes());
         Self(bytes)
+    }
+
+    /// All of it in two words.
+    #[inline]
+    fn pair(&self) -> [u64; 2] {
+        let mut bytes = [0; 16];
+        bytes[..13].copy_from_slice(&self.0);
+        let whole = u128::from_le_bytes(bytes);
+        [whole as u64, (whole >> 64) as u64]
     }
 }
 
@@ -51,10 +61,12 @@ impl Key for Tuple4 {
     }
     #[inline]
     fn words(&self) -> [u64; 5] {
-        let mut bytes = [0; 16];
-        bytes[..13].copy_from_slice(&self.0);
-        let whole = u128::from_le_bytes(bytes);
-        [whole as u64, (whole >> 64) as u64, 0, 0, 0]
+        let [first, second] = self.pair();
+        [first, second, 0, 0, 0]
+    }
+    #[inline]
+    fn hash(&self, hasher: &FlowHasher, _: bool) -> u64 {
+        hasher.hash_pair(self.pair())
     }
 }
 

@@ -1,7 +1,8 @@
 //! The one keyed hash of flows: tables, shares and slots go by it, on both sides alike.
 //!
 //! It is rapidhash V3, whose output is specified and never changes, over the five words of a key
-//! as 40 little-endian bytes; so both sides, whatever their machine, agree. It is keyed: seed and
+//! as 40 little-endian bytes, or over the two that hold all of a shorter one (a flow of IPv4, an address) as 16, for half of the
+//! work; so both sides, whatever their machine, agree. It is keyed: seed and
 //! secrets both come from the run's seed, since a known seed alone leaves collisions that an
 //! attacker can compute. It resists guessing as well as such a fast hash does, no better.
 
@@ -9,9 +10,6 @@ use core::hash::Hasher as _;
 
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_nano_inline};
 use siphasher::sip::SipHasher24;
-
-/// Bytes of a key's canonical form.
-const LENGTH: usize = 40;
 
 /// The hash of flows for one seed: make it once, hash many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,15 +27,25 @@ impl FlowHasher {
     /// The hash of a key, given by its canonical words.
     #[inline]
     pub const fn hash(&self, words: &[u64; 5]) -> u64 {
-        let mut bytes = [0; LENGTH];
-        let (places, _) = bytes.as_chunks_mut::<8>();
+        self.hash_of(words)
+    }
+
+    /// The hash of a key that two words tell, among keys of its type that [`hash`](Self::hash) takes or that two words tell as well.
+    #[inline]
+    pub const fn hash_pair(&self, words: [u64; 2]) -> u64 {
+        self.hash_of(&words)
+    }
+
+    #[inline(always)]
+    const fn hash_of<const WORDS: usize>(&self, words: &[u64; WORDS]) -> u64 {
+        let mut bytes = [[0; 8]; WORDS];
         let mut at = 0;
-        while at < words.len() {
-            places[at] = words[at].to_le_bytes();
+        while at < WORDS {
+            bytes[at] = words[at].to_le_bytes();
             at += 1;
         }
         // Of 48 bytes and less the `nano` form gives V3's own result, with less code.
-        rapidhash_v3_nano_inline::<true, false>(&bytes, &self.secrets)
+        rapidhash_v3_nano_inline::<true, false>(bytes.as_flattened(), &self.secrets)
     }
 }
 

@@ -3,7 +3,8 @@
 use core::fmt;
 use core::net::IpAddr;
 
-use crate::packet::Headers;
+use crate::hash::FlowHasher;
+use crate::packet::{Carried, Headers};
 use crate::plain::{Describe, Plain};
 use crate::verdict::Reason;
 
@@ -36,6 +37,19 @@ pub trait Key: Plain + Eq + fmt::Debug {
     fn undirected(&self) -> [u64; 5] {
         let own = self.words();
         self.reply().map_or(own, |reply| own.min(reply.words()))
+    }
+
+    /// The key's hash: of its [`words`](Self::words), of what is [`undirected`](Self::undirected) if both directions are to have
+    /// the same, or of fewer words that tell as much.
+    #[inline(always)]
+    fn hash(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
+        hasher.hash(&if undirected { self.undirected() } else { self.words() })
+    }
+
+    /// That of the packet's key, if it has one.
+    #[inline(always)]
+    fn hash_of(packet: &Headers<'_>, hasher: &FlowHasher, undirected: bool) -> Option<u64> {
+        Some(Self::of(packet).ok()?.hash(hasher, undirected))
     }
 }
 
@@ -367,6 +381,16 @@ impl Key for FiveTuple {
         let Self { source, destination, .. } = self;
         [source.high, source.low, destination.high, destination.low, self.last()]
     }
+
+    #[inline(always)]
+    fn hash(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
+        Carried::from(*self).hash(hasher, undirected)
+    }
+
+    #[inline(always)]
+    fn hash_of(packet: &Headers<'_>, hasher: &FlowHasher, undirected: bool) -> Option<u64> {
+        packet.flow_hash(hasher, undirected)
+    }
 }
 
 macro_rules! address_key {
@@ -419,6 +443,10 @@ macro_rules! address_key {
             #[inline]
             fn words(&self) -> [u64; 5] {
                 [self.0.high, self.0.low, 0, 0, 0]
+            }
+            #[inline]
+            fn hash(&self, hasher: &FlowHasher, _: bool) -> u64 {
+                hasher.hash_pair(self.0.halves())
             }
         }
     };

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::hash::FlowHasher;
 use crate::key::Key;
 use crate::packet::Headers;
 use crate::plain::{Describe, Plain};
@@ -109,6 +110,13 @@ impl Key for MacPair {
     #[inline]
     fn words(&self) -> [u64; 5] {
         [number(self.source), number(self.destination), 0, 0, 0]
+    }
+
+    #[inline]
+    fn hash(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
+        let (source, destination) = (number(self.source), number(self.destination));
+        let turned = undirected && source > destination;
+        hasher.hash_pair(if turned { [destination, source] } else { [source, destination] })
     }
 }
 

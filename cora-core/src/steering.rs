@@ -40,11 +40,8 @@ impl Steering {
     /// The pair that packets with this group key go to, and those that answer them.
     #[inline]
     pub fn of_key<K: Key>(&self, key: &K) -> u32 {
-        let words = key.words();
-        // The lesser of both directions stands for the flow.
-        let words = key.reply().map_or(words, |reply| words.min(reply.words()));
         // Multiplied and shifted: as even as the hash is, and nothing is divided.
-        let scaled = u128::from(self.hasher.hash(&words)) * u128::from(self.pairs);
+        let scaled = u128::from(key.hash(&self.hasher, true)) * u128::from(self.pairs);
         (scaled >> 64) as u32
     }
 }

@@ -198,7 +198,7 @@ pub(super) fn announce<A: App>(
     for (number, Arrival { packet, .. }) in burst.arrivals().iter().enumerate() {
         let number = number as u8;
         if let Some(flows) = &mut flows {
-            flows.hint(number, A::Group::of(packet).ok().as_ref());
+            flows.hint(number, packet);
         }
         engine.app().hint(number, packet);
     }
@@ -230,7 +230,7 @@ pub(super) fn announce_owned<A: App>(
     flows: &mut Flows<A>,
 ) {
     for (number, Arrival { packet, .. }) in burst.arrivals().iter().enumerate() {
-        flows.hint(number as u8, A::Group::of(packet).ok().as_ref());
+        flows.hint(number as u8, packet);
     }
     let owned = flows.guess_all(burst);
     let packet = |number: u8| burst.arrivals().get(usize::from(number));

@@ -24,7 +24,7 @@ const SHARE: FlowHasher = FlowHasher::new(0x0073_6861_7265);
 /// [`nic_share`](crate::app::PlanFacts::nic_share).
 #[inline]
 pub fn share_of(group: &impl Key) -> u16 {
-    (SHARE.hash(&group.words()) >> 54) as u16
+    (group.hash(&SHARE, false) >> 54) as u16
 }
 
 /// An offer under way.

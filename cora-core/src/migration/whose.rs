@@ -11,6 +11,7 @@ use super::burst::{Arrival, Burst};
 use super::flows::{Flows, each_travelling};
 use crate::app::App;
 use crate::key::Key;
+use crate::packet::Headers;
 use crate::state::table::Direction;
 use crate::state::table::ahead::Foretold;
 use crate::state::{NO_FLOW, Visit};
@@ -22,10 +23,10 @@ impl<A: App> Flows<A> {
         self.records.begin(Visit { now, horizon, undo: false, flow: NO_FLOW, ahead });
     }
 
-    /// Packet `number` of a burst, with this group key, will come.
-    #[inline]
-    pub fn hint(&mut self, number: u8, group: Option<&A::Group>) {
-        self.records.hint(number, group);
+    /// Packet `number` of a burst will come.
+    #[inline(always)]
+    pub fn hint(&mut self, number: u8, packet: &Headers<'_>) {
+        self.records.hint_packet(number, packet);
     }
 
     /// All packets of the burst are announced.

@@ -2,6 +2,7 @@
 //! written once and read once, whole. (Ports written one by one and read together make the processor wait.)
 
 use super::flow::End;
+use crate::hash::FlowHasher;
 use crate::key::{Address, FiveTuple, Key as _};
 
 /// Where the destination's port stands in the last word; the source's is above it.
@@ -11,7 +12,7 @@ const PORT: u64 = 0xffff;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 // In this order, what is zero of all flows of IPv4 is written at once.
 #[repr(C)]
-pub(super) struct Carried {
+pub(crate) struct Carried {
     /// Of source and destination, the upper half.
     high: [u64; 2],
     /// Likewise, the lower half.
@@ -54,6 +55,32 @@ impl Carried {
     pub(super) const fn flow(&self) -> FiveTuple {
         let Self { high: [a, c], low: [b, d], last } = *self;
         FiveTuple::of_words(&[a, b, c, d, last])
+    }
+
+    /// The flow's [hash](crate::key::Key::hash).
+    #[inline(always)]
+    pub(crate) fn hash(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
+        let flow = self.flow();
+        if flow.source.is_v4() & flow.destination.is_v4() {
+            return self.hash_v4(hasher, undirected);
+        }
+        core::hint::cold_path();
+        hasher.hash(&if undirected { flow.undirected() } else { flow.words() })
+    }
+
+    /// Likewise, where it is known to be a flow of IPv4: of two words that tell all of it.
+    #[inline(always)]
+    pub(super) const fn hash_v4(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
+        let [source, destination] = [self.low[0] << 32, self.low[1] << 32];
+        if !undirected {
+            return hasher.hash_pair([source | destination >> 32, self.last]);
+        }
+        // The two ends, the lesser one first.
+        let (source, destination) =
+            (source | self.last >> 16 & PORT, destination | self.last & PORT);
+        let (first, second) =
+            if source <= destination { (source, destination) } else { (destination, source) };
+        hasher.hash_pair([first | self.last >> 32 << 16, second])
     }
 
     /// Notes another address at one end.

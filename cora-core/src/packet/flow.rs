@@ -2,6 +2,7 @@
 
 use super::Headers;
 use super::layers::{ETHERTYPE_ARP, Header, Layers, Part, Version, chunk, number};
+use crate::hash::FlowHasher;
 use crate::key::{Address, FiveTuple, protocol};
 use crate::verdict::Reason;
 
@@ -47,6 +48,23 @@ impl Headers<'_> {
     #[inline(always)]
     pub fn five_tuple(&self) -> Result<FiveTuple, Reason> {
         self.flow()
+    }
+
+    /// The hash of its flow, if it has one.
+    #[inline(always)]
+    pub(crate) fn flow_hash(&self, hasher: &FlowHasher, undirected: bool) -> Option<u64> {
+        // What is plain is of IPv4.
+        if self.layers.is_plain {
+            return Some(self.flow.hash_v4(hasher, undirected));
+        }
+        core::hint::cold_path();
+        self.flow_hash_of_any(hasher, undirected)
+    }
+
+    #[inline(never)]
+    fn flow_hash_of_any(&self, hasher: &FlowHasher, undirected: bool) -> Option<u64> {
+        self.layers.flow_fault.check().ok()?;
+        Some(self.flow.hash(hasher, undirected))
     }
 
     /// The IP address that the packet comes from.

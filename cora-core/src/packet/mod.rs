@@ -44,6 +44,7 @@ use core::fmt;
 use core::ops::{Deref, DerefMut};
 
 pub use answer::NotAnswered;
+pub(crate) use carried::Carried;
 pub use datagrams::Datagrams;
 pub use fragment::IpFragment;
 pub(crate) use headers::is_told_by_head;

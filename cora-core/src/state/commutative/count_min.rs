@@ -56,7 +56,7 @@ impl<const ROWS: usize, const COLUMNS: usize> CountMin<ROWS, COLUMNS> {
         if self.made.wrapping_sub(self.kept) >= PENDING {
             return self.refuse();
         }
-        let hash = HASHER.hash(&key.words());
+        let hash = key.hash(&HASHER, false);
         self.waiting[self.made as usize % WAITING] = (hash, amount);
         self.made = self.made.wrapping_add(1);
         for (row, line) in self.counters.iter().enumerate() {
@@ -73,7 +73,7 @@ impl<const ROWS: usize, const COLUMNS: usize> CountMin<ROWS, COLUMNS> {
     /// The most that `key` can have had. Only the whole value tells it: reports read it after the
     /// merge, a handler sees one side's part.
     pub fn estimate<K: Key>(&self, key: &K) -> u64 {
-        let hash = HASHER.hash(&key.words());
+        let hash = key.hash(&HASHER, false);
         let counts = (0..ROWS).map(|row| self.counter(row, column::<COLUMNS>(hash, row)));
         counts.min().unwrap_or(0)
     }
@@ -220,7 +220,7 @@ mod tests {
                 let source = SourceAddress(Address::v4([10, 0, 0, (packet * 7 + update) as u8]));
                 sketch.add(&source, packet + update);
                 if update < u64::from(PENDING) {
-                    let hash = HASHER.hash(&source.words());
+                    let hash = source.hash(&HASHER, false);
                     (0..3).for_each(|row| plain[row][column::<16>(hash, row)] += packet + update);
                 }
             }

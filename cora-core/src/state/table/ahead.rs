@@ -17,6 +17,7 @@ use super::entry::NONE;
 use super::index::Guess;
 use super::raw::RawTable;
 use crate::key::Key;
+use crate::packet::Headers;
 use crate::plain::Plain;
 
 /// Most packets of a burst.
@@ -121,14 +122,25 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// Announces the key that packet `packet` of the burst will look up, if it has one.
     #[inline(always)]
     pub fn hint(&mut self, packet: u8, key: Option<&K>) {
+        self.hint_hash(packet, key.map(|key| self.hash_anew(key)));
+    }
+
+    /// Likewise, the key that the packet carries.
+    #[inline(always)]
+    pub fn hint_packet(&mut self, number: u8, packet: &Headers<'_>) {
+        self.hint_hash(number, K::hash_of(packet, &self.hasher, const { V::UNDIRECTED }));
+    }
+
+    #[inline(always)]
+    fn hint_hash(&mut self, packet: u8, hash: Option<u64>) {
         let hint = &mut self.ahead.hints[place(packet)];
-        let Some(key) = key else {
-            core::hint::cold_path();
-            *hint = Hint::NONE;
-            return;
+        *hint = match hash {
+            Some(hash) => Hint { hash, home: self.index.prefetch(hash), entry: NONE },
+            None => {
+                core::hint::cold_path();
+                Hint::NONE
+            }
         };
-        let hash = self.hasher.hash(&Self::hashed(key));
-        *hint = Hint { hash, home: self.index.prefetch(hash), entry: NONE };
     }
 
     /// Asks for what tells which flow the guessed entry belongs to.

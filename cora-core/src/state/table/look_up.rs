@@ -218,10 +218,10 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         seconds.saturating_add(u64::from(idle.subsec_nanos())).clamp(1, longest.max(1))
     }
 
-    /// The words that a key's hash is of.
+    /// The key's hash, made anew.
     #[inline(always)]
-    pub(super) fn hashed(key: &K) -> [u64; 5] {
-        if const { V::UNDIRECTED } { key.undirected() } else { key.words() }
+    pub(super) fn hash_anew(&self, key: &K) -> u64 {
+        key.hash(&self.hasher, const { V::UNDIRECTED })
     }
 
     /// The key's hash, out of the way of hits: one copy for all that comes and goes. Packed, a key is read as it was written.
@@ -229,6 +229,6 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     pub(super) fn hash(&self, key: &K::Packed) -> u64 {
         let key = K::unpack(key);
         let known = self.ahead.hash_of(self.visit.ahead, &key);
-        known.unwrap_or_else(|| self.hasher.hash(&Self::hashed(&key)))
+        known.unwrap_or_else(|| self.hash_anew(&key))
     }
 }

@@ -215,7 +215,7 @@ impl<S: Keyed> Home for Table<S> {
 
     #[inline(always)]
     fn hint(&mut self, number: u8, packet: &Packet<'_>) {
-        self.raw.hint(number, <S::Key as Key>::of(packet).ok().as_ref());
+        self.raw.hint_packet(number, packet);
     }
 
     #[inline(always)]
