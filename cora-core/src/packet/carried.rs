@@ -57,8 +57,8 @@ impl Carried {
         FiveTuple::of_words(&[a, b, c, d, last])
     }
 
-    /// The flow's [hash](crate::key::Key::hash).
-    #[inline(always)]
+    /// The flow's [hash](crate::key::Key::hash). One copy for all that is no plain packet: insertion, expiry, what travels.
+    #[inline(never)]
     pub(crate) fn hash(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
         let flow = self.flow();
         if flow.source.is_v4() & flow.destination.is_v4() {

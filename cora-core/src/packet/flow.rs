@@ -58,11 +58,6 @@ impl Headers<'_> {
             return Some(self.flow.hash_v4(hasher, undirected));
         }
         core::hint::cold_path();
-        self.flow_hash_of_any(hasher, undirected)
-    }
-
-    #[inline(never)]
-    fn flow_hash_of_any(&self, hasher: &FlowHasher, undirected: bool) -> Option<u64> {
         self.layers.flow_fault.check().ok()?;
         Some(self.flow.hash(hasher, undirected))
     }

@@ -54,7 +54,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     /// Likewise, where the look-up ahead found none whose first key it is. By itself, so that the common way keeps its
     /// registers; and apart from what follows, so that what is known to be nowhere takes no more of them.
-    #[inline(never)]
+    #[cfg_attr(target_arch = "x86_64", inline(always))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     fn find_otherwise(&mut self, key: &K::Packed) -> Option<(Direction, &mut V)> {
         if self.is_absent(&K::unpack(key)) {
             return None;
