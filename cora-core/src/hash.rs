@@ -104,11 +104,31 @@ mod tests {
     }
 
     #[test]
+    fn golden_values_of_pairs() {
+        let all = WORDS.map(|[first, second, ..]| {
+            [0, 1, u64::MAX].map(|seed| FlowHasher::new(seed).hash_pair([first, second]))
+        });
+        // As above.
+        assert_eq!(
+            all,
+            [
+                [0x0c4a_e3d5_ea9e_7255, 0xdee8_d2f1_ec2e_8dbc, 0x9ad3_9300_2b79_5085],
+                [0x5d2c_eefb_fae0_4a72, 0x184e_74c6_2c5d_9fc7, 0x2cd9_e763_38d2_4072],
+                [0x718f_6a5b_d047_7b99, 0x8f99_987d_2087_c352, 0xed74_39cf_9421_b087],
+            ]
+        );
+    }
+
+    #[test]
     fn is_rapidhash_v3() {
-        for words in WORDS {
+        let of = |words: &[u64]| {
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-            let whole = rapidhash::v3::rapidhash_v3_seeded(&bytes, &RapidSecrets::seed(7));
-            assert_eq!(flow_hash(&words, 7), whole);
+            rapidhash::v3::rapidhash_v3_seeded(&bytes, &RapidSecrets::seed(7))
+        };
+        for words in WORDS {
+            assert_eq!(flow_hash(&words, 7), of(&words));
+            let [first, second, ..] = words;
+            assert_eq!(FlowHasher::new(7).hash_pair([first, second]), of(&[first, second]));
         }
     }
 
@@ -123,6 +143,18 @@ mod tests {
         }
         for bit in 0..64 {
             assert_ne!(flow_hash(&WORDS[1], 0x2a ^ (1 << bit)), base, "seed bit {bit}");
+        }
+    }
+
+    #[test]
+    fn every_bit_of_a_pair_counts() {
+        let hash = |words| FlowHasher::new(0x2a).hash_pair(words);
+        let base = hash([1, 2]);
+        for bit in 0..128 {
+            let mut words = [1, 2];
+            words[bit / 64] ^= 1 << (bit % 64);
+            let flipped = (hash(words) ^ base).count_ones();
+            assert!((10..=54).contains(&flipped), "bit {bit} flips {flipped}");
         }
     }
 }

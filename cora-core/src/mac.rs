@@ -148,6 +148,11 @@ mod tests {
         assert_eq!(MacPair::unpack(&PAIR.pack()), PAIR);
         assert_eq!(PAIR.reply().and_then(|reply| reply.reply()), Some(PAIR));
         assert_ne!(PAIR.words(), PAIR.reversed().words());
+        let hashes = |undirected| {
+            [PAIR, PAIR.reversed()].map(|pair| pair.hash(&FlowHasher::new(1), undirected))
+        };
+        assert_ne!(hashes(false)[0], hashes(false)[1]);
+        assert_eq!(hashes(true)[0], hashes(true)[1]);
         assert_eq!(std::format!("{PAIR}"), "02:00:00:00:00:0a > ff:ff:ff:ff:ff:ff");
     }
 }

@@ -30,8 +30,9 @@ impl Headers<'_> {
     /// [`NotAnswered`]; then nothing has changed.
     pub fn turn_back(&mut self) -> Result<(), Reason> {
         let flow = self.flow()?;
-        let outer = self.layers.outer;
-        if self.layers.inner.ip != 0 || outer.identifier {
+        let layers = self.layers();
+        let outer = layers.outer;
+        if layers.inner.ip != 0 || outer.identifier {
             return Err(NoFlow);
         }
         let (from, to) = (self.mac_source()?, self.mac_destination()?);
@@ -42,13 +43,13 @@ impl Headers<'_> {
         self.set_mac_source(to)?;
         self.set_mac_destination(from)?;
         // No sum of addresses and ports knows their order.
-        let at = |end| self.layers.address_at(&outer, end);
+        let at = |end| layers.version.address_at(&outer, end);
         let length = if self.is_ipv4() { 4 } else { 16 };
         self.swap(at(End::Source), at(End::Destination), length);
         let ports = usize::from(outer.ports);
         self.swap(ports, ports + 2, 2);
-        self.flow = flow.reversed().into();
         self.set_ttl(FRESH_TTL);
+        self.parse();
         Ok(())
     }
 

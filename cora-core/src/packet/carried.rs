@@ -2,6 +2,7 @@
 //! written once and read once, whole. (Ports written one by one and read together make the processor wait.)
 
 use super::flow::End;
+use super::plain;
 use crate::hash::FlowHasher;
 use crate::key::{Address, FiveTuple, Key as _};
 
@@ -10,8 +11,6 @@ const PORT: u64 = 0xffff;
 
 /// The words of a [`FiveTuple`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-// In this order, what is zero of all flows of IPv4 is written at once.
-#[repr(C)]
 pub(crate) struct Carried {
     /// Of source and destination, the upper half.
     high: [u64; 2],
@@ -29,32 +28,17 @@ impl From<FiveTuple> for Carried {
 }
 
 impl Carried {
-    /// Before the packet is parsed: what all flows of IPv4 have in common.
-    pub(super) const UNPARSED: Self = Self { high: [0; 2], low: [0; 2], last: 0 };
-
-    /// Of a flow of IPv4 in a packet that was not parsed before, the rest.
+    /// The words in their order.
     #[inline(always)]
-    pub(super) const fn complete(&mut self, flow: &Self) {
-        (self.low, self.last) = (flow.low, flow.last);
-    }
-
-    /// The flow of a protocol with these ports, the source's in the upper half.
-    #[inline(always)]
-    pub(super) const fn new(
-        source: Address,
-        destination: Address,
-        ports: u32,
-        protocol: u8,
-    ) -> Self {
-        let ([a, b], [c, d]) = (source.halves(), destination.halves());
-        Self { high: [a, c], low: [b, d], last: (protocol as u64) << 32 | ports as u64 }
+    pub(super) const fn words(&self) -> [u64; 5] {
+        let Self { high: [a, c], low: [b, d], last } = *self;
+        [a, b, c, d, last]
     }
 
     /// The flow.
     #[inline(always)]
     pub(super) const fn flow(&self) -> FiveTuple {
-        let Self { high: [a, c], low: [b, d], last } = *self;
-        FiveTuple::of_words(&[a, b, c, d, last])
+        FiveTuple::of_words(&self.words())
     }
 
     /// The flow's [hash](crate::key::Key::hash). One copy for all that is no plain packet: insertion, expiry, what travels.
@@ -62,25 +46,11 @@ impl Carried {
     pub(crate) fn hash(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
         let flow = self.flow();
         if flow.source.is_v4() & flow.destination.is_v4() {
-            return self.hash_v4(hasher, undirected);
+            let addresses = self.low[0] << 32 | self.low[1] & u64::from(u32::MAX);
+            return plain::hash(addresses, self.last, hasher, undirected);
         }
         core::hint::cold_path();
         hasher.hash(&if undirected { flow.undirected() } else { flow.words() })
-    }
-
-    /// Likewise, where it is known to be a flow of IPv4: of two words that tell all of it.
-    #[inline(always)]
-    pub(super) const fn hash_v4(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
-        let [source, destination] = [self.low[0] << 32, self.low[1] << 32];
-        if !undirected {
-            return hasher.hash_pair([source | destination >> 32, self.last]);
-        }
-        // The two ends, the lesser one first.
-        let (source, destination) =
-            (source | self.last >> 16 & PORT, destination | self.last & PORT);
-        let (first, second) =
-            if source <= destination { (source, destination) } else { (destination, source) };
-        hasher.hash_pair([first | self.last >> 32 << 16, second])
     }
 
     /// Notes another address at one end.
@@ -118,11 +88,9 @@ mod tests {
             port: u16,
         ) {
             let (source, destination) = (Address::v6(source), Address::v4(destination));
-            let both = u32::from(ports[0]) << 16 | u32::from(ports[1]);
-            let mut carried = Carried::new(source, destination, both, protocol);
             let [source_port, destination_port] = ports;
             let mut flow = FiveTuple { source, destination, source_port, destination_port, protocol };
-            prop_assert_eq!(carried, Carried::from(flow));
+            let mut carried = Carried::from(flow);
             prop_assert_eq!(carried.flow(), flow);
             carried.set_address(End::Source, Address::v6(new));
             carried.set_port(End::Source, port);

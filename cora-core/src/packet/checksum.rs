@@ -24,7 +24,7 @@ pub fn transport(source: Address, destination: Address, protocol: u8, segment: &
 ///
 /// `false` too for what is no IP packet, or does not parse.
 pub fn verify(packet: &Packet<'_>) -> bool {
-    let layers = &packet.layers;
+    let layers = packet.layers();
     if !layers.flow_fault.is_readable() {
         return false;
     }
@@ -38,7 +38,7 @@ pub fn verify(packet: &Packet<'_>) -> bool {
 
 /// Whether the transport of a whole packet has the right checksum.
 pub(super) fn transport_of_is_right(packet: &Packet<'_>) -> bool {
-    transport_is_right(packet, packet.frame.get(..packet.layers.end as usize).unwrap_or_default())
+    transport_is_right(packet, packet.frame.get(..packet.parsed.end()).unwrap_or_default())
 }
 
 /// Whether an IPv4 header of these words, without options and not all zeros, has the right checksum.
@@ -68,7 +68,7 @@ fn header_is_right(packet: &[u8], at: usize) -> bool {
 
 /// Whether the transport of a whole packet has the right checksum, or one that is not read.
 fn transport_is_right(packet: &Packet<'_>, bytes: &[u8]) -> bool {
-    let outer = &packet.layers.outer;
+    let outer = packet.layers().outer;
     let segment = bytes.get(usize::from(outer.transport)..).unwrap_or_default();
     let (Ok(source), Ok(destination)) = (packet.source(), packet.destination()) else {
         return false;

@@ -1,10 +1,13 @@
 //! Who talks to whom: addresses, protocol, the five-tuple.
 
 use super::Headers;
-use super::layers::{ETHERTYPE_ARP, Header, Layers, Part, Version, chunk, number};
+use super::layers::{ETHERTYPE_ARP, Fault, Header, Layers, Part, Version, chunk, number};
+use super::parsed::Parsed;
+use super::plain::PLAIN_TTL;
 use crate::hash::FlowHasher;
 use crate::key::{Address, FiveTuple, protocol};
 use crate::verdict::Reason;
+use crate::verdict::reasons::NotIp;
 
 /// One end of a packet's way.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,12 +39,15 @@ impl Headers<'_> {
     /// `truncated`, `malformed`, `bad-ip-length`, `bad-ip-checksum`, `too-many-headers`, `bad-transport-length`.
     #[inline(always)]
     pub fn flow(&self) -> Result<FiveTuple, Reason> {
-        // A plain packet has one; who knows that it is plain asks no more.
-        if !self.layers.is_plain {
-            core::hint::cold_path();
-            self.layers.flow_fault.check()?;
-        }
-        Ok(self.flow.flow())
+        let words = match &self.parsed {
+            Parsed::Plain(plain) => plain.words(),
+            Parsed::Other(layers, flow) if layers.flow_fault == Fault::None => {
+                core::hint::cold_path();
+                flow.words()
+            }
+            other => return Err(other.no_flow()),
+        };
+        Ok(FiveTuple::of_words(&words))
     }
 
     /// The packet's flow: another name for [`Self::flow`].
@@ -53,27 +59,28 @@ impl Headers<'_> {
     /// The hash of its flow, if it has one.
     #[inline(always)]
     pub(crate) fn flow_hash(&self, hasher: &FlowHasher, undirected: bool) -> Option<u64> {
-        // What is plain is of IPv4.
-        if self.layers.is_plain {
-            return Some(self.flow.hash_v4(hasher, undirected));
+        if let Parsed::Plain(plain) = &self.parsed {
+            return Some(plain.hash(hasher, undirected));
         }
         core::hint::cold_path();
-        self.layers.flow_fault.check().ok()?;
-        Some(self.flow.hash(hasher, undirected))
+        match &self.parsed {
+            Parsed::Other(layers, flow) if layers.flow_fault == Fault::None => {
+                Some(flow.hash(hasher, undirected))
+            }
+            _ => None,
+        }
     }
 
     /// The IP address that the packet comes from.
     #[inline]
     pub fn source(&self) -> Result<Address, Reason> {
-        self.layers.network_fault.check()?;
-        Ok(self.address(&self.layers.outer, End::Source))
+        self.address(End::Source)
     }
 
     /// The IP address that the packet goes to.
     #[inline]
     pub fn destination(&self) -> Result<Address, Reason> {
-        self.layers.network_fault.check()?;
-        Ok(self.address(&self.layers.outer, End::Destination))
+        self.address(End::Destination)
     }
 
     /// The address of the inside host: where a packet from inside comes from, and where one from
@@ -81,7 +88,7 @@ impl Headers<'_> {
     /// inside sent it: so all packets of a flow have the same one.
     #[inline]
     pub fn inside_address(&self) -> Result<Address, Reason> {
-        if self.layers.icmp_error
+        if self.is_icmp_error()
             && let Ok(flow) = self.flow()
         {
             return Ok(if self.from_inside() { flow.source } else { flow.destination });
@@ -92,14 +99,17 @@ impl Headers<'_> {
     /// The IP protocol number of the transport, behind IPv6's extension headers.
     #[inline]
     pub fn protocol(&self) -> Result<u8, Reason> {
-        self.layers.network_fault.check()?;
-        Ok(self.layers.outer.protocol)
+        self.parsed.network_fault().check()?;
+        Ok(match &self.parsed {
+            Parsed::Plain(plain) => plain.protocol,
+            _ => self.layers().outer.protocol,
+        })
     }
 
     /// Time to live of IPv4, hop limit of IPv6.
     #[inline]
     pub fn ttl(&self) -> Result<u8, Reason> {
-        self.layers.network_fault.check()?;
+        self.parsed.network_fault().check()?;
         let [ttl] = self.read(self.ttl_at());
         Ok(ttl)
     }
@@ -107,20 +117,25 @@ impl Headers<'_> {
     /// Where the time to live stands.
     #[inline]
     pub(super) fn ttl_at(&self) -> usize {
-        let place = if self.layers.version == Version::V6 { 7 } else { 8 };
-        usize::from(self.layers.outer.ip) + place
+        match &self.parsed {
+            Parsed::Other(layers, _) => {
+                let place = if layers.version == Version::V6 { 7 } else { 8 };
+                usize::from(layers.outer.ip) + place
+            }
+            _ => PLAIN_TTL,
+        }
     }
 
     /// Whether it is a fragment of an IP packet, the first included.
     #[inline]
     pub fn is_fragment(&self) -> bool {
-        self.layers.outer.part != Part::Whole
+        matches!(&self.parsed, Parsed::Other(layers, _) if layers.outer.part != Part::Whole)
     }
 
     /// Whether it is an ICMP error: a message that quotes the packet it is about.
     #[inline]
     pub const fn is_icmp_error(&self) -> bool {
-        self.layers.icmp_error
+        matches!(&self.parsed, Parsed::Other(layers, _) if layers.icmp_error)
     }
 
     /// Whether it keeps the link itself going, so that a bump in the wire must let it through:
@@ -132,15 +147,16 @@ impl Headers<'_> {
     #[inline]
     pub fn is_link_local_control(&self) -> bool {
         // TCP or UDP, over IPv4.
-        if self.layers.is_plain {
+        if let Parsed::Plain(_) = &self.parsed {
             return false;
         }
         core::hint::cold_path();
-        let outer = &self.layers.outer;
-        if self.layers.ethertype == ETHERTYPE_ARP {
+        let Parsed::Other(layers, _) = &self.parsed else { return false };
+        let outer = &layers.outer;
+        if layers.ethertype == ETHERTYPE_ARP {
             return true;
         }
-        if self.layers.version != Version::V6
+        if layers.version != Version::V6
             || outer.protocol != protocol::ICMPV6
             || outer.part != Part::Whole
             || outer.sum == 0
@@ -152,10 +168,15 @@ impl Headers<'_> {
         matches!((kind, hops), (133..=137, 255) | (130..=132 | 143, 1))
     }
 
-    /// The address at one end of `header`.
+    /// The address at one end of the packet's own header.
     #[inline]
-    fn address(&self, header: &Header, end: End) -> Address {
-        self.layers.address(self.frame, header, end)
+    fn address(&self, end: End) -> Result<Address, Reason> {
+        self.parsed.network_fault().check()?;
+        Ok(match &self.parsed {
+            Parsed::Plain(plain) => plain.address(end),
+            Parsed::Other(layers, _) => layers.address(self.frame, &layers.outer, end),
+            Parsed::Unparsed => return Err(NotIp),
+        })
     }
 }
 
@@ -193,20 +214,22 @@ impl Layers {
     /// The address at one end of `header`; zeros where the frame has none.
     #[inline]
     fn address(&self, frame: &[u8], header: &Header, end: End) -> Address {
-        let at = self.address_at(header, end);
+        let at = self.version.address_at(header, end);
         if self.version == Version::V6 {
             Address::v6(chunk(frame, at).copied().unwrap_or_default())
         } else {
             Address::v4(chunk(frame, at).copied().unwrap_or_default())
         }
     }
+}
 
-    /// Where that address stands.
+impl Version {
+    /// Where the address at one end of `header` stands.
     #[inline]
-    pub(super) const fn address_at(&self, header: &Header, end: End) -> usize {
-        let place = match (self.version, end) {
-            (Version::V6, End::Source) => 8,
-            (Version::V6, End::Destination) => 24,
+    pub(super) const fn address_at(self, header: &Header, end: End) -> usize {
+        let place = match (self, end) {
+            (Self::V6, End::Source) => 8,
+            (Self::V6, End::Destination) => 24,
             (_, End::Source) => 12,
             (_, End::Destination) => 16,
         };

@@ -3,7 +3,7 @@
 //! A fragment has no flow: only the first one has the ports. Which of them a program lets through is the program's
 //! business; see [`Headers::flow`] for what `?` does, and [`Headers::fragment`].
 
-use super::layers::{Part, Version};
+use super::layers::Version;
 use super::{Headers, ip};
 
 /// Which part of an IP packet a fragment is.
@@ -23,11 +23,11 @@ impl Headers<'_> {
     /// Addresses and protocol are those of the whole packet, so that keys that are made of them are there. A five-tuple
     /// is not, not even of the first fragment: which side owns a flow is told by its key, and the others don't carry it.
     pub fn fragment(&self) -> Option<IpFragment> {
-        let layers = &self.layers;
-        let (at, transport) = (usize::from(layers.outer.ip), usize::from(layers.outer.transport));
-        if layers.outer.part == Part::Whole {
+        if !self.is_fragment() {
             return None;
         }
+        let layers = self.layers();
+        let (at, transport) = (usize::from(layers.outer.ip), usize::from(layers.outer.transport));
         if layers.version == Version::V4 {
             let word = self.read_u16(at + 6);
             let identification = u32::from(self.read_u16(at + 4));

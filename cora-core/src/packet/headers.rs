@@ -6,8 +6,9 @@
 
 use core::fmt;
 
-use super::carried::Carried;
 use super::layers::{self, Layers, Version};
+use super::parsed::Parsed;
+use super::plain::PlainFrame;
 use super::{Meta, Port, Roomy, room};
 use crate::verdict::Reason;
 use crate::verdict::reasons::Truncated;
@@ -20,23 +21,20 @@ pub const HEAD: usize = 128;
 /// about it but what it carries: IPv4 without options or IPv6 without extensions, whole, with TCP or UDP, and no VLAN tag.
 pub(crate) fn is_told_by_head(frame: &[u8]) -> bool {
     frame.len() > HEAD
-        && (Layers::plain(frame, frame.len()).is_some()
+        && (PlainFrame::parse(frame, frame.len()).is_some()
             || Layers::plain_v6(frame, frame.len()).is_some())
 }
 
 /// The headers of one Ethernet frame, parsed, with its metadata.
 pub struct Headers<'a> {
-    // Invariant, once parsed: the offsets in `layers` lie within the first `length` bytes of `frame`, and there are as
+    // Invariant, once parsed: the offsets in `parsed` lie within the first `length` bytes of `frame`, and there are as
     // many; or, of a head, those of headers do, and there are `HEAD`. The setters write only fields that the parse does
     // not go by; what changes others parses anew.
     /// The frame, and behind it the room that it may grow into; or its head and nothing else.
     pub(super) frame: &'a mut [u8],
     /// Bytes of the whole frame.
     pub(super) length: usize,
-    pub(super) layers: Layers,
-    /// Read once, since all ask for it; the setters keep it right. Means nothing beside a fault of
-    /// the layers.
-    pub(super) flow: Carried,
+    pub(super) parsed: Parsed,
     time: u64,
     now: u64,
     port: Port,
@@ -47,18 +45,16 @@ impl<'a> Headers<'a> {
     pub(super) fn unparsed(frame: Roomy<'a>, meta: Meta) -> Self {
         let Meta { time, now, port } = meta;
         let (frame, length) = frame.into_parts();
-        let (layers, flow) = (Layers::UNPARSED, Carried::UNPARSED);
-        Self { frame, length, layers, flow, time, now, port }
+        Self { frame, length, parsed: Parsed::Unparsed, time, now, port }
     }
 }
 
 impl Headers<'_> {
-    /// Parses the frame of an [unparsed](super::Packet::unparsed) packet: the short way if it is as most are, see [`Layers::plain`].
+    /// Parses the frame of an [unparsed](super::Packet::unparsed) packet: the short way if it is as most are, see [`PlainFrame`].
     #[inline(always)]
     pub(crate) fn parse(&mut self) {
-        if let Some((layers, flow)) = Layers::plain(self.frame, self.length) {
-            self.layers.complete(&layers);
-            self.flow.complete(&flow);
+        if let Some(plain) = PlainFrame::parse(self.frame, self.length) {
+            self.parsed = Parsed::Plain(plain);
         } else {
             core::hint::cold_path();
             self.parse_any();
@@ -67,7 +63,7 @@ impl Headers<'_> {
 
     #[inline(never)]
     pub(super) fn parse_any(&mut self) {
-        (self.layers, self.flow) = Layers::of_any(self.here(), self.length);
+        self.parsed = Parsed::of_any(self.here(), self.length);
     }
 
     /// As much of the frame as is here: of a head the head, otherwise all.
@@ -122,20 +118,19 @@ impl Headers<'_> {
     /// Whether the frame says it carries IP, well-formed or not.
     #[inline]
     pub const fn is_ip(&self) -> bool {
-        !matches!(self.layers.version, Version::NotIp)
+        !matches!(self.parsed.version(), Version::NotIp)
     }
 
     /// Whether the frame says it carries IPv4, well-formed or not.
     #[inline]
     pub const fn is_ipv4(&self) -> bool {
-        matches!(self.layers.version, Version::V4)
+        matches!(self.parsed.version(), Version::V4)
     }
 
     /// Whether the frame says it carries IPv6, well-formed or not.
     #[inline]
     pub const fn is_ipv6(&self) -> bool {
-        // Of a plain packet, one question answers this and others.
-        !self.layers.is_plain && matches!(self.layers.version, Version::V6)
+        matches!(self.parsed.version(), Version::V6)
     }
 
     /// The Ethernet address that the frame comes from.

@@ -12,7 +12,7 @@ use core::hint;
 use core::ops::Range;
 
 use super::carried::Carried;
-use super::{checksum, ip, transport};
+use super::{ip, transport};
 use crate::key::protocol::{TCP, UDP};
 use crate::key::{Address, FiveTuple};
 use crate::verdict::{Reason, reasons};
@@ -20,23 +20,8 @@ use crate::verdict::{Reason, reasons};
 /// Where the Ethernet header has its fields.
 pub(super) const MAC_DESTINATION: usize = 0;
 pub(super) const MAC_SOURCE: usize = 6;
-const ETHERTYPE: usize = 12;
+pub(super) const ETHERTYPE: usize = 12;
 
-/// The Ethernet type of IPv4, and the first byte of a header without options, in the order of their bytes.
-const PLAIN_BEGIN: u32 = 0x0045_0008;
-/// The bits of IPv4's second word, in the order of its bytes, that a whole packet has not: all of the upper half but the
-/// one that says not to fragment.
-const FRAGMENT: u32 = 0xffbf_0000;
-/// Bytes of an untagged frame's headers, with TCP without options: what a plain frame's memory has at least.
-pub(super) const PLAIN: usize = 54;
-/// Where the checksum of the segment then stands.
-pub(super) const PLAIN_TCP_SUM: usize = 50;
-/// Where its flags do.
-pub(super) const PLAIN_TCP_FLAGS: usize = 47;
-/// Where the checksum of a datagram stands.
-pub(super) const PLAIN_UDP_SUM: usize = 40;
-/// Where the payload of that datagram begins.
-const PLAIN_UDP: usize = 42;
 /// Where the transport of an untagged packet of IPv6 begins that has no extension headers.
 const PLAIN_V6: usize = 54;
 /// Where the payload of a datagram then begins.
@@ -45,7 +30,7 @@ const PLAIN_UDP_V6: usize = PLAIN_V6 + 8;
 /// VLAN tags that are skipped; what has more is not looked into.
 const MAX_TAGS: usize = 4;
 
-const ETHERTYPE_IPV4: u16 = 0x0800;
+pub(super) const ETHERTYPE_IPV4: u16 = 0x0800;
 const ETHERTYPE_IPV6: u16 = 0x86dd;
 pub(super) const ETHERTYPE_ARP: u16 = 0x0806;
 
@@ -103,7 +88,7 @@ impl Fault {
     /// The reason; out of the way of packets that have none.
     #[cold]
     #[inline(never)]
-    const fn reason(self) -> Reason {
+    pub(super) const fn reason(self) -> Reason {
         match self {
             Self::NotIp => reasons::NotIp,
             Self::Truncated => reasons::Truncated,
@@ -132,8 +117,6 @@ pub(super) enum Part {
 /// quotes. Offsets count from the start of the frame. They fit 16 bits, since the walks are
 /// bounded: at most 30 + 40 + 8 · 2048 bytes of headers, twice.
 #[derive(Clone, Copy, Debug)]
-// In this order, what is the same of most packets is written at once.
-#[repr(C)]
 pub(super) struct Header {
     /// The IP header; 0 when there is none.
     pub(super) ip: u16,
@@ -168,15 +151,12 @@ impl Header {
     };
 }
 
-/// What the parse found.
+/// Where all that the parse found stands.
 #[derive(Clone, Copy, Debug)]
-// In this order for the same reason.
-#[repr(C)]
 pub(super) struct Layers {
-    /// Where the transport's payload begins. Offsets fit 32 bits: lengths on the wire have 16. Of a plain frame it is not
-    /// kept, see [`Self::payload`].
+    /// Where the transport's payload begins. Offsets fit 32 bits: lengths on the wire have 16.
     payload: u32,
-    /// Where it ends; likewise.
+    /// Where it ends.
     payload_end: u32,
     /// Where the IP packet ends.
     pub(super) end: u32,
@@ -193,28 +173,11 @@ pub(super) struct Layers {
     /// The Ethernet type behind the tags; 0 when the frame ends before it.
     pub(super) ethertype: u16,
     pub(super) version: Version,
-    /// Everything stands where it does in most frames: see [`Self::plain`].
-    pub(super) is_plain: bool,
 }
 
 impl Layers {
-    /// Before the frame is parsed: what all [plain](Self::plain) frames have in common.
-    pub(super) const UNPARSED: Self = Self {
-        outer: Header { ip: 14, transport: 34, ports: 34, ..Header::NONE },
-        ..Self::none(ETHERTYPE_IPV4, Version::V4, Fault::None)
-    };
-
-    /// Of a plain frame that was not parsed before, the rest.
-    #[inline(always)]
-    pub(super) const fn complete(&mut self, plain: &Self) {
-        self.end = plain.end;
-        self.outer.sum = plain.outer.sum;
-        self.outer.protocol = plain.outer.protocol;
-        self.is_plain = true;
-    }
-
     /// A frame that can't be read past its Ethernet header.
-    const fn none(ethertype: u16, version: Version, fault: Fault) -> Self {
+    pub(super) const fn none(ethertype: u16, version: Version, fault: Fault) -> Self {
         Self {
             outer: Header::NONE,
             inner: Header::NONE,
@@ -226,51 +189,14 @@ impl Layers {
             network_fault: fault,
             flow_fault: fault,
             icmp_error: false,
-            is_plain: false,
         }
     }
 
-    /// What most frames are: IPv4 without options, its header undamaged, not a fragment, carrying TCP or UDP, with no
-    /// VLAN tag. `None` for all others; for these, what [`Self::parse`] gives.
-    ///
-    /// The first `length` bytes of `memory` are the frame. What is read beyond them counts for nothing: the ends that the
-    /// headers tell are within them.
-    #[inline(always)]
-    pub(super) fn plain(memory: &[u8], length: usize) -> Option<(Self, Carried)> {
-        let head: &[u8; PLAIN] = memory.first_chunk()?;
-        // Each word of the header is loaded once, for its fields and for the checksum.
-        let word =
-            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        let header @ [lengths, part, transport, source, destination] =
-            [word(14), word(18), word(22), word(26), word(30)];
-        // The Ethernet type, version and length, and a byte that may be any.
-        if word(ETHERTYPE) & 0x00ff_ffff != PLAIN_BEGIN || part & FRAGMENT != 0 {
-            hint::cold_path();
-            return None;
-        }
-        let end = 14 + usize::from(((lengths >> 16) as u16).swap_bytes());
-        if end > length || !checksum::is_right_plain(header) {
-            hint::cold_path();
-            return None;
-        }
-        let protocol = (transport >> 8) as u8;
-        let (sum, fits) = match protocol {
-            TCP => (PLAIN_TCP_SUM as u16, (PLAIN..=end).contains(&plain_segment(head))),
-            UDP => (PLAIN_UDP_SUM as u16, (PLAIN_UDP..=end).contains(&plain_datagram(head).end)),
-            _ => return None,
-        };
-        if !fits {
-            hint::cold_path();
-            return None;
-        }
-        let outer = Header { sum, protocol, ..Self::UNPARSED.outer };
-        let layers = Self { outer, end: end as u32, is_plain: true, ..Self::UNPARSED };
-        let ends = (Address::v4(source.to_le_bytes()), Address::v4(destination.to_le_bytes()));
-        Some((layers, Carried::new(ends.0, ends.1, word(34).swap_bytes(), protocol)))
-    }
-
-    /// Likewise of IPv6: without extension headers, carrying TCP or UDP, with no VLAN tag.
-    #[inline(always)]
+    /// What is found in a frame as most of IPv6 are: without extension headers, carrying TCP or UDP, with no VLAN tag. `None` for
+    /// all others; for these, what [`Self::parse`] gives. (Those of IPv4 are [plain](super::plain::PlainFrame).)
+    // The NIC's program is to be small, and has two uses of it.
+    #[cfg_attr(target_os = "none", inline(never))]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn plain_v6(memory: &[u8], length: usize) -> Option<(Self, FiveTuple)> {
         let head: &[u8; PLAIN_UDP_V6] = memory.first_chunk()?;
         let number = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
@@ -350,16 +276,10 @@ impl Layers {
         }
     }
 
-    /// What the transport carries. The headers of a plain frame tell it as soon as anything else: few handlers ask.
+    /// What the transport carries.
     #[inline]
-    pub(super) fn payload(&self, frame: &[u8]) -> Range<usize> {
-        match frame.first_chunk() {
-            Some(head) if self.is_plain && self.outer.protocol == TCP => {
-                plain_segment(head)..self.end as usize
-            }
-            Some(head) if self.is_plain => plain_datagram(head),
-            _ => self.payload as usize..self.payload_end as usize,
-        }
+    pub(super) const fn payload(&self) -> Range<usize> {
+        self.payload as usize..self.payload_end as usize
     }
 
     /// Notes where the transport's payload begins and ends.
@@ -367,18 +287,6 @@ impl Layers {
     pub(super) const fn set_payload(&mut self, begin: usize, end: usize) {
         (self.payload, self.payload_end) = (begin as u32, end as u32);
     }
-}
-
-/// Where the payload of a plain frame's segment begins.
-#[inline(always)]
-fn plain_segment(head: &[u8; PLAIN]) -> usize {
-    34 + usize::from(head[46] >> 4) * 4
-}
-
-/// What a plain frame's datagram carries.
-#[inline(always)]
-fn plain_datagram(head: &[u8; PLAIN]) -> Range<usize> {
-    PLAIN_UDP..34 + usize::from(u16::from_be_bytes([head[38], head[39]]))
 }
 
 /// The Ethernet type behind the tags, and where its payload begins.
@@ -429,31 +337,9 @@ mod tests {
         frame
     }
 
-    /// A plain frame of TCP or UDP, 64 bytes.
-    fn frame(udp: bool) -> Vec<u8> {
-        let mut frame = std::vec![0; 64];
-        frame[12] = 8;
-        frame[14..18].copy_from_slice(&[0x45, 0, 0, 46]);
-        frame[23] = if udp { UDP } else { TCP };
-        frame[38..40].copy_from_slice(&[0, 26]);
-        if !udp {
-            frame[46] = 0x50;
-        }
-        sum_up(&mut frame);
-        frame
-    }
-
-    /// Makes the header's checksum right.
-    fn sum_up(frame: &mut [u8]) {
-        frame[24..26].fill(0);
-        let sum = checksum::internet(&frame[14..34]).to_be_bytes();
-        frame[24..26].copy_from_slice(&sum);
-    }
-
     #[test]
     fn what_is_plain_is_found_to_be() {
         for udp in [false, true] {
-            assert!(Layers::plain(&frame(udp), 64).is_some());
             assert!(Layers::plain_v6(&frame_v6(udp), 80).is_some());
         }
     }
@@ -477,34 +363,6 @@ mod tests {
                 if let Some((plain, flow)) = Layers::plain_v6(frame, frame.len()) {
                     let parsed = Layers::parse(frame);
                     prop_assert_eq!(flow, parsed.flow(frame));
-                    prop_assert_eq!(std::format!("{plain:?}"), std::format!("{parsed:?}"));
-                }
-            }
-        }
-
-        /// Whatever is changed about it or cut off: the short way and the long one agree.
-        #[test]
-        fn the_short_way_finds_what_the_long_one_does(
-            udp in any::<bool>(),
-            changes in prop::collection::vec((12..48_usize, prop_oneof![any::<u8>(), 0..64_u8]), 0..3),
-            summed in prop::bool::weighted(0.8),
-            length in 30..64_usize,
-        ) {
-            let mut frame = frame(udp);
-            for (at, byte) in changes {
-                frame[at] = byte;
-            }
-            if summed {
-                sum_up(&mut frame);
-            }
-            // What was behind the frame is room.
-            let in_room = frame.clone();
-            for frame in [&frame[..], &frame[..length]] {
-                if let Some((plain, flow)) = Layers::plain(&in_room, frame.len()) {
-                    let parsed = Layers::parse(frame);
-                    prop_assert_eq!(flow.flow(), parsed.flow(frame));
-                    prop_assert_eq!(plain.payload(&in_room), parsed.payload(frame));
-                    let parsed = Layers { is_plain: true, payload: 0, payload_end: 0, ..parsed };
                     prop_assert_eq!(std::format!("{plain:?}"), std::format!("{parsed:?}"));
                 }
             }

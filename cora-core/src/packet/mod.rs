@@ -29,6 +29,7 @@ mod headers;
 mod icmp;
 mod ip;
 mod layers;
+mod parsed;
 mod plain;
 mod resize;
 mod rewrite;
@@ -141,7 +142,7 @@ impl Packet<'_> {
     /// and of a transport that Cora does not read. Empty when the headers don't parse.
     #[inline]
     pub fn payload(&self) -> &[u8] {
-        self.frame.get(self.layers.payload(self.frame)).unwrap_or_default()
+        self.frame.get(self.payload_range()).unwrap_or_default()
     }
 }
 

@@ -1,49 +1,236 @@
-//! Rewriting frames as most are, see [`Layers::plain`](super::layers::Layers::plain): every field at its
-//! fixed offset. [`rewrite`](super::rewrite) does the same for all frames.
+//! Frames as most are: parsed and rewritten, every field at its fixed offset. [`layers`](super::layers) and
+//! [`rewrite`](super::rewrite) do the same for all frames.
+//!
+//! Little differs between them, so little is kept of one: an [arriving](super::Headers) packet has nothing written for it that
+//! is the same of all.
 //!
 //! Checksums are followed in the machine's byte order: swapping the bytes of all numbers swaps those of
 //! their sum (RFC 1071, 2 B).
 
-use super::Headers;
-use super::checksum::Change;
-use super::flow::End;
-use super::layers::{PLAIN, PLAIN_TCP_SUM, PLAIN_UDP_SUM};
-use crate::key::{Address, protocol};
+use core::hint;
+use core::ops::Range;
 
+use super::Headers;
+use super::checksum::{self, Change};
+use super::flow::End;
+use super::layers::{ETHERTYPE, ETHERTYPE_IPV4, Fault, Header, Layers, Version};
+use super::parsed::Parsed;
+use crate::hash::FlowHasher;
+use crate::key::Address;
+use crate::key::protocol::{TCP, UDP};
+
+/// The Ethernet type of IPv4, and the first byte of a header without options, in the order of their bytes.
+const BEGIN: u32 = 0x0045_0008;
+/// The bits of IPv4's second word, in the order of its bytes, that a whole packet has not: all of the upper half but the
+/// one that says not to fragment.
+const FRAGMENT: u32 = 0xffbf_0000;
+/// Bytes of an untagged frame's headers, with TCP without options: what a plain frame's memory has at least.
+pub(super) const PLAIN: usize = 54;
+const IP: usize = 14;
+/// Where the time to live stands.
+pub(super) const PLAIN_TTL: usize = 22;
 const V4_CHECKSUM: usize = 24;
 const SOURCE: usize = 26;
 const DESTINATION: usize = 30;
+/// Where the transport's header begins.
+pub(super) const PLAIN_TRANSPORT: usize = 34;
 const SOURCE_PORT: usize = 34;
 const DESTINATION_PORT: usize = 36;
+/// Where the checksum of a segment stands.
+const TCP_SUM: usize = 50;
+/// Where its flags do.
+pub(super) const PLAIN_TCP_FLAGS: usize = 47;
+/// Where the checksum of a datagram stands.
+const UDP_SUM: usize = 40;
+/// Where its payload begins.
+const UDP_PAYLOAD: usize = 42;
 
-impl Headers<'_> {
-    /// Makes the packet come from or go to `address`, which is of IPv4.
+/// The destination's port in the word that has both; the source's is above it.
+const PORT: u64 = 0xffff;
+
+/// A frame of IPv4 without options, its header undamaged, not a fragment, carrying TCP or UDP, with no VLAN tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PlainFrame {
+    /// The addresses, the source's in the upper half.
+    addresses: u64,
+    /// The protocol in the upper half, the ports in the lower, the source's first: the last of a flow's
+    /// [words](crate::key::Key::words).
+    rest: u64,
+    /// Where the IP packet ends.
+    pub(super) end: u32,
+    /// Once more, by itself: so that asking for it takes one instruction.
+    pub(super) protocol: u8,
+}
+
+impl PlainFrame {
+    /// `None` of all other frames.
+    ///
+    /// The first `length` bytes of `memory` are the frame. What is read beyond them counts for nothing: the ends that the
+    /// headers tell are within them.
     #[inline(always)]
-    pub(super) fn readdress_plain(&mut self, end: End, address: Address) {
-        // That long is the memory of every plain frame.
-        let Some(head) = self.frame.first_chunk_mut() else { return };
-        self.flow.set_address(end, address);
-        let change = put_address(head, end, address);
-        follow(head, self.layers.outer.protocol, change);
+    pub(super) fn parse(memory: &[u8], length: usize) -> Option<Self> {
+        let head: &[u8; PLAIN] = memory.first_chunk()?;
+        // Each word of the header is loaded once, for its fields and for the checksum.
+        let word =
+            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let header @ [lengths, part, transport, source, destination] =
+            [word(IP), word(IP + 4), word(IP + 8), word(SOURCE), word(DESTINATION)];
+        // The Ethernet type, version and length, and a byte that may be any.
+        if word(ETHERTYPE) & 0x00ff_ffff != BEGIN || part & FRAGMENT != 0 {
+            hint::cold_path();
+            return None;
+        }
+        let end = IP + usize::from(((lengths >> 16) as u16).swap_bytes());
+        if end > length || !checksum::is_right_plain(header) {
+            hint::cold_path();
+            return None;
+        }
+        let protocol = (transport >> 8) as u8;
+        let fits = match protocol {
+            TCP => (PLAIN..=end).contains(&segment(head)),
+            UDP => (UDP_PAYLOAD..=end).contains(&datagram(head).end),
+            _ => return None,
+        };
+        if !fits {
+            hint::cold_path();
+            return None;
+        }
+        let addresses = (u64::from(destination) << 32 | u64::from(source)).swap_bytes();
+        let ports = u64::from(word(SOURCE_PORT).swap_bytes());
+        let rest = u64::from(protocol) << 32 | ports;
+        Some(Self { addresses, rest, end: end as u32, protocol })
     }
 
-    /// Makes the packet come from or go to `port`.
+    /// The address at one end.
     #[inline(always)]
-    pub(super) fn set_plain_port(&mut self, end: End, port: u16) {
-        let Some(head) = self.frame.first_chunk_mut() else { return };
-        self.flow.set_port(end, port);
+    pub(super) const fn address(&self, end: End) -> Address {
+        let octets = match end {
+            End::Source => (self.addresses >> 32) as u32,
+            End::Destination => self.addresses as u32,
+        };
+        Address::v4(octets.to_be_bytes())
+    }
+
+    /// The [words](crate::key::Key::words) of its flow.
+    #[inline(always)]
+    pub(super) const fn words(&self) -> [u64; 5] {
+        let [a, b] = self.address(End::Source).halves();
+        let [c, d] = self.address(End::Destination).halves();
+        [a, b, c, d, self.rest]
+    }
+
+    /// The [hash](crate::key::Key::hash) of its flow.
+    #[inline(always)]
+    pub(super) const fn hash(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
+        hash(self.addresses, self.rest, hasher, undirected)
+    }
+
+    /// What the transport carries. The headers tell it as soon as anything else: few handlers ask.
+    #[inline]
+    pub(super) fn payload(&self, frame: &[u8]) -> Range<usize> {
+        match frame.first_chunk() {
+            Some(head) if self.protocol == TCP => segment(head)..self.end as usize,
+            Some(head) => datagram(head),
+            None => 0..0,
+        }
+    }
+
+    /// Where its headers stand, in the words that are kept of other frames.
+    pub(super) const fn layers(&self) -> Layers {
+        let sum = if self.protocol == UDP { UDP_SUM } else { TCP_SUM } as u16;
+        let (protocol, at) = (self.protocol, PLAIN_TRANSPORT as u16);
+        let outer =
+            Header { ip: IP as u16, transport: at, ports: at, sum, protocol, ..Header::NONE };
+        let mut layers = Layers::none(ETHERTYPE_IPV4, Version::V4, Fault::None);
+        (layers.outer, layers.end) = (outer, self.end);
+        layers
+    }
+
+    /// Notes another address at one end.
+    #[inline(always)]
+    const fn set_address(&mut self, end: End, address: Address) {
+        let octets = address.bits() as u32 as u64;
+        self.addresses = match end {
+            End::Source => self.addresses & u32::MAX as u64 | octets << 32,
+            End::Destination => self.addresses & !(u32::MAX as u64) | octets,
+        };
+    }
+
+    /// Notes another port at one end.
+    #[inline(always)]
+    const fn set_port(&mut self, end: End, port: u16) {
+        let shift = match end {
+            End::Source => 16,
+            End::Destination => 0,
+        };
+        self.rest = self.rest & !(PORT << shift) | (port as u64) << shift;
+    }
+}
+
+/// The hash of a flow of IPv4: two words tell all of it.
+#[inline(always)]
+pub(super) const fn hash(addresses: u64, rest: u64, hasher: &FlowHasher, undirected: bool) -> u64 {
+    if !undirected {
+        return hasher.hash_pair([addresses, rest]);
+    }
+    // Its two ends, the lesser one first.
+    let source = addresses >> 32 << 16 | rest >> 16 & PORT;
+    let destination = (addresses & u32::MAX as u64) << 16 | rest & PORT;
+    let (first, second) =
+        if source <= destination { (source, destination) } else { (destination, source) };
+    hasher.hash_pair([first | rest >> 32 << 48, second])
+}
+
+/// Where the payload of a segment begins.
+#[inline(always)]
+fn segment(head: &[u8; PLAIN]) -> usize {
+    PLAIN_TRANSPORT + usize::from(head[46] >> 4) * 4
+}
+
+/// What a datagram carries.
+#[inline(always)]
+fn datagram(head: &[u8; PLAIN]) -> Range<usize> {
+    UDP_PAYLOAD..PLAIN_TRANSPORT + usize::from(u16::from_be_bytes([head[38], head[39]]))
+}
+
+impl Headers<'_> {
+    /// Makes the packet come from or go to `address`, which is of IPv4; `false` if its frame is not plain.
+    #[inline(always)]
+    pub(super) fn readdress_plain(&mut self, end: End, address: Address) -> bool {
+        let Some((head, plain)) = self.plain_mut() else { return false };
+        plain.set_address(end, address);
+        let change = put_address(head, end, address);
+        follow(head, plain.protocol, change);
+        true
+    }
+
+    /// Makes the packet come from or go to `port`; likewise.
+    #[inline(always)]
+    pub(super) fn set_plain_port(&mut self, end: End, port: u16) -> bool {
+        let Some((head, plain)) = self.plain_mut() else { return false };
+        plain.set_port(end, port);
         let change = put_port(head, end, port);
-        follow(head, self.layers.outer.protocol, change);
+        follow(head, plain.protocol, change);
+        true
     }
 
     /// Both; the transport's checksum follows once.
     #[inline(always)]
-    pub(super) fn set_plain_endpoint(&mut self, end: End, address: Address, port: u16) {
-        let Some(head) = self.frame.first_chunk_mut() else { return };
-        self.flow.set_address(end, address);
-        self.flow.set_port(end, port);
+    pub(super) fn set_plain_endpoint(&mut self, end: End, address: Address, port: u16) -> bool {
+        let Some((head, plain)) = self.plain_mut() else { return false };
+        plain.set_address(end, address);
+        plain.set_port(end, port);
         let change = put_address(head, end, address).and(put_port(head, end, port));
-        follow(head, self.layers.outer.protocol, change);
+        follow(head, plain.protocol, change);
+        true
+    }
+
+    /// The headers of a plain frame, and what is kept of it.
+    #[inline(always)]
+    fn plain_mut(&mut self) -> Option<(&mut [u8; PLAIN], &mut PlainFrame)> {
+        let Parsed::Plain(plain) = &mut self.parsed else { return None };
+        // That long is the memory of every plain frame.
+        Some((self.frame.first_chunk_mut()?, plain))
     }
 }
 
@@ -77,15 +264,15 @@ fn put_port(head: &mut [u8; PLAIN], end: End, port: u16) -> Change {
 /// Lets the checksum of TCP or UDP follow.
 #[inline(always)]
 fn follow(head: &mut [u8; PLAIN], protocol: u8, change: Change) {
-    if protocol != protocol::UDP {
-        put_sum(head, PLAIN_TCP_SUM, change.applied_to(sum(head, PLAIN_TCP_SUM)));
+    if protocol != UDP {
+        put_sum(head, TCP_SUM, change.applied_to(sum(head, TCP_SUM)));
         return;
     }
     // Zero says that there is none, so a sum of zero is written as the other zero (RFC 768).
-    let old = sum(head, PLAIN_UDP_SUM);
+    let old = sum(head, UDP_SUM);
     if old != 0 {
         let new = change.applied_to(old);
-        put_sum(head, PLAIN_UDP_SUM, if new == 0 { 0xffff } else { new });
+        put_sum(head, UDP_SUM, if new == 0 { 0xffff } else { new });
     }
 }
 
@@ -106,29 +293,54 @@ mod tests {
     use super::super::checksum::internet;
     use super::super::{Meta, Packet};
     use super::*;
+    use crate::key::{FiveTuple, Key as _};
     use proptest::prelude::*;
 
     /// 64 bytes of IPv4 with TCP or UDP, and any addresses, ports and checksums of transports.
     fn frame(udp: bool, filling: &[u8]) -> Vec<u8> {
         let mut frame = filling.to_vec();
         frame[12..24].copy_from_slice(&[8, 0, 0x45, 0, 0, 46, 0, 0, 0, 0, 64, 6]);
-        frame[23] = if udp { protocol::UDP } else { protocol::TCP };
+        frame[23] = if udp { UDP } else { TCP };
         if udp {
             frame[38..40].copy_from_slice(&[0, 26]);
         } else {
             frame[46] = 0x50;
         }
+        sum_up(&mut frame);
+        frame
+    }
+
+    /// Makes the header's checksum right.
+    fn sum_up(frame: &mut [u8]) {
         frame[24..26].fill(0);
         let sum = internet(&frame[14..34]).to_be_bytes();
         frame[24..26].copy_from_slice(&sum);
-        frame
+    }
+
+    #[test]
+    fn what_is_plain_is_found_to_be() {
+        for udp in [false, true] {
+            assert!(PlainFrame::parse(&frame(udp, &[0; 64]), 64).is_some());
+        }
+    }
+
+    const HASHER: FlowHasher = FlowHasher::new(3);
+
+    /// The packet's flow, and that its hash is the flow's.
+    fn flow_of(packet: &Packet<'_>) -> String {
+        let flow = packet.flow().unwrap();
+        for undirected in [false, true] {
+            let hash = packet.flow_hash(&HASHER, undirected);
+            assert_eq!(hash, Some(flow.hash(&HASHER, undirected)));
+        }
+        std::format!("{flow:?}")
     }
 
     /// Rewrites all fields, both of an end at once; the frame and the flow afterwards.
     fn rewritten_by_ends(mut packet: Packet<'_>, new: [u8; 4], port: u16) -> (Vec<u8>, String) {
         packet.set_source_endpoint(Address::v4(new), port).unwrap();
         packet.set_destination_endpoint(Address::v4([new[3], new[2], 0, 1]), !port).unwrap();
-        let flow = std::format!("{:?}", packet.flow().unwrap());
+        let flow = flow_of(&packet);
         (packet.frame().to_vec(), flow)
     }
 
@@ -138,7 +350,7 @@ mod tests {
         packet.set_source_port(port).unwrap();
         packet.set_destination(Address::v4([new[3], new[2], 0, 1])).unwrap();
         packet.set_destination_port(!port).unwrap();
-        let flow = std::format!("{:?}", packet.flow().unwrap());
+        let flow = flow_of(&packet);
         (packet.frame().to_vec(), flow)
     }
 
@@ -153,19 +365,56 @@ mod tests {
             let frame = frame(udp, &filling);
             let (mut ends, mut short, mut long) = (frame.clone(), frame.clone(), frame);
             let plain = Packet::new(&mut short, Meta::default());
-            prop_assert!(plain.layers.is_plain);
+            prop_assert!(matches!(plain.parsed, Parsed::Plain(_)));
             let short = rewritten(plain, new, port);
             let plain = Packet::new(&mut ends, Meta::default());
             prop_assert_eq!(&short, &rewritten_by_ends(plain, new, port));
             let mut long = Packet::unparsed(long.as_mut_slice().into(), Meta::default());
             long.parse_any();
-            prop_assert!(!long.layers.is_plain);
+            prop_assert!(matches!(long.parsed, Parsed::Other(..)));
             let long = rewritten(long, new, port);
             prop_assert_eq!(&short, &long);
             // The flow that is kept is the one that now stands there.
             let mut again = short.0;
             let flow = Packet::new(&mut again, Meta::default()).flow().unwrap();
             prop_assert_eq!(short.1, std::format!("{flow:?}"));
+        }
+
+        /// Whatever is changed about it or cut off: the short way and the long one agree.
+        #[test]
+        fn the_short_way_finds_what_the_long_one_does(
+            udp in any::<bool>(),
+            changes in prop::collection::vec((12..48_usize, prop_oneof![any::<u8>(), 0..64_u8]), 0..3),
+            summed in prop::bool::weighted(0.8),
+            length in 30..64_usize,
+        ) {
+            let mut frame = frame(udp, &[0; 64]);
+            for (at, byte) in changes {
+                frame[at] = byte;
+            }
+            if summed {
+                sum_up(&mut frame);
+            }
+            // What was behind the frame is room.
+            let in_room = frame.clone();
+            for frame in [&frame[..], &frame[..length]] {
+                if let Some(plain) = PlainFrame::parse(&in_room, frame.len()) {
+                    let parsed = Layers::parse(frame);
+                    let flow = FiveTuple::of_words(&plain.words());
+                    prop_assert_eq!(flow, parsed.flow(frame));
+                    for undirected in [false, true] {
+                        let hash = flow.hash(&HASHER, undirected);
+                        prop_assert_eq!(plain.hash(&HASHER, undirected), hash);
+                        let reversed = flow.reversed().hash(&HASHER, undirected);
+                        prop_assert!(!undirected || reversed == hash);
+                    }
+                    prop_assert_eq!(plain.payload(&in_room), parsed.payload());
+                    let mut layers = plain.layers();
+                    let payload = plain.payload(&in_room);
+                    layers.set_payload(payload.start, payload.end);
+                    prop_assert_eq!(std::format!("{layers:?}"), std::format!("{parsed:?}"));
+                }
+            }
         }
     }
 }

@@ -5,7 +5,6 @@
 //! taken back is put back at its old length.
 
 use super::Packet;
-use super::layers::Layers;
 use crate::message::MAX_FRAME;
 use crate::verdict::Reason;
 use crate::verdict::reasons::{TooLong, Truncated};
@@ -75,9 +74,6 @@ impl Packet<'_> {
     /// After bytes were changed that the parse goes by.
     #[inline(never)]
     pub(super) fn parse_again(&mut self) {
-        (self.layers, self.flow) = match Layers::plain(self.frame, self.length) {
-            Some(found) => found,
-            None => Layers::of_any(self.frame(), self.length),
-        };
+        self.parse();
     }
 }

@@ -12,7 +12,8 @@ use super::Headers;
 use super::checksum::Change;
 use super::crc32c;
 use super::flow::End;
-use super::layers::{self, Header, Version};
+use super::layers::{self, Header, Layers, Version};
+use super::parsed::Parsed;
 use super::transport::{DCCP, UDP_LITE};
 use crate::key::{Address, protocol};
 use crate::verdict::Reason;
@@ -91,10 +92,11 @@ impl Headers<'_> {
         // A change needs whole 16-bit words: in IPv4 the field is the upper half of one, in IPv6,
         // where no checksum covers it, the lower.
         let at = self.ttl_at();
-        if self.layers.version == Version::V4 {
+        if self.is_ipv4() {
             let [_, protocol] = self.read(at);
             let change = self.replace(at, &[ttl, protocol]);
-            self.apply(usize::from(self.layers.outer.ip) + V4_CHECKSUM, change);
+            // The checksum is the next word.
+            self.apply(at + 2, change);
         } else {
             let [next] = self.read(at - 1);
             self.replace(at - 1, &[next, ttl]);
@@ -121,8 +123,7 @@ impl Headers<'_> {
 
     #[inline(always)]
     fn set_address(&mut self, end: End, address: Address) -> Result<(), Reason> {
-        if self.layers.is_plain && address.is_v4() {
-            self.readdress_plain(end, address);
+        if address.is_v4() && self.readdress_plain(end, address) {
             return Ok(());
         }
         core::hint::cold_path();
@@ -132,41 +133,49 @@ impl Headers<'_> {
     #[inline(never)]
     fn set_any_address(&mut self, end: End, address: Address) -> Result<(), Reason> {
         self.rewritable()?;
-        match (self.layers.version, address.as_v4()) {
+        match (self.parsed.version(), address.as_v4()) {
             (Version::V4, Some(octets)) => self.readdress(end, &octets),
             (Version::V6, None) => self.readdress(end, &address.octets()),
             _ => return Err(Malformed),
         }
-        self.flow.set_address(end, address);
+        if let Parsed::Other(_, flow) = &mut self.parsed {
+            flow.set_address(end, address);
+        }
         Ok(())
     }
 
     /// Only what parses down to its checksums can keep them right.
     #[inline]
     fn rewritable(&self) -> Result<(), Reason> {
-        self.layers.network_fault.check()?;
-        let fault = self.layers.flow_fault;
+        self.parsed.network_fault().check()?;
+        let fault = self.parsed.flow_fault();
         if fault.is_readable() { Ok(()) } else { fault.check() }
     }
 
-    #[inline]
+    #[inline(never)]
     fn readdress(&mut self, end: End, new: &[u8]) {
-        let Header { ip: inner, .. } = self.layers.inner;
-        let within = if inner == 0 {
+        let Layers { outer, inner, .. } = &self.layers();
+        let within = if inner.ip == 0 {
             Change::NONE
         } else {
-            self.readdress_header(self.layers.inner, end.opposite(), new, Change::NONE)
+            self.readdress_header(inner, end.opposite(), new, Change::NONE)
         };
-        self.readdress_header(self.layers.outer, end, new, within);
+        self.readdress_header(outer, end, new, within);
     }
 
     /// Rewrites one address, and the checksums of its header and transport, the latter with what
     /// has changed `within` the transport's payload. Returns all that it changed.
     #[inline(never)]
-    fn readdress_header(&mut self, header: Header, end: End, new: &[u8], within: Change) -> Change {
-        let address = self.replace_bytes(self.layers.address_at(&header, end), new);
+    fn readdress_header(
+        &mut self,
+        header: &Header,
+        end: End,
+        new: &[u8],
+        within: Change,
+    ) -> Change {
+        let address = self.replace_bytes(self.parsed.version().address_at(header, end), new);
         let mut all = address;
-        if self.layers.version == Version::V4 {
+        if self.is_ipv4() {
             all = all.and(self.apply(usize::from(header.ip) + V4_CHECKSUM, address));
         }
         let covers_address =
@@ -177,8 +186,7 @@ impl Headers<'_> {
 
     #[inline(always)]
     fn set_port(&mut self, end: End, port: u16) -> Result<(), Reason> {
-        if self.layers.is_plain {
-            self.set_plain_port(end, port);
+        if self.set_plain_port(end, port) {
             return Ok(());
         }
         core::hint::cold_path();
@@ -187,27 +195,28 @@ impl Headers<'_> {
 
     #[inline(never)]
     fn set_any_port(&mut self, end: End, port: u16) -> Result<(), Reason> {
-        self.layers.flow_fault.check()?;
-        let Header { ip: inner, .. } = self.layers.inner;
-        if inner == 0 {
-            self.readdress_port(self.layers.outer, end, port);
+        self.parsed.flow_fault().check()?;
+        let layers = self.layers();
+        let Layers { outer, inner, .. } = &layers;
+        if inner.ip == 0 {
+            self.readdress_port(outer, end, port);
         } else {
-            let within = self.readdress_port(self.layers.inner, end.opposite(), port);
-            self.apply_transport(self.layers.outer, within);
+            let within = self.readdress_port(inner, end.opposite(), port);
+            self.apply_transport(outer, within);
         }
-        if end == End::Source || self.layers.shares_ports() {
-            self.flow.set_port(End::Source, port);
-        }
-        if end == End::Destination || self.layers.shares_ports() {
-            self.flow.set_port(End::Destination, port);
+        if let Parsed::Other(_, flow) = &mut self.parsed {
+            for each in [End::Source, End::Destination] {
+                if end == each || layers.shares_ports() {
+                    flow.set_port(each, port);
+                }
+            }
         }
         Ok(())
     }
 
     #[inline(always)]
     fn set_endpoint(&mut self, end: End, address: Address, port: u16) -> Result<(), Reason> {
-        if self.layers.is_plain && address.is_v4() {
-            self.set_plain_endpoint(end, address, port);
+        if address.is_v4() && self.set_plain_endpoint(end, address, port) {
             return Ok(());
         }
         core::hint::cold_path();
@@ -217,19 +226,19 @@ impl Headers<'_> {
     #[inline(never)]
     fn set_any_endpoint(&mut self, end: End, address: Address, port: u16) -> Result<(), Reason> {
         // What has a flow has ports; the address is refused before anything is written.
-        self.layers.flow_fault.check()?;
+        self.parsed.flow_fault().check()?;
         self.set_any_address(end, address)?;
         self.set_any_port(end, port)
     }
 
     /// Rewrites one port and the checksum of its transport. Returns all that it changed.
     #[inline]
-    fn readdress_port(&mut self, header: Header, end: End, port: u16) -> Change {
+    fn readdress_port(&mut self, header: &Header, end: End, port: u16) -> Change {
         let place = if end == End::Destination && !header.identifier { 2 } else { 0 };
         let at = usize::from(header.ports) + place;
         let old = self.read_u16(at);
         let change = self.replace(at, &port.to_be_bytes());
-        if header.protocol == protocol::SCTP && header.ip == self.layers.outer.ip {
+        if header.protocol == protocol::SCTP && header.ip == self.layers().outer.ip {
             self.apply_crc32c(header, place, old ^ port);
         }
         change.and(self.apply_transport(header, change))
@@ -237,9 +246,9 @@ impl Headers<'_> {
 
     /// Lets an SCTP checksum follow the change of a port. In a quoted packet it is left alone:
     /// the quote seldom holds all that it covers.
-    fn apply_crc32c(&mut self, header: Header, place: usize, difference: u16) {
+    fn apply_crc32c(&mut self, header: &Header, place: usize, difference: u16) {
         let at = usize::from(header.transport);
-        let length = (self.layers.end as usize).saturating_sub(at + place);
+        let length = self.parsed.end().saturating_sub(at + place);
         let sum = at + crc32c::PLACE;
         let old = u32::from_le_bytes(self.read(sum));
         let new = old ^ crc32c::change(&difference.to_be_bytes(), length);
@@ -248,7 +257,7 @@ impl Headers<'_> {
 
     /// Lets the transport's internet checksum, if it has one, follow a change.
     #[inline]
-    pub(super) fn apply_transport(&mut self, header: Header, change: Change) -> Change {
+    pub(super) fn apply_transport(&mut self, header: &Header, change: Change) -> Change {
         let at = usize::from(header.sum);
         let old = self.read_u16(at);
         if at == 0 || old == 0 && header.protocol == protocol::UDP {
@@ -264,7 +273,7 @@ impl Headers<'_> {
 
     /// How a checksum of zero is written: ones' complement has two zeros.
     #[cold]
-    fn zero_checksum(&self, header: Header) -> u16 {
+    fn zero_checksum(&self, header: &Header) -> u16 {
         let (transport, sum) = (usize::from(header.transport), usize::from(header.sum));
         let bytes = |from, to| self.frame.get(from..to).unwrap_or_default().iter();
         match header.protocol {
@@ -273,7 +282,7 @@ impl Headers<'_> {
             // zero, which an update can't tell.
             protocol::ICMP
                 if bytes(transport, sum)
-                    .chain(bytes(sum + 2, self.layers.end as usize))
+                    .chain(bytes(sum + 2, self.parsed.end()))
                     .all(|byte| *byte == 0) =>
             {
                 0xffff

@@ -4,7 +4,7 @@
 //! on its way stays recognisably damaged, and who gets it drops it.
 
 use super::checksum::{self, Change};
-use super::layers::Version;
+use super::layers::{Header, Layers, Version};
 use super::resize::NoRoom;
 use super::rewrite::V4_CHECKSUM;
 use super::tcp::TcpFlags;
@@ -75,13 +75,13 @@ impl Headers<'_> {
     fn set_tcp_field<const N: usize>(&mut self, place: usize, new: &[u8; N]) -> Result<(), Reason> {
         let at = self.tcp_start()?;
         let change = self.replace(at + place, new);
-        self.apply_transport(self.layers.outer, change);
+        self.apply_transport(&self.layers().outer, change);
         Ok(())
     }
 
     /// Where the TCP header begins, or why there is none.
     pub(super) fn tcp_start(&self) -> Result<usize, Reason> {
-        self.layers.flow_fault.check()?;
+        self.parsed.flow_fault().check()?;
         self.tcp_at().ok_or(NoFlow)
     }
 
@@ -89,16 +89,16 @@ impl Headers<'_> {
     /// they are quoted. Packets of other kinds stay as they are.
     #[inline(never)]
     pub fn shift_quoted_seq(&mut self, by: u32) {
-        let inner = self.layers.inner;
+        let Layers { inner, outer, end, .. } = self.layers();
         let at = usize::from(inner.transport) + SEQ;
-        let is_there = at + 4 <= self.layers.end as usize;
+        let is_there = at + 4 <= end as usize;
         if inner.ip == 0 || inner.protocol != protocol::TCP || !is_there {
             return;
         }
         let seq = u32::from_be_bytes(self.read(at)).wrapping_add(by);
         let change = self.replace(at, &seq.to_be_bytes());
-        let all = change.and(self.apply_transport(inner, change));
-        self.apply_transport(self.layers.outer, all);
+        let all = change.and(self.apply_transport(&inner, change));
+        self.apply_transport(&outer, all);
     }
 }
 
@@ -122,26 +122,24 @@ impl Packet<'_> {
         if data_at + data.len() > self.frame.len() {
             return Err(NoRoom);
         }
-        let old = self.segment_sum(at);
-        let old_length = (self.layers.end as usize).saturating_sub(at);
+        let Layers { outer, end, version, .. } = self.layers();
+        let old = self.segment_sum(at, end as usize);
+        let old_length = (end as usize).saturating_sub(at);
         self.put(at + SEQ, &segment.head());
         self.put(at + SUM + 2, &[0; 2]);
         self.put_in_place(at + TCP_HEADER, self.length, options);
         self.put_in_place(data_at, self.length, data);
-        self.layers.end = self.length as u32;
         let length = self.length - at;
         let lengths = Change::of_number(old_length as u16, length as u16);
-        let change = Change::of_number(old, self.segment_sum(at)).and(lengths);
-        let header = self.layers.outer;
-        self.apply_transport(header, change);
-        self.set_transport_length(length);
+        let change = Change::of_number(old, self.segment_sum(at, self.length)).and(lengths);
+        self.apply_transport(&outer, change);
+        self.set_transport_length(outer, version, length);
         self.parse_again();
         Ok(())
     }
 
-    /// What the segment, but for ports and checksum, adds to a sum.
-    fn segment_sum(&self, at: usize) -> u16 {
-        let end = self.layers.end as usize;
+    /// What the segment up to `end`, but for ports and checksum, adds to a sum.
+    fn segment_sum(&self, at: usize, end: usize) -> u16 {
         let sum = |from, to| !checksum::internet(self.frame.get(from..to).unwrap_or_default());
         // Ones' complement: as a change of nothing to both.
         let all = Change::of_number(0, sum(at + SEQ, at + SUM))
@@ -150,10 +148,9 @@ impl Packet<'_> {
     }
 
     /// The length that the IP header says follows from the transport's.
-    fn set_transport_length(&mut self, transport: usize) {
-        let header = self.layers.outer;
+    fn set_transport_length(&mut self, header: Header, version: Version, transport: usize) {
         let (ip, headers) = (usize::from(header.ip), usize::from(header.transport - header.ip));
-        if self.layers.version == Version::V4 {
+        if version == Version::V4 {
             let change = self.replace(ip + 2, &((headers + transport) as u16).to_be_bytes());
             self.apply(ip + V4_CHECKSUM, change);
         } else {

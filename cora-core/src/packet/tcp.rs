@@ -3,7 +3,9 @@
 use core::fmt;
 
 use super::Headers;
-use super::layers::{Fault, PLAIN, PLAIN_TCP_FLAGS};
+use super::layers::Fault;
+use super::parsed::Parsed;
+use super::plain::{PLAIN, PLAIN_TCP_FLAGS, PLAIN_TRANSPORT};
 use super::transport::TCP_HEADER;
 use crate::key::protocol;
 
@@ -105,14 +107,14 @@ impl Headers<'_> {
     pub fn tcp_flags(&self) -> Option<TcpFlags> {
         // The NIC's program is to be small.
         if cfg!(target_os = "none") {
-            return self.tcp_flags_at(self.tcp_at()?);
-        }
-        if !self.layers.is_plain {
-            core::hint::cold_path();
             return self.tcp_flags_of_any();
         }
+        let Parsed::Plain(plain) = &self.parsed else {
+            core::hint::cold_path();
+            return self.tcp_flags_of_any();
+        };
         let head: &[u8; PLAIN] = self.frame.first_chunk()?;
-        (self.layers.outer.protocol == protocol::TCP).then_some(TcpFlags(head[PLAIN_TCP_FLAGS]))
+        (plain.protocol == protocol::TCP).then_some(TcpFlags(head[PLAIN_TCP_FLAGS]))
     }
 
     /// Likewise of a frame that is not as most are.
@@ -130,15 +132,19 @@ impl Headers<'_> {
     /// Where the TCP header begins, if there is one.
     #[inline]
     pub(super) fn tcp_at(&self) -> Option<usize> {
-        let layers = &self.layers;
-        let is_tcp = layers.flow_fault == Fault::None && layers.outer.protocol == protocol::TCP;
-        is_tcp.then_some(usize::from(layers.outer.transport))
+        let (protocol, at) = match &self.parsed {
+            Parsed::Plain(plain) => (plain.protocol, PLAIN_TRANSPORT),
+            Parsed::Other(layers, _) if layers.flow_fault == Fault::None => {
+                (layers.outer.protocol, usize::from(layers.outer.transport))
+            }
+            _ => return None,
+        };
+        (protocol == protocol::TCP).then_some(at)
     }
 
     /// The TCP header; `None` for other transports, fragments, and what does not parse.
     #[inline]
     pub fn tcp(&self) -> Option<TcpHeader> {
-        let layers = &self.layers;
         let at = self.tcp_at()?;
         let [s0, s1, d0, d1, q0, q1, q2, q3, a0, a1, a2, a3, offset, flags, w0, w1, ..]: [u8;
             TCP_HEADER] = self.read(at);
@@ -150,7 +156,7 @@ impl Headers<'_> {
             flags: TcpFlags(flags),
             window: u16::from_be_bytes([w0, w1]),
             header_len: (offset >> 4) * 4,
-            payload_len: layers.payload(self.frame).len() as u32,
+            payload_len: self.payload_range().len() as u32,
         })
     }
 }

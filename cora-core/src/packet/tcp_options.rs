@@ -47,7 +47,7 @@ fn walk(options: &[u8], mut each: impl FnMut(u8, usize, usize)) {
 impl Headers<'_> {
     /// The bytes between the fixed TCP header and the payload.
     fn tcp_option_bytes(&self) -> &[u8] {
-        let range = self.tcp_at().map(|at| at + TCP_HEADER..self.layers.payload(self.frame).start);
+        let range = self.tcp_at().map(|at| at + TCP_HEADER..self.payload_range().start);
         range.and_then(|range| self.frame.get(range)).unwrap_or_default()
     }
 
@@ -88,7 +88,7 @@ impl Headers<'_> {
         for (number, word) in new.as_chunks::<4>().0.iter().take(old.len() / 4).enumerate() {
             change = change.and(self.replace(at + 4 * number, word));
         }
-        self.apply_transport(self.layers.outer, change);
+        self.apply_transport(&self.layers().outer, change);
         Ok(())
     }
 }

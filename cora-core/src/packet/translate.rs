@@ -10,7 +10,7 @@ use super::Packet;
 use super::checksum::{self, Change};
 use super::flow::End;
 use super::icmp::Saying;
-use super::layers::{Header, Version};
+use super::layers::{Header, Layers};
 use super::resize::NoRoom;
 use super::transport::TCP_HEADER;
 use crate::key::{Address, protocol};
@@ -121,9 +121,9 @@ impl Packet<'_> {
         destination: Address,
         sender: Address,
     ) -> Result<(), Reason> {
-        self.layers.flow_fault.check()?;
-        let (outer, inner) = (self.layers.outer, self.layers.inner);
-        let from_v4 = self.layers.version == Version::V4;
+        self.parsed.flow_fault().check()?;
+        let Layers { outer, inner, end, .. } = self.layers();
+        let from_v4 = self.is_ipv4();
         if [source, destination, sender].iter().any(|address| address.is_v4() == from_v4) {
             return Err(Malformed);
         }
@@ -133,13 +133,12 @@ impl Packet<'_> {
         let is_icmp = matches!(outer.protocol, protocol::ICMP | protocol::ICMPV6);
         let saying = if is_icmp { Some(self.translated_saying()?) } else { None };
         let quotes = inner.ip != 0;
-        let end =
-            saying.as_ref().and_then(Saying::quoted).map_or(self.layers.end as usize, |quoted| {
-                // Ports and checksum are quoted, whatever it says.
-                let least = usize::from(inner.transport) + TCP_HEADER;
-                let says = usize::from(outer.transport) + ICMP_HEADER + quoted;
-                says.max(least).min(self.layers.end as usize)
-            });
+        let end = saying.as_ref().and_then(Saying::quoted).map_or(end as usize, |quoted| {
+            // Ports and checksum are quoted, whatever it says.
+            let least = usize::from(inner.transport) + TCP_HEADER;
+            let says = usize::from(outer.transport) + ICMP_HEADER + quoted;
+            says.max(least).min(end as usize)
+        });
         let header_length = if from_v4 { V6_HEADER } else { 20 };
         let taken = |header: Header| usize::from(header.transport - header.ip);
         let inner_taken = if quotes { taken(inner) } else { 0 };
@@ -177,12 +176,8 @@ impl Packet<'_> {
         if !checksum::transport_of_is_right(self) {
             return Err(BadChecksum);
         }
-        let head = self.read(usize::from(self.layers.outer.transport));
-        let said = if self.layers.version == Version::V4 {
-            Saying::to_v6(head)
-        } else {
-            Saying::to_v4(head)
-        };
+        let head = self.read(usize::from(self.layers().outer.transport));
+        let said = if self.is_ipv4() { Saying::to_v6(head) } else { Saying::to_v4(head) };
         said.ok_or(NotTranslated)
     }
 
@@ -191,7 +186,7 @@ impl Packet<'_> {
     fn network(&self, header: Header, behind: Option<usize>) -> Network {
         let at = usize::from(header.ip);
         let headers = usize::from(header.transport - header.ip);
-        let (class, ttl, total) = if self.layers.version == Version::V4 {
+        let (class, ttl, total) = if self.is_ipv4() {
             let ([class], [ttl]) = (self.read(at + 1), self.read(at + 8));
             (class, ttl, usize::from(self.read_u16(at + 2)))
         } else {
@@ -209,18 +204,15 @@ impl Packet<'_> {
 
     fn ends_of(&self, header: &Header) -> [Address; 2] {
         [End::Source, End::Destination].map(|end| {
-            let at = self.layers.address_at(header, end);
-            match self.layers.version {
-                Version::V6 => Address::v6(self.read(at)),
-                _ => Address::v4(self.read(at)),
-            }
+            let at = self.parsed.version().address_at(header, end);
+            if self.is_ipv6() { Address::v6(self.read(at)) } else { Address::v4(self.read(at)) }
         })
     }
 
     /// The checksum of TCP or UDP follows its ends. IPv6 knows no datagram without one.
     fn translate_checksum(&mut self, header: Header, ends: [Address; 2]) {
         let at = usize::from(header.sum);
-        let is_whole = header.ip == self.layers.outer.ip;
+        let is_whole = header.ip == self.layers().outer.ip;
         if header.protocol == protocol::UDP && self.read_u16(at) == 0 && is_whole {
             let transport = usize::from(header.transport);
             let length = usize::from(self.read_u16(transport + 4));
@@ -230,7 +222,7 @@ impl Packet<'_> {
             return;
         }
         let change = ends_change(self.ends_of(&header), ends);
-        self.apply_transport(header, change);
+        self.apply_transport(&header, change);
     }
 
     /// The transport of the packet that an error quotes.
@@ -256,7 +248,7 @@ impl Packet<'_> {
         };
         let kinds = Change::of(&[kind, code], &[new, code]);
         self.put(at, &[new]);
-        self.apply_transport(header, ends.and(pseudo).and(kinds));
+        self.apply_transport(&header, ends.and(pseudo).and(kinds));
     }
 
     /// Writes the message and its checksum; the packet ends with the frame.

@@ -63,7 +63,7 @@ impl Session {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn translate(&self, packet: &mut Headers, direction: Direction) -> Result<(), Reason> {
         match direction {
             Direction::Original => packet.set_source_endpoint(PUBLIC, self.public_port),

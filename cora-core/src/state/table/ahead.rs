@@ -134,13 +134,12 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline(always)]
     fn hint_hash(&mut self, packet: u8, hash: Option<u64>) {
         let hint = &mut self.ahead.hints[place(packet)];
-        *hint = match hash {
-            Some(hash) => Hint { hash, home: self.index.prefetch(hash), entry: NONE },
-            None => {
-                core::hint::cold_path();
-                Hint::NONE
-            }
+        let Some(hash) = hash else {
+            core::hint::cold_path();
+            *hint = Hint::NONE;
+            return;
         };
+        *hint = Hint { hash, home: self.index.prefetch(hash), entry: NONE };
     }
 
     /// Asks for what tells which flow the guessed entry belongs to.
