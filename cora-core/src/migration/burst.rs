@@ -110,7 +110,7 @@ impl<'a> Burst<'a> {
     pub(super) fn group<K: Key>(&mut self, at: usize, parsed: bool) -> Option<K> {
         let packet = &mut self.0.get_mut(at)?.packet;
         if !parsed {
-            packet.parse();
+            packet.parse_again();
         }
         K::of(packet).ok()
     }

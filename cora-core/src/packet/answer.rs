@@ -49,7 +49,7 @@ impl Headers<'_> {
         let ports = usize::from(outer.ports);
         self.swap(ports, ports + 2, 2);
         self.set_ttl(FRESH_TTL);
-        self.parse();
+        self.parse_again();
         Ok(())
     }
 

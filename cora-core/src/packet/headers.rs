@@ -61,6 +61,12 @@ impl Headers<'_> {
         }
     }
 
+    /// Likewise, of a packet that comes alone, or whose bytes were changed that the parse goes by: one copy for all of these.
+    #[inline(never)]
+    pub(crate) fn parse_again(&mut self) {
+        self.parse();
+    }
+
     #[inline(never)]
     pub(super) fn parse_any(&mut self) {
         self.parsed = Parsed::of_any(self.here(), self.length);

@@ -103,7 +103,7 @@ impl<'a> Packet<'a> {
     /// Likewise of a frame with room behind it.
     pub fn in_room(frame: Roomy<'a>, meta: Meta) -> Self {
         let mut packet = Self::unparsed(frame, meta);
-        packet.parse();
+        packet.parse_again();
         packet
     }
 

@@ -70,10 +70,4 @@ impl Packet<'_> {
         self.length = self.length.min(length);
         self.parse_again();
     }
-
-    /// After bytes were changed that the parse goes by.
-    #[inline(never)]
-    pub(super) fn parse_again(&mut self) {
-        self.parse();
-    }
 }
