@@ -22,7 +22,7 @@ const MOST_OF: [(&str, u64); 5] = [
     ("chain", 100 * 1024),
     ("nat64", 70 * 1024),
     ("flow-monitor", 68 * 1024),
-    ("syn-proxy", 80 * 1024),
+    ("syn-proxy", 83 * 1024),
 ];
 
 const EM_AARCH64: u16 = 183;

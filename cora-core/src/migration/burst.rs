@@ -148,9 +148,15 @@ impl<'a> Burst<'a> {
         &self.0
     }
 
+    /// Likewise, each with its number, of which the compiler knows how large it may be.
     #[inline(always)]
-    pub(super) fn arrivals_mut(&mut self) -> &mut [Arrival<'a>] {
-        &mut self.0
+    pub(super) fn numbered(&self) -> impl Iterator<Item = (u8, &Arrival<'a>)> {
+        (0..BURST as u8).zip(&self.0)
+    }
+
+    #[inline(always)]
+    pub(super) fn numbered_mut(&mut self) -> impl Iterator<Item = (u8, &mut Arrival<'a>)> {
+        (0..BURST as u8).zip(&mut self.0)
     }
 }
 
@@ -195,16 +201,14 @@ pub(super) fn announce<A: App>(
     mut flows: Option<&mut Flows<A>>,
 ) {
     const { assert!(BURST <= u32::BITS as usize) };
-    for (number, Arrival { packet, .. }) in burst.arrivals().iter().enumerate() {
-        let number = number as u8;
+    for (number, Arrival { packet, .. }) in burst.numbered() {
         if let Some(flows) = &mut flows {
             flows.hint(number, packet);
         }
         engine.app().hint(number, packet);
     }
     let mut unknown = 0_u32;
-    for (number, Arrival { packet, .. }) in burst.arrivals().iter().enumerate() {
-        let number = number as u8;
+    for (number, Arrival { packet, .. }) in burst.numbered() {
         if let Some(flows) = &mut flows {
             flows.guess(number, || A::Group::of(packet).ok());
         }
@@ -229,8 +233,8 @@ pub(super) fn announce_owned<A: App>(
     engine: &mut Engine<A>,
     flows: &mut Flows<A>,
 ) {
-    for (number, Arrival { packet, .. }) in burst.arrivals().iter().enumerate() {
-        flows.hint(number as u8, packet);
+    for (number, Arrival { packet, .. }) in burst.numbered() {
+        flows.hint(number, packet);
     }
     let owned = flows.guess_all(burst);
     let packet = |number: u8| burst.arrivals().get(usize::from(number));

@@ -214,8 +214,8 @@ impl<A: App> HostHalf<A> {
     fn run_all<const FLOWS: bool>(&mut self, burst: &mut Burst<'_>, out: &mut impl Outbox) {
         // Somebody waits for a packet that comes alone. What it changed of durable entries is told behind it.
         let alone = FLOWS && !A::DURABLE && burst.len() == 1;
-        for (number, arrival) in burst.arrivals_mut().iter_mut().enumerate() {
-            self.run::<FLOWS>(&arrival.stamp(), &mut arrival.packet, number as u8, alone, out);
+        for (number, arrival) in burst.numbered_mut() {
+            self.run::<FLOWS>(&arrival.stamp(), &mut arrival.packet, number, alone, out);
         }
         if !FLOWS && let Some(last) = burst.arrivals().last() {
             self.reach(&last.stamp());

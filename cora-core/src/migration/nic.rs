@@ -198,7 +198,7 @@ impl<A: App> NicHalf<A> {
             Sides::Split => announce_owned(burst, &mut self.engine, &mut self.flows),
         }
         self.watch.burst(burst.len(), |at| burst.group(at, parsed));
-        for (number, arrival) in (0..).zip(burst.arrivals_mut()) {
+        for (number, arrival) in burst.numbered_mut() {
             self.one(&arrival.stamp(), &mut arrival.packet, number, io);
         }
         // Nobody asks amid a burst: the last packet's will do.

@@ -39,8 +39,8 @@ impl<A: App> Flows<A> {
     #[inline(always)]
     pub(super) fn guess_all(&mut self, burst: &Burst<'_>) -> u32 {
         let (mut all, mut unknown) = (0_u32, 0_u32);
-        for (number, Arrival { packet, .. }) in burst.arrivals().iter().enumerate() {
-            let told = self.records.foretell(number as u8, || A::Group::of(packet).ok());
+        for (number, Arrival { packet, .. }) in burst.numbered() {
+            let told = self.records.foretell(number, || A::Group::of(packet).ok());
             all |= 1 << number;
             unknown |= u32::from(told == Foretold::Nowhere) << number;
         }

@@ -2,7 +2,8 @@
 
 use super::Packet;
 use super::crc32c;
-use super::layers::{Part, Version};
+use super::flow::End;
+use super::layers::{Fault, Layers, Part, Version, number};
 use crate::key::protocol::{SCTP, UDP};
 use crate::key::{Address, protocol};
 
@@ -33,12 +34,13 @@ pub fn verify(packet: &Packet<'_>) -> bool {
     let headers_right = headers.iter().filter(|header| header.ip != 0).all(|header| {
         layers.version == Version::V6 || header_is_right(bytes, usize::from(header.ip))
     });
-    headers_right && (layers.outer.part != Part::Whole || transport_is_right(packet, bytes))
+    headers_right && (layers.outer.part != Part::Whole || transport_is_right(&layers, bytes))
 }
 
 /// Whether the transport of a whole packet has the right checksum.
 pub(super) fn transport_of_is_right(packet: &Packet<'_>) -> bool {
-    transport_is_right(packet, packet.frame.get(..packet.parsed.end()).unwrap_or_default())
+    let layers = packet.layers();
+    transport_is_right(&layers, packet.frame.get(..layers.end as usize).unwrap_or_default())
 }
 
 /// Whether an IPv4 header of these words, without options and not all zeros, has the right checksum.
@@ -66,29 +68,31 @@ fn header_is_right(packet: &[u8], at: usize) -> bool {
     packet.get(at..at + length).is_some_and(is_right)
 }
 
-/// Whether the transport of a whole packet has the right checksum, or one that is not read.
-fn transport_is_right(packet: &Packet<'_>, bytes: &[u8]) -> bool {
-    let outer = packet.layers().outer;
+/// Whether the transport of a whole packet of these bytes has the right checksum, or one that is not read.
+#[inline(never)]
+fn transport_is_right(layers: &Layers, bytes: &[u8]) -> bool {
+    let outer = &layers.outer;
     let segment = bytes.get(usize::from(outer.transport)..).unwrap_or_default();
-    let (Ok(source), Ok(destination)) = (packet.source(), packet.destination()) else {
+    if layers.network_fault != Fault::None {
         return false;
-    };
+    }
+    let source = layers.address(bytes, outer, End::Source);
+    let destination = layers.address(bytes, outer, End::Destination);
+    let is_right = |protocol, segment| transport(source, destination, protocol, segment) == 0;
     match outer.protocol {
         SCTP => crc32c::is_right(segment),
-        protocol::ICMP if packet.is_ipv4() => internet(segment) == 0,
+        protocol::ICMP if layers.version == Version::V4 => internet(segment) == 0,
         // The last stop's address is covered, which is not at hand.
         _ if outer.routed => true,
         UDP => {
-            let length = packet.read_u16(usize::from(outer.transport) + 4);
-            packet.read_u16(usize::from(outer.sum)) == 0
+            let length = number(segment, 4).unwrap_or_default();
+            number(bytes, usize::from(outer.sum)).unwrap_or_default() == 0
                 || segment
                     .get(..usize::from(length))
-                    .is_some_and(|datagram| transport(source, destination, UDP, datagram) == 0)
+                    .is_some_and(|datagram| is_right(UDP, datagram))
         }
-        protocol::TCP => transport(source, destination, protocol::TCP, segment) == 0,
-        protocol::ICMPV6 if packet.is_ipv6() => {
-            transport(source, destination, protocol::ICMPV6, segment) == 0
-        }
+        protocol::TCP => is_right(protocol::TCP, segment),
+        protocol::ICMPV6 if layers.version == Version::V6 => is_right(protocol::ICMPV6, segment),
         _ => true,
     }
 }

@@ -38,8 +38,14 @@ pub(super) fn change(difference: &[u8], length: usize) -> u32 {
 pub(super) fn is_right(packet: &[u8]) -> bool {
     let Some((before, rest)) = packet.split_at_checked(PLACE) else { return false };
     let Some((sum, after)) = rest.split_first_chunk() else { return false };
-    let bytes = before.iter().chain(&[0; 4]).chain(after);
-    !bytes.fold(!0, |rest, byte| step(rest, *byte)) == u32::from_le_bytes(*sum)
+    let rest = [before, &[0; 4], after].into_iter().fold(!0, over);
+    !rest == u32::from_le_bytes(*sum)
+}
+
+/// Goes on over more bytes.
+#[inline(never)]
+fn over(rest: u32, bytes: &[u8]) -> u32 {
+    bytes.iter().fold(rest, |rest, byte| step(rest, *byte))
 }
 
 #[cfg(test)]

@@ -213,7 +213,7 @@ impl Layers {
 
     /// The address at one end of `header`; zeros where the frame has none.
     #[inline]
-    fn address(&self, frame: &[u8], header: &Header, end: End) -> Address {
+    pub(super) fn address(&self, frame: &[u8], header: &Header, end: End) -> Address {
         let at = self.version.address_at(header, end);
         if self.version == Version::V6 {
             Address::v6(chunk(frame, at).copied().unwrap_or_default())
