@@ -49,8 +49,13 @@ impl Carried {
             let addresses = self.low[0] << 32 | self.low[1] & u64::from(u32::MAX);
             return plain::hash(addresses, self.last, hasher, undirected);
         }
-        core::hint::cold_path();
-        hasher.hash(&if undirected { flow.undirected() } else { flow.words() })
+        self.hash_words(hasher, undirected)
+    }
+
+    /// Likewise, where it is known that one end is none of IPv4.
+    #[inline(always)]
+    pub(super) fn hash_words(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
+        hasher.hash(&if undirected { self.flow().undirected() } else { self.words() })
     }
 
     /// Notes another address at one end.

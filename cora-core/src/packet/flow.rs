@@ -64,6 +64,14 @@ impl Headers<'_> {
         }
         core::hint::cold_path();
         match &self.parsed {
+            // The NIC's program is to be small.
+            Parsed::Other(layers, flow)
+                if layers.flow_fault == Fault::None
+                    && layers.version == Version::V6
+                    && !cfg!(target_os = "none") =>
+            {
+                Some(flow.hash_words(hasher, undirected))
+            }
             Parsed::Other(layers, flow) if layers.flow_fault == Fault::None => {
                 Some(flow.hash(hasher, undirected))
             }
