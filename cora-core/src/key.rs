@@ -40,13 +40,13 @@ pub trait Key: Plain + Eq + fmt::Debug {
     }
 
     /// The key's hash: of its [`words`](Self::words), of what is [`undirected`](Self::undirected) if both directions are to have
-    /// the same, or of fewer words that tell as much.
+    /// the same, or of fewer words that tell as much. Equal keys have equal hashes.
     #[inline(always)]
     fn hash(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
         hasher.hash(&if undirected { self.undirected() } else { self.words() })
     }
 
-    /// That of the packet's key, if it has one.
+    /// That of the packet's key, if it has one: for keys whose packet knows more than they do, as that it is of IPv4.
     #[inline(always)]
     fn hash_of(packet: &Headers<'_>, hasher: &FlowHasher, undirected: bool) -> Option<u64> {
         Some(Self::of(packet).ok()?.hash(hasher, undirected))

@@ -210,7 +210,7 @@ fn region_refuses_in_sentences() {
     words[1].store(77, Relaxed);
     is(
         attach(words),
-        "the shared region has layout version 77, but this program was built with version 9: \
+        "the shared region has layout version 77, but this program was built with version 10: \
          build both halves with one version of Cora",
     );
 }

@@ -7,7 +7,7 @@ use crate::hash::FlowHasher;
 use crate::key::{Address, FiveTuple, Key as _};
 
 /// Where the destination's port stands in the last word; the source's is above it.
-const PORT: u64 = 0xffff;
+pub(super) const PORT: u64 = 0xffff;
 
 /// The words of a [`FiveTuple`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,12 +69,18 @@ impl Carried {
     /// Notes another port at one end.
     #[inline(always)]
     pub(super) const fn set_port(&mut self, end: End, port: u16) {
-        let shift = match end {
-            End::Source => 16,
-            End::Destination => 0,
-        };
-        self.last = self.last & !(PORT << shift) | (port as u64) << shift;
+        self.last = with_port(self.last, end, port);
     }
+}
+
+/// The last word of a flow, with another port at one end.
+#[inline(always)]
+pub(super) const fn with_port(last: u64, end: End, port: u16) -> u64 {
+    let shift = match end {
+        End::Source => 16,
+        End::Destination => 0,
+    };
+    last & !(PORT << shift) | (port as u64) << shift
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use core::hint;
 use core::ops::Range;
 
 use super::Headers;
+use super::carried::{PORT, with_port};
 use super::checksum::{self, Change};
 use super::flow::End;
 use super::layers::{ETHERTYPE, ETHERTYPE_IPV4, Fault, Header, Layers, Version};
@@ -44,9 +45,6 @@ pub(super) const PLAIN_TCP_FLAGS: usize = 47;
 const UDP_SUM: usize = 40;
 /// Where its payload begins.
 const UDP_PAYLOAD: usize = 42;
-
-/// The destination's port in the word that has both; the source's is above it.
-const PORT: u64 = 0xffff;
 
 /// A frame of IPv4 without options, its header undamaged, not a fragment, carrying TCP or UDP, with no VLAN tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,11 +157,7 @@ impl PlainFrame {
     /// Notes another port at one end.
     #[inline(always)]
     const fn set_port(&mut self, end: End, port: u16) {
-        let shift = match end {
-            End::Source => 16,
-            End::Destination => 0,
-        };
-        self.rest = self.rest & !(PORT << shift) | (port as u64) << shift;
+        self.rest = with_port(self.rest, end, port);
     }
 }
 

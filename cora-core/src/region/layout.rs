@@ -8,8 +8,8 @@ use super::{AttachError, Identity, LOT_BYTES, LOTS, NicStatus, Rings};
 use crate::ring::{CONTROL_WORDS, MAX_RING_BYTES, MIN_RING_BYTES, SharedMemory};
 
 /// Version of what this module and [`ring`](crate::ring) lay out. It grows with every change of the
-/// header, of the rings, or of the messages on them.
-pub const LAYOUT_VERSION: u64 = 9;
+/// header, of the rings, of the messages on them, or of the hash that a sketch in such a message goes by.
+pub const LAYOUT_VERSION: u64 = 10;
 
 /// Names of the rings, in the order of their places.
 pub const RING_NAMES: [&str; 4] = ["wire-in", "wire-out", "punt", "back"];
