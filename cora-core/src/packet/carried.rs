@@ -1,5 +1,6 @@
-//! The flow that a parsed packet carries with it, as the words that keys are hashed and compared by: so each is
-//! written once and read once, whole. (Ports written one by one and read together make the processor wait.)
+//! The flow that a parsed packet carries with it, unless its frame is [plain](super::plain::PlainFrame), as the words that
+//! keys are hashed and compared by: so each is written once and read once, whole. (Ports written one by one and read
+//! together make the processor wait.)
 
 use super::flow::End;
 use super::plain;
@@ -9,7 +10,8 @@ use crate::key::{Address, FiveTuple, Key as _};
 /// Where the destination's port stands in the last word; the source's is above it.
 pub(super) const PORT: u64 = 0xffff;
 
-/// The words of a [`FiveTuple`].
+/// The words of a [`FiveTuple`]. Not in their order: then the compiler reads a plain frame's and these as one, which takes each
+/// packet up to five instructions more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Carried {
     /// Of source and destination, the upper half.

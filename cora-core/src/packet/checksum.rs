@@ -37,12 +37,6 @@ pub fn verify(packet: &Packet<'_>) -> bool {
     headers_right && (layers.outer.part != Part::Whole || transport_is_right(&layers, bytes))
 }
 
-/// Whether the transport of a whole packet has the right checksum.
-pub(super) fn transport_of_is_right(packet: &Packet<'_>) -> bool {
-    let layers = packet.layers();
-    transport_is_right(&layers, packet.frame.get(..layers.end as usize).unwrap_or_default())
-}
-
 /// Whether an IPv4 header of these words, without options and not all zeros, has the right checksum.
 ///
 /// A sum of 16-bit numbers with the carries added back in is one modulo 0xffff, of either byte order and in words of any
@@ -70,7 +64,7 @@ fn header_is_right(packet: &[u8], at: usize) -> bool {
 
 /// Whether the transport of a whole packet of these bytes has the right checksum, or one that is not read.
 #[inline(never)]
-fn transport_is_right(layers: &Layers, bytes: &[u8]) -> bool {
+pub(super) fn transport_is_right(layers: &Layers, bytes: &[u8]) -> bool {
     let outer = &layers.outer;
     let segment = bytes.get(usize::from(outer.transport)..).unwrap_or_default();
     if layers.network_fault != Fault::None {

@@ -63,20 +63,17 @@ impl Headers<'_> {
             return Some(plain.hash(hasher, undirected));
         }
         core::hint::cold_path();
-        match &self.parsed {
-            // The NIC's program is to be small.
-            Parsed::Other(layers, flow)
-                if layers.flow_fault == Fault::None
-                    && layers.version == Version::V6
-                    && !cfg!(target_os = "none") =>
-            {
-                Some(flow.hash_words(hasher, undirected))
-            }
-            Parsed::Other(layers, flow) if layers.flow_fault == Fault::None => {
-                Some(flow.hash(hasher, undirected))
-            }
-            _ => None,
+        let Parsed::Other(layers, flow) = &self.parsed else { return None };
+        if layers.flow_fault != Fault::None {
+            return None;
         }
+        // The NIC's program is to be small.
+        let in_place = layers.version == Version::V6 && !cfg!(target_os = "none");
+        Some(if in_place {
+            flow.hash_words(hasher, undirected)
+        } else {
+            flow.hash(hasher, undirected)
+        })
     }
 
     /// The IP address that the packet comes from.
@@ -107,11 +104,14 @@ impl Headers<'_> {
     /// The IP protocol number of the transport, behind IPv6's extension headers.
     #[inline]
     pub fn protocol(&self) -> Result<u8, Reason> {
-        self.parsed.network_fault().check()?;
-        Ok(match &self.parsed {
-            Parsed::Plain(plain) => plain.protocol,
-            _ => self.layers().outer.protocol,
-        })
+        match &self.parsed {
+            Parsed::Plain(plain) => Ok(plain.protocol),
+            Parsed::Other(layers, _) => {
+                layers.network_fault.check()?;
+                Ok(layers.outer.protocol)
+            }
+            Parsed::Unparsed => Err(NotIp),
+        }
     }
 
     /// Time to live of IPv4, hop limit of IPv6.
@@ -179,12 +179,14 @@ impl Headers<'_> {
     /// The address at one end of the packet's own header.
     #[inline]
     fn address(&self, end: End) -> Result<Address, Reason> {
-        self.parsed.network_fault().check()?;
-        Ok(match &self.parsed {
-            Parsed::Plain(plain) => plain.address(end),
-            Parsed::Other(layers, _) => layers.address(self.frame, &layers.outer, end),
-            Parsed::Unparsed => return Err(NotIp),
-        })
+        match &self.parsed {
+            Parsed::Plain(plain) => Ok(plain.address(end)),
+            Parsed::Other(layers, _) => {
+                layers.network_fault.check()?;
+                Ok(layers.address(self.frame, &layers.outer, end))
+            }
+            Parsed::Unparsed => Err(NotIp),
+        }
     }
 }
 

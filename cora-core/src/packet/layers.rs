@@ -11,7 +11,6 @@
 use core::hint;
 use core::ops::Range;
 
-use super::carried::Carried;
 use super::{ip, transport};
 use crate::key::protocol::{TCP, UDP};
 use crate::key::{Address, FiveTuple};
@@ -228,17 +227,6 @@ impl Layers {
         };
         let (source_port, destination_port) = (number(PLAIN_V6), number(PLAIN_V6 + 2));
         Some((layers, FiveTuple { source, destination, source_port, destination_port, protocol }))
-    }
-
-    /// What is found in a frame of any bytes, the short way if there is one, and its flow. Of a head, `length` is the whole
-    /// frame's.
-    #[inline]
-    pub(super) fn of_any(frame: &[u8], length: usize) -> (Self, Carried) {
-        let (layers, flow) = Self::plain_v6(frame, length).unwrap_or_else(|| {
-            let layers = Self::parse(frame);
-            (layers, layers.flow(frame))
-        });
-        (layers, flow.into())
     }
 
     /// Parses a frame of any bytes.

@@ -21,11 +21,14 @@ pub(super) enum Parsed {
 }
 
 impl Parsed {
-    /// A frame of any bytes. Of a head, `length` is the whole frame's.
+    /// What is found in a frame of any bytes, the short way of IPv6 if it goes. Of a head, `length` is the whole frame's.
     #[inline]
     pub(super) fn of_any(frame: &[u8], length: usize) -> Self {
-        let (layers, flow) = Layers::of_any(frame, length);
-        Self::Other(layers, flow)
+        let (layers, flow) = Layers::plain_v6(frame, length).unwrap_or_else(|| {
+            let layers = Layers::parse(frame);
+            (layers, layers.flow(frame))
+        });
+        Self::Other(layers, flow.into())
     }
 
     /// Why there is no flow.

@@ -4,7 +4,7 @@
 //! on its way stays recognisably damaged, and who gets it drops it.
 
 use super::checksum::{self, Change};
-use super::layers::{Header, Layers, Version};
+use super::layers::{Header, Layers};
 use super::resize::NoRoom;
 use super::rewrite::V4_CHECKSUM;
 use super::tcp::TcpFlags;
@@ -122,7 +122,7 @@ impl Packet<'_> {
         if data_at + data.len() > self.frame.len() {
             return Err(NoRoom);
         }
-        let Layers { outer, end, version, .. } = self.layers();
+        let Layers { outer, end, .. } = self.layers();
         let old = self.segment_sum(at, end as usize);
         let old_length = (end as usize).saturating_sub(at);
         self.put(at + SEQ, &segment.head());
@@ -133,7 +133,7 @@ impl Packet<'_> {
         let lengths = Change::of_number(old_length as u16, length as u16);
         let change = Change::of_number(old, self.segment_sum(at, self.length)).and(lengths);
         self.apply_transport(&outer, change);
-        self.set_transport_length(outer, version, length);
+        self.set_transport_length(&outer, length);
         self.parse_again();
         Ok(())
     }
@@ -148,9 +148,9 @@ impl Packet<'_> {
     }
 
     /// The length that the IP header says follows from the transport's.
-    fn set_transport_length(&mut self, header: Header, version: Version, transport: usize) {
+    fn set_transport_length(&mut self, header: &Header, transport: usize) {
         let (ip, headers) = (usize::from(header.ip), usize::from(header.transport - header.ip));
-        if version == Version::V4 {
+        if self.is_ipv4() {
             let change = self.replace(ip + 2, &((headers + transport) as u16).to_be_bytes());
             self.apply(ip + V4_CHECKSUM, change);
         } else {

@@ -122,7 +122,8 @@ impl Packet<'_> {
         sender: Address,
     ) -> Result<(), Reason> {
         self.parsed.flow_fault().check()?;
-        let Layers { outer, inner, end, .. } = self.layers();
+        let layers = self.layers();
+        let Layers { outer, inner, end, .. } = layers;
         let from_v4 = self.is_ipv4();
         if [source, destination, sender].iter().any(|address| address.is_v4() == from_v4) {
             return Err(Malformed);
@@ -131,7 +132,7 @@ impl Packet<'_> {
             return Err(NotTranslated);
         }
         let is_icmp = matches!(outer.protocol, protocol::ICMP | protocol::ICMPV6);
-        let saying = if is_icmp { Some(self.translated_saying()?) } else { None };
+        let saying = if is_icmp { Some(self.translated_saying(&layers)?) } else { None };
         let quotes = inner.ip != 0;
         let end = saying.as_ref().and_then(Saying::quoted).map_or(end as usize, |quoted| {
             // Ports and checksum are quoted, whatever it says.
@@ -172,11 +173,12 @@ impl Packet<'_> {
     }
 
     /// What the packet's ICMP message is in the other version.
-    fn translated_saying(&self) -> Result<Saying, Reason> {
-        if !checksum::transport_of_is_right(self) {
+    fn translated_saying(&self, layers: &Layers) -> Result<Saying, Reason> {
+        let bytes = self.frame.get(..layers.end as usize).unwrap_or_default();
+        if !checksum::transport_is_right(layers, bytes) {
             return Err(BadChecksum);
         }
-        let head = self.read(usize::from(self.layers().outer.transport));
+        let head = self.read(usize::from(layers.outer.transport));
         let said = if self.is_ipv4() { Saying::to_v6(head) } else { Saying::to_v4(head) };
         said.ok_or(NotTranslated)
     }
