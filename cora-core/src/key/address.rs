@@ -1,0 +1,144 @@
+//! An IP address of either version.
+
+use core::fmt;
+use core::net::IpAddr;
+
+use crate::plain::{Describe, Plain};
+
+/// An IPv4 or IPv6 address; IPv4 is held as IPv4-mapped IPv6 (RFC 4291, 2.5.5.2).
+///
+/// Two words, not sixteen bytes, so that it lives in registers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Address {
+    /// The first eight octets, the first of them highest.
+    pub(super) high: u64,
+    pub(super) low: u64,
+}
+
+/// The first six octets that follow the zeros of an IPv4 address, as the upper half of `low`.
+const V4_MAPPED: u64 = 0x0000_ffff;
+
+impl From<IpAddr> for Address {
+    fn from(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => Self::v4(address.octets()),
+            IpAddr::V6(address) => Self::v6(address.octets()),
+        }
+    }
+}
+
+impl Address {
+    /// An IPv4 address.
+    #[inline]
+    pub const fn v4(octets: [u8; 4]) -> Self {
+        Self { high: 0, low: V4_MAPPED << 32 | u32::from_be_bytes(octets) as u64 }
+    }
+
+    /// The first eight octets and the others, the first of them highest.
+    #[inline(always)]
+    pub(crate) const fn halves(&self) -> [u64; 2] {
+        [self.high, self.low]
+    }
+
+    /// An IPv6 address.
+    #[inline]
+    pub const fn v6(octets: [u8; 16]) -> Self {
+        let whole = u128::from_be_bytes(octets);
+        Self { high: (whole >> 64) as u64, low: whole as u64 }
+    }
+
+    /// All sixteen octets.
+    #[inline]
+    pub const fn octets(&self) -> [u8; 16] {
+        self.bits().to_be_bytes()
+    }
+
+    /// Reads a prefix, `ADDRESS/LENGTH`: the [`bits`](Self::bits) that it fixes, and the mask that has these. A prefix of IPv4
+    /// is one of the IPv6 addresses that stand for IPv4.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub fn prefix(text: &str) -> Result<(u128, u128), &'static str> {
+        let (address, length) = text.split_once('/').ok_or("a prefix is `ADDRESS/LENGTH`")?;
+        let address: IpAddr = address.parse().map_err(|_| "not an IP address")?;
+        let length: u32 = length.parse().map_err(|_| "the length of a prefix is a number")?;
+        let width: u32 = if address.is_ipv4() { 32 } else { 128 };
+        let free = width.checked_sub(length).ok_or("a prefix is longer than its address")?;
+        let mask = u128::MAX.checked_shl(free).unwrap_or(0);
+        Ok((Self::from(address).bits() & mask, mask))
+    }
+
+    /// The octets as one number, the first of them highest.
+    #[inline]
+    pub const fn bits(&self) -> u128 {
+        (self.high as u128) << 64 | self.low as u128
+    }
+
+    /// The four octets of an IPv4 address; `None` for IPv6.
+    #[inline]
+    pub const fn as_v4(&self) -> Option<[u8; 4]> {
+        if self.high == 0 && self.low >> 32 == V4_MAPPED {
+            Some((self.low as u32).to_be_bytes())
+        } else {
+            None
+        }
+    }
+
+    /// Whether it is an IPv4 address.
+    #[inline]
+    pub const fn is_v4(&self) -> bool {
+        self.as_v4().is_some()
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.as_v4() {
+            Some(octets) => core::net::Ipv4Addr::from(octets).fmt(f),
+            None => core::net::Ipv6Addr::from(self.octets()).fmt(f),
+        }
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Plain for Address {
+    const SIZE: usize = 16;
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        if let Some(place) = out.first_chunk_mut() {
+            *place = self.octets();
+        }
+    }
+    #[inline]
+    fn get(bytes: &[u8]) -> Option<Self> {
+        Some(Self::v6(*bytes.first_chunk()?))
+    }
+    fn describe(&self, to: &mut dyn Describe) {
+        to.text(self);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_fix_their_bits_and_no_others() {
+        let v4 = Address::v4([10, 1, 0, 0]).bits();
+        assert_eq!(Address::prefix("10.1.2.3/16"), Ok((v4, u128::MAX << 16)));
+        let all_of_v4 = Address::v4([0; 4]).bits();
+        assert_eq!(Address::prefix("10.1.2.3/0"), Ok((all_of_v4, u128::MAX << 32)));
+        assert_eq!(Address::prefix("::/0"), Ok((0, 0)));
+        assert_eq!(Address::prefix("2001:db8::1/128").map(|(_, mask)| mask), Ok(u128::MAX));
+        for wrong in
+            ["10.0.0.0", "10.0.0/8", "10.0.0.0/x", "10.0.0.0/33", "::/129", "::/4294967295"]
+        {
+            assert!(Address::prefix(wrong).is_err(), "{wrong}");
+        }
+    }
+}

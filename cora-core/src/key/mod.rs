@@ -1,0 +1,148 @@
+//! What a keyed state is found by, and what decides which packets belong together: the keys that are one address stand here, beside
+//! [`Address`] (`address`) and the default key, [`FiveTuple`] (`five_tuple`).
+
+mod address;
+mod five_tuple;
+
+use core::fmt;
+
+pub use address::Address;
+pub use five_tuple::{FiveTuple, PackedFiveTuple};
+
+use crate::hash::FlowHasher;
+use crate::packet::Headers;
+use crate::plain::{Describe, Plain};
+use crate::verdict::Reason;
+
+/// A key that a packet carries.
+///
+/// Every key has one canonical form of five words, so that owners, hashes and the other side need
+/// not know its type.
+pub trait Key: Plain + Eq + fmt::Debug {
+    /// The key without padding, as entries hold it: what they save decides how many fit one line.
+    type Packed: Copy + fmt::Debug + Send + 'static;
+
+    /// Packs the key.
+    fn pack(&self) -> Self::Packed;
+
+    /// The key that was packed.
+    fn unpack(packed: &Self::Packed) -> Self;
+
+    /// The key of this packet, or why it has none.
+    fn of(packet: &Headers<'_>) -> Result<Self, Reason>;
+
+    /// The key that packets of the reply direction carry; the key itself when both directions
+    /// share it; `None` when the reply direction's key can't be told from this one.
+    fn reply(&self) -> Option<Self>;
+
+    /// The canonical form. Different keys of one type have different words.
+    fn words(&self) -> [u64; 5];
+
+    /// Words that a key shares with its [reply](Self::reply) and with no other key: those of the lesser of the two.
+    #[inline]
+    fn undirected(&self) -> [u64; 5] {
+        let own = self.words();
+        self.reply().map_or(own, |reply| own.min(reply.words()))
+    }
+
+    /// The key's hash: of its [`words`](Self::words), of what is [`undirected`](Self::undirected) if both directions are to have
+    /// the same, or of fewer words that tell as much. Equal keys have equal hashes.
+    #[inline(always)]
+    fn hash(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
+        hasher.hash(&if undirected { self.undirected() } else { self.words() })
+    }
+
+    /// That of the packet's key, if it has one: for keys whose packet knows more than they do, as that it is of IPv4.
+    #[inline(always)]
+    fn hash_of(packet: &Headers<'_>, hasher: &FlowHasher, undirected: bool) -> Option<u64> {
+        Some(Self::of(packet).ok()?.hash(hasher, undirected))
+    }
+}
+
+/// IP protocol numbers that Cora reads.
+pub mod protocol {
+    /// ICMP for IPv4.
+    pub const ICMP: u8 = 1;
+    /// TCP.
+    pub const TCP: u8 = 6;
+    /// UDP.
+    pub const UDP: u8 = 17;
+    /// ICMP for IPv6.
+    pub const ICMPV6: u8 = 58;
+    /// SCTP, whose ports stand where TCP's do.
+    pub const SCTP: u8 = 132;
+}
+
+macro_rules! address_key {
+    ($(#[$doc:meta])* $name:ident, $reads:ident, $reply:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+        #[repr(transparent)]
+        pub struct $name(pub Address);
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0, f)
+            }
+        }
+
+        impl Plain for $name {
+            const SIZE: usize = Address::SIZE;
+            #[inline]
+            fn put(&self, out: &mut [u8]) {
+                self.0.put(out);
+            }
+            #[inline]
+            fn get(bytes: &[u8]) -> Option<Self> {
+                Address::get(bytes).map(Self)
+            }
+            fn describe(&self, to: &mut dyn Describe) {
+                to.text(&self.0);
+            }
+        }
+
+        impl Key for $name {
+            type Packed = Self;
+            #[inline]
+            fn pack(&self) -> Self {
+                *self
+            }
+            #[inline]
+            fn unpack(packed: &Self) -> Self {
+                *packed
+            }
+            #[inline]
+            fn of(packet: &Headers<'_>) -> Result<Self, Reason> {
+                packet.$reads().map(Self)
+            }
+            #[inline]
+            fn reply(&self) -> Option<Self> {
+                let reply: fn(&Self) -> Option<Self> = $reply;
+                reply(self)
+            }
+            #[inline]
+            fn words(&self) -> [u64; 5] {
+                [self.0.high, self.0.low, 0, 0, 0]
+            }
+            #[inline]
+            fn hash(&self, hasher: &FlowHasher, _: bool) -> u64 {
+                hasher.hash_pair(self.0.halves())
+            }
+        }
+    };
+}
+
+address_key! {
+    /// The address a packet comes from.
+    SourceAddress, source, |_| None
+}
+
+address_key! {
+    /// The address a packet goes to.
+    DestinationAddress, destination, |_| None
+}
+
+address_key! {
+    /// The address of the inside host: both directions of a flow carry the same one.
+    InsideAddress, inside_address, |key| Some(*key)
+}
