@@ -187,7 +187,7 @@ pub mod testing {
 
     /// The packet is through: its updates of a commutative state stay.
     pub fn commit<S: Commutative>(state: &mut S) {
-        state.commit();
+        state.begin(false);
     }
 }
 

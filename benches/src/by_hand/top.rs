@@ -119,7 +119,7 @@ mod tests {
                 ..FiveTuple::default()
             };
             model.raise(key, *bytes);
-            model.commit();
+            model.begin(false);
             let kept: Vec<_> =
                 top.in_order().iter().map(|(bytes, flow)| (words(flow), *bytes)).collect();
             let expected: Vec<_> = model

@@ -43,8 +43,8 @@ fn replica(decl: &StateDecl) -> TokenStream {
             #units
 
             #[inline]
-            fn commit(&mut self) {
-                #(<#types as #replica>::commit(&mut self.#members);)*
+            fn begin(&mut self, undo: bool) {
+                #(<#types as #replica>::begin(&mut self.#members, undo);)*
             }
 
             #[inline]

@@ -94,13 +94,13 @@ impl ::cora::__private::core::state::Replica for Talkers {
         ::core::result::Result::Err(::cora::__private::core::state::Malformed)
     }
     #[inline]
-    fn commit(&mut self) {
-        <Sum as ::cora::__private::core::state::Replica>::commit(&mut self.bytes);
-        <Max as ::cora::__private::core::state::Replica>::commit(&mut self.longest);
+    fn begin(&mut self, undo: bool) {
+        <Sum as ::cora::__private::core::state::Replica>::begin(&mut self.bytes, undo);
+        <Max as ::cora::__private::core::state::Replica>::begin(&mut self.longest, undo);
         <TopK<
             SourceAddress,
             16,
-        > as ::cora::__private::core::state::Replica>::commit(&mut self.top);
+        > as ::cora::__private::core::state::Replica>::begin(&mut self.top, undo);
     }
     #[inline]
     fn rollback(&mut self) {

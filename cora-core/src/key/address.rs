@@ -1,7 +1,7 @@
 //! An IP address of either version.
 
 use core::fmt;
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr};
 
 use crate::plain::{Describe, Plain};
 
@@ -21,9 +21,16 @@ const V4_MAPPED: u64 = 0x0000_ffff;
 impl From<IpAddr> for Address {
     fn from(address: IpAddr) -> Self {
         match address {
-            IpAddr::V4(address) => Self::v4(address.octets()),
+            IpAddr::V4(address) => address.into(),
             IpAddr::V6(address) => Self::v6(address.octets()),
         }
+    }
+}
+
+impl From<Ipv4Addr> for Address {
+    #[inline]
+    fn from(address: Ipv4Addr) -> Self {
+        Self::v4(address.octets())
     }
 }
 
@@ -94,7 +101,7 @@ impl Address {
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.as_v4() {
-            Some(octets) => core::net::Ipv4Addr::from(octets).fmt(f),
+            Some(octets) => Ipv4Addr::from(octets).fmt(f),
             None => core::net::Ipv6Addr::from(self.octets()).fmt(f),
         }
     }
@@ -123,9 +130,36 @@ impl Plain for Address {
     }
 }
 
+/// For entries that are of IPv4 alone, whose address then takes a quarter of an [`Address`].
+impl Plain for Ipv4Addr {
+    const SIZE: usize = 4;
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        self.octets().put(out);
+    }
+    #[inline]
+    fn get(bytes: &[u8]) -> Option<Self> {
+        <[u8; 4]>::get(bytes).map(Self::from)
+    }
+    fn describe(&self, to: &mut dyn Describe) {
+        to.text(self);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn four_octets_are_an_address_of_ipv4() {
+        let (octets, mut bytes) = ([192, 0, 2, 1], [0; 5]);
+        let short = Ipv4Addr::from(octets);
+        short.put(&mut bytes);
+        assert_eq!(bytes, [192, 0, 2, 1, 0]);
+        assert_eq!((Ipv4Addr::get(&bytes), Ipv4Addr::get(&bytes[..3])), (Some(short), None));
+        assert_eq!(Address::from(short), Address::v4(octets));
+        assert_eq!(Address::from(short).as_v4(), Some(octets));
+    }
 
     #[test]
     fn prefixes_fix_their_bits_and_no_others() {

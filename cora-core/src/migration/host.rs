@@ -1,7 +1,6 @@
 //! The host's half of the protocol: it handles what the NIC passes on, and offers flows back.
 
 use super::admission::{ASKED_AGAIN, Admission, Order};
-use super::burst::{Burst, announce};
 use super::encoded::{encoded, room};
 use super::engine::Engine;
 use super::flows::{Flows, Record, Stage};
@@ -11,11 +10,10 @@ use super::{Outbox, ProtocolError, TICKETS};
 use crate::app::{App, Sides};
 use crate::hash::FlowHasher;
 use crate::key::Key;
-use crate::message::{Message, Report, Stamp};
+use crate::message::{Message, Report};
 use crate::monitor::{Load, Talker, Watch};
-use crate::packet::Packet;
 use crate::plain::Plain;
-use crate::state::{EveryState, Memory, NO_FLOW, OutOfMemory, Visit};
+use crate::state::{Memory, NO_FLOW, OutOfMemory};
 
 /// Decides which flows the NIC may own: the same for a flow in every run.
 const SHARE: FlowHasher = FlowHasher::new(0x0073_6861_7265);
@@ -69,7 +67,7 @@ pub struct HostHalf<A: App> {
     /// When the NIC was asked for room last (ns of packet time), and how long that is not done again.
     pub(super) asked: u64,
     pub(super) asked_for: u64,
-    watch: Watch<A::Group>,
+    pub(super) watch: Watch<A::Group>,
     /// What happened here.
     pub report: Report,
     /// What lived on here after another process ended.
@@ -179,103 +177,6 @@ impl<A: App> HostHalf<A> {
             _ => return Err(ProtocolError::Unexpected(message.kind())),
         }
         Ok(())
-    }
-
-    /// Whether it matters which flow a packet belongs to. Only messages make flows known that were not.
-    #[inline(always)]
-    fn knows_flows(&self) -> bool {
-        self.moving || !self.flows.is_empty()
-    }
-
-    /// Handles packets, one after the other. Those of a flow whose entries are coming in are behind the last of them.
-    // A function by itself, and so is the loop that fills the burst: each has the registers it needs.
-    #[inline(never)]
-    pub fn burst(
-        &mut self,
-        burst: &mut Burst<'_>,
-        out: &mut impl Outbox,
-    ) -> Result<(), ProtocolError> {
-        let knows_flows = self.knows_flows();
-        let parsed = burst.parse_at_host::<A>(knows_flows);
-        self.watch.burst(burst.len(), |at| burst.group(at, parsed));
-        if knows_flows {
-            announce(burst, &mut self.engine, Some(&mut self.flows));
-            self.run_all::<true>(burst, out);
-        } else {
-            announce(burst, &mut self.engine, None);
-            self.run_all::<false>(burst, out);
-        }
-        self.tell_changes(out);
-        Ok(())
-    }
-
-    /// Runs the packets; `FLOWS` says whether it matters which flows they belong to.
-    #[inline(always)]
-    fn run_all<const FLOWS: bool>(&mut self, burst: &mut Burst<'_>, out: &mut impl Outbox) {
-        // Somebody waits for a packet that comes alone. What it changed of durable entries is told behind it.
-        let alone = FLOWS && !A::DURABLE && burst.len() == 1;
-        for (number, arrival) in burst.numbered_mut() {
-            self.run::<FLOWS>(&arrival.stamp(), &mut arrival.packet, number, alone, out);
-        }
-        if !FLOWS && let Some(last) = burst.arrivals().last() {
-            self.reach(&last.stamp());
-        }
-        self.report.packets += burst.len() as u64;
-    }
-
-    /// The time is this packet's, at least.
-    #[inline(always)]
-    fn reach(&mut self, stamp: &Stamp) {
-        self.now = self.now.max(stamp.meta.now);
-        self.horizon = self.horizon.max(stamp.horizon);
-    }
-
-    #[inline(always)]
-    fn run<const FLOWS: bool>(
-        &mut self,
-        stamp: &Stamp,
-        packet: &mut Packet<'_>,
-        ahead: u8,
-        alone: bool,
-        out: &mut impl Outbox,
-    ) {
-        // Where no flow moves, nobody asks amid a burst: the last packet's will do.
-        if FLOWS {
-            self.reach(stamp);
-        }
-        let group = if FLOWS { A::Group::of(packet).ok() } else { None };
-        let known = group.and_then(|group| {
-            self.flows.begin(stamp.meta.now, stamp.horizon, ahead);
-            self.flows.find(self.engine.app(), &group, stamp.meta.now, 0)
-        });
-        let flow = known.or_else(|| self.flows.reserve(self.engine.app(), &group?));
-        let visit = Visit {
-            now: stamp.meta.now,
-            horizon: stamp.horizon,
-            undo: false,
-            flow: flow.unwrap_or(NO_FLOW),
-            ahead,
-        };
-        let ran = self.engine.run::<EveryState>(packet, visit);
-        // A flow becomes known before its packet leaves: behind that, its key would be copied when the ring has the packet.
-        let added = match (known, group, flow) {
-            (None, Some(group), Some(flow)) => {
-                self.flows.settle_new(self.engine.app(), flow, &group).then_some(flow)
-            }
-            _ => None,
-        };
-        if let Some(egress) = ran.egress(stamp.meta.port) {
-            out.leave(stamp, egress, packet.frame());
-            if alone {
-                out.show();
-            }
-        } else if const { A::HEADS } && stamp.parked.is_some() {
-            out.send(&Message::Ended(stamp.parked));
-        }
-        let settled = known.filter(|flow| self.flows.settle(self.engine.app(), *flow)).or(added);
-        if let Some(flow) = settled {
-            self.consider_offer(flow, out);
-        }
     }
 
     /// From now on packets are sampled, for whoever asks for the [load](Self::load).

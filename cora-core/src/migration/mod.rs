@@ -49,7 +49,8 @@
 //! | `room` | flows that nobody uses give their places up |
 //! | `taken` | which places have flows |
 //! | [`Admission`] | which flows the host offers |
-//! | [`host`] | the host's half |
+//! | [`host`] | the host's half: messages, offers, transfers |
+//! | `host_burst` | the packets it runs, a burst at a time |
 //! | `wire` | where packets leave the NIC |
 //! | `version` | parts of read-mostly states' versions |
 //! | `digest` | what tells two states of a half apart, for whoever explores them |
@@ -74,6 +75,7 @@ pub mod flows;
 mod heads;
 mod hold;
 pub mod host;
+mod host_burst;
 mod leaving;
 mod lost;
 pub mod nic;

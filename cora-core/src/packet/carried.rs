@@ -71,18 +71,12 @@ impl Carried {
     /// Notes another port at one end.
     #[inline(always)]
     pub(super) const fn set_port(&mut self, end: End, port: u16) {
-        self.last = with_port(self.last, end, port);
+        let shift = match end {
+            End::Source => 16,
+            End::Destination => 0,
+        };
+        self.last = self.last & !(PORT << shift) | (port as u64) << shift;
     }
-}
-
-/// The last word of a flow, with another port at one end.
-#[inline(always)]
-pub(super) const fn with_port(last: u64, end: End, port: u16) -> u64 {
-    let shift = match end {
-        End::Source => 16,
-        End::Destination => 0,
-    };
-    last & !(PORT << shift) | (port as u64) << shift
 }
 
 #[cfg(test)]

@@ -84,6 +84,12 @@ impl Headers<'_> {
         room::first_mut(self.frame, self.length)
     }
 
+    /// Whether the frame is one as most are, see [`PlainFrame`].
+    #[inline(always)]
+    pub(crate) const fn is_plain(&self) -> bool {
+        matches!(self.parsed, Parsed::Plain(_))
+    }
+
     /// Bytes of the frame.
     #[inline]
     #[expect(clippy::len_without_is_empty, reason = "a frame's length; no collection")]

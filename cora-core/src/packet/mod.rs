@@ -31,6 +31,7 @@ mod ip;
 mod layers;
 mod parsed;
 mod plain;
+mod plain_head;
 mod resize;
 mod rewrite;
 mod room;

@@ -11,11 +11,10 @@ use core::hint;
 use core::ops::Range;
 
 use super::Headers;
-use super::carried::{PORT, with_port};
+use super::carried::PORT;
 use super::checksum::{self, Change};
 use super::flow::End;
 use super::layers::{ETHERTYPE, ETHERTYPE_IPV4, Fault, Header, Layers, Version};
-use super::parsed::Parsed;
 use crate::hash::FlowHasher;
 use crate::key::Address;
 use crate::key::protocol::{TCP, UDP};
@@ -49,11 +48,12 @@ const UDP_PAYLOAD: usize = 42;
 /// A frame of IPv4 without options, its header undamaged, not a fragment, carrying TCP or UDP, with no VLAN tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlainFrame {
-    /// The addresses, the source's in the upper half.
-    addresses: u64,
-    /// The protocol in the upper half, the ports in the lower, the source's first: the last of a flow's
+    /// The addresses as one number, the source's in its upper half. In bytes, the lowest first, so that a new address is
+    /// one write.
+    addresses: [u8; 8],
+    /// Likewise the protocol in the upper half, the ports in the lower, the source's first: the last of a flow's
     /// [words](crate::key::Key::words).
-    rest: u64,
+    rest: [u8; 8],
     /// Where the IP packet ends.
     pub(super) end: u32,
     /// Once more, by itself: so that asking for it takes one instruction.
@@ -84,27 +84,38 @@ impl PlainFrame {
             return None;
         }
         let protocol = (transport >> 8) as u8;
-        let fits = match protocol {
-            TCP => (PLAIN..=end).contains(&segment(head)),
-            UDP => (UDP_PAYLOAD..=end).contains(&datagram(head).end),
-            _ => return None,
-        };
-        if !fits {
-            hint::cold_path();
-            return None;
+        // Asked in each arm: as one question behind them, the answer would first have to be a value.
+        match protocol {
+            TCP if (PLAIN..=end).contains(&segment(head)) => {}
+            UDP if (UDP_PAYLOAD..=end).contains(&datagram(head).end) => {}
+            _ => {
+                hint::cold_path();
+                return None;
+            }
         }
         let addresses = (u64::from(destination) << 32 | u64::from(source)).swap_bytes();
         let ports = u64::from(word(SOURCE_PORT).swap_bytes());
         let rest = u64::from(protocol) << 32 | ports;
+        let (addresses, rest) = (addresses.to_le_bytes(), rest.to_le_bytes());
         Some(Self { addresses, rest, end: end as u32, protocol })
+    }
+
+    #[inline(always)]
+    const fn addresses(&self) -> u64 {
+        u64::from_le_bytes(self.addresses)
+    }
+
+    #[inline(always)]
+    const fn rest(&self) -> u64 {
+        u64::from_le_bytes(self.rest)
     }
 
     /// The address at one end.
     #[inline(always)]
     pub(super) const fn address(&self, end: End) -> Address {
         let octets = match end {
-            End::Source => (self.addresses >> 32) as u32,
-            End::Destination => self.addresses as u32,
+            End::Source => (self.addresses() >> 32) as u32,
+            End::Destination => self.addresses() as u32,
         };
         Address::v4(octets.to_be_bytes())
     }
@@ -114,13 +125,13 @@ impl PlainFrame {
     pub(super) const fn words(&self) -> [u64; 5] {
         let [a, b] = self.address(End::Source).halves();
         let [c, d] = self.address(End::Destination).halves();
-        [a, b, c, d, self.rest]
+        [a, b, c, d, self.rest()]
     }
 
     /// The [hash](crate::key::Key::hash) of its flow.
     #[inline(always)]
     pub(super) const fn hash(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
-        hash(self.addresses, self.rest, hasher, undirected)
+        hash(self.addresses(), self.rest(), hasher, undirected)
     }
 
     /// What the transport carries. The headers tell it as soon as anything else: few handlers ask.
@@ -146,18 +157,23 @@ impl PlainFrame {
 
     /// Notes another address at one end.
     #[inline(always)]
-    const fn set_address(&mut self, end: End, address: Address) {
-        let octets = address.bits() as u32 as u64;
-        self.addresses = match end {
-            End::Source => self.addresses & u32::MAX as u64 | octets << 32,
-            End::Destination => self.addresses & !(u32::MAX as u64) | octets,
+    fn set_address(&mut self, end: End, address: Address) {
+        let octets = (address.bits() as u32).to_le_bytes();
+        let at = match end {
+            End::Source => 4,
+            End::Destination => 0,
         };
+        self.addresses[at..at + 4].copy_from_slice(&octets);
     }
 
     /// Notes another port at one end.
     #[inline(always)]
-    const fn set_port(&mut self, end: End, port: u16) {
-        self.rest = with_port(self.rest, end, port);
+    fn set_port(&mut self, end: End, port: u16) {
+        let at = match end {
+            End::Source => 2,
+            End::Destination => 0,
+        };
+        self.rest[at..at + 2].copy_from_slice(&port.to_le_bytes());
     }
 }
 
@@ -218,14 +234,6 @@ impl Headers<'_> {
         follow(head, plain.protocol, change);
         true
     }
-
-    /// The headers of a plain frame, and what is kept of it.
-    #[inline(always)]
-    fn plain_mut(&mut self) -> Option<(&mut [u8; PLAIN], &mut PlainFrame)> {
-        let Parsed::Plain(plain) = &mut self.parsed else { return None };
-        // That long is the memory of every plain frame.
-        Some((self.frame.first_chunk_mut()?, plain))
-    }
 }
 
 /// Writes an address, and the header's checksum.
@@ -285,6 +293,7 @@ fn put_sum(head: &mut [u8; PLAIN], at: usize, sum: u16) {
 #[cfg(test)]
 mod tests {
     use super::super::checksum::internet;
+    use super::super::parsed::Parsed;
     use super::super::{Meta, Packet};
     use super::*;
     use crate::key::{FiveTuple, Key as _};

@@ -5,7 +5,7 @@ use core::fmt;
 use super::Headers;
 use super::layers::Fault;
 use super::parsed::Parsed;
-use super::plain::{PLAIN, PLAIN_TCP_FLAGS, PLAIN_TRANSPORT};
+use super::plain::{PLAIN_TCP_FLAGS, PLAIN_TRANSPORT};
 use super::transport::TCP_HEADER;
 use crate::key::protocol;
 
@@ -109,11 +109,10 @@ impl Headers<'_> {
         if cfg!(target_os = "none") {
             return self.tcp_flags_of_any();
         }
-        let Parsed::Plain(plain) = &self.parsed else {
+        let Some((head, plain)) = self.plain() else {
             core::hint::cold_path();
             return self.tcp_flags_of_any();
         };
-        let head: &[u8; PLAIN] = self.frame.first_chunk()?;
         (plain.protocol == protocol::TCP).then_some(TcpFlags(head[PLAIN_TCP_FLAGS]))
     }
 

@@ -100,7 +100,7 @@ fn named(name: &str) -> Option<f64> {
     Some(match name {
         "u8" | "i8" | "bool" | "Port" | "TcpState" => 1.0,
         "u16" | "i16" => 2.0,
-        "u32" | "i32" | "f32" => 4.0,
+        "u32" | "i32" | "f32" | "Ipv4Addr" => 4.0,
         "u64" | "i64" | "f64" | "Sum" | "Max" => 8.0,
         "u128" | "i128" | "Address" | "SourceAddress" | "DestinationAddress" | "InsideAddress" => {
             16.0
@@ -135,6 +135,7 @@ mod tests {
             ("TopK<FiveTuple, 16>", Some(720.0)),
             ("HeavyPrefixes<4, 1024, 100>", Some(131_072.0)),
             ("cora::Address", Some(16.0)),
+            ("core::net::Ipv4Addr", Some(4.0)),
             ("Mine", None),
             ("Vec<u8>", None),
         ] {

@@ -45,11 +45,11 @@ impl Replica for Counters {
             _ => self.talkers.merge_unit(unit - 35, bytes),
         }
     }
-    fn commit(&mut self) {
-        self.bytes.commit();
-        self.longest.commit();
-        self.sketch.commit();
-        self.talkers.commit();
+    fn begin(&mut self, undo: bool) {
+        self.bytes.begin(undo);
+        self.longest.begin(undo);
+        self.sketch.begin(undo);
+        self.talkers.begin(undo);
     }
     fn rollback(&mut self) {
         self.bytes.rollback();

@@ -96,10 +96,10 @@ impl Replica for Stats {
             _ => self.talkers.merge_unit(unit - 66, bytes),
         }
     }
-    fn commit(&mut self) {
-        self.bytes.commit();
-        self.sketch.commit();
-        self.talkers.commit();
+    fn begin(&mut self, undo: bool) {
+        self.bytes.begin(undo);
+        self.sketch.begin(undo);
+        self.talkers.begin(undo);
     }
     fn rollback(&mut self) {
         self.bytes.rollback();

@@ -69,7 +69,7 @@ fn units() {
     here.packets.add(3);
     here.longest.raise(900);
     here.bytes.add(77);
-    here.commit();
+    here.begin(false);
     assert_eq!(Counts::UNITS, 2 * Sum::UNITS + Max::UNITS + CountMin::<2, 16>::UNITS);
     let mut bytes = [0; 64];
     for unit in 0..Counts::UNITS {

@@ -329,6 +329,11 @@ fn each_state(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
         return Ok(());
     }
     ahead::emit(out, graph, plan)?;
+    // Tables last: what `begin` writes of a packet to a table is then known when the handlers ask it. Behind the begin of
+    // a state that is somewhere else in memory, the compiler would have it read again.
+    let (mut order, tables): (Vec<usize>, Vec<usize>) =
+        (0..graph.states.len()).partition(|state| graph.states[*state].keyed.is_none());
+    order.extend(tables);
     for (method, parameters, arguments) in [
         ("begin", ", visit: Visit", ", visit"),
         ("commit", ", undo: bool", ", undo"),
@@ -336,7 +341,7 @@ fn each_state(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     ] {
         out.line("#[inline(always)]")?;
         out.block(format_args!("fn {method}(&mut self{parameters})"), |out| {
-            (0..graph.states.len()).try_for_each(|state| {
+            order.iter().try_for_each(|state| {
                 out.line(format_args!("Home::{method}(&mut self.s{state}{arguments});"))
             })
         })?;

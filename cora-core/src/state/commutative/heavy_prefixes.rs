@@ -108,10 +108,10 @@ impl<const ROWS: usize, const COLUMNS: usize, const PART: u64> Replica
     }
 
     #[inline]
-    fn commit(&mut self) {
-        self.whole.commit();
-        self.others.commit();
-        self.lengths.iter_mut().for_each(Replica::commit);
+    fn begin(&mut self, undo: bool) {
+        self.whole.begin(undo);
+        self.others.begin(undo);
+        self.lengths.iter_mut().for_each(|sketch| sketch.begin(undo));
     }
 
     fn rollback(&mut self) {
@@ -201,8 +201,8 @@ mod tests {
     fn of(had: impl IntoIterator<Item = ([u8; 4], u64)>) -> Tenths {
         let mut prefixes = Tenths::EMPTY;
         for (address, amount) in had {
+            prefixes.begin(false);
             prefixes.add(Address::v4(address), amount);
-            prefixes.commit();
         }
         prefixes
     }
@@ -229,6 +229,7 @@ mod tests {
         let whole = of(had.clone());
         let mut one = of(had.clone().into_iter().filter(|(address, _)| address[3] % 2 == 0));
         let mut two = of(had.into_iter().filter(|(address, _)| address[3] % 2 == 1));
+        two.begin(true);
         two.add(Address::v4([1, 2, 3, 4]), 1_000_000);
         two.add(Address::v6([0x20; 16]), 5);
         two.rollback();
@@ -256,7 +257,6 @@ mod tests {
         let mut prefixes = Tenths::EMPTY;
         assert_eq!(sorted(&prefixes), (Vec::new(), 0));
         prefixes.add(Address::v6([0x20; 16]), 7);
-        prefixes.commit();
         assert_eq!(sorted(&prefixes), (Vec::new(), 0));
         assert_eq!(prefixes.others.value(), 7);
     }

@@ -33,13 +33,14 @@ impl Replica for Max {
 
     fn merge_unit(&mut self, _: u32, bytes: &[u8]) -> Result<(), Malformed> {
         self.raise(number(bytes)?);
-        self.commit();
         Ok(())
     }
 
-    #[inline]
-    fn commit(&mut self) {
-        self.before = self.value;
+    #[inline(always)]
+    fn begin(&mut self, undo: bool) {
+        if undo {
+            self.before = self.value;
+        }
     }
 
     #[inline]

@@ -41,10 +41,11 @@ pub trait Replica: Sized + 'static {
     /// Merges an encoded unit of another replica into this one.
     fn merge_unit(&mut self, unit: u32, bytes: &[u8]) -> Result<(), Malformed>;
 
-    /// The packet's updates stay.
-    fn commit(&mut self);
+    /// The updates of another packet follow: all before stay. Those may be taken back only if `undo` says so; whoever never
+    /// does pays for no notes.
+    fn begin(&mut self, undo: bool);
 
-    /// The packet's updates are taken back.
+    /// What was updated since [`Self::begin`] is taken back, which said that it may be.
     fn rollback(&mut self);
 
     /// Describes the value.
@@ -92,13 +93,13 @@ impl<S: Commutative> Home for Replicated<S> {
         Kind::Commutative
     }
 
-    #[inline]
-    fn begin(&mut self, _: Visit) {}
+    #[inline(always)]
+    fn begin(&mut self, visit: Visit) {
+        self.replica.begin(visit.undo);
+    }
 
     #[inline]
-    fn commit(&mut self, _: bool) {
-        self.replica.commit();
-    }
+    fn commit(&mut self, _: bool) {}
 
     #[inline]
     fn rollback(&mut self) {
@@ -161,6 +162,7 @@ fn number(bytes: &[u8]) -> Result<u64, Malformed> {
 #[cfg(test)]
 mod tests {
     use super::super::memory::leak;
+    use super::super::{NO_FLOW, table::ahead::ALONE};
     use super::*;
     use crate::key::{Address, SourceAddress};
 
@@ -196,11 +198,11 @@ mod tests {
                 _ => self.top.merge_unit(unit - 194, bytes),
             }
         }
-        fn commit(&mut self) {
-            self.bytes.commit();
-            self.longest.commit();
-            self.sketch.commit();
-            self.top.commit();
+        fn begin(&mut self, undo: bool) {
+            self.bytes.begin(undo);
+            self.longest.begin(undo);
+            self.sketch.begin(undo);
+            self.top.begin(undo);
         }
         fn rollback(&mut self) {
             self.bytes.rollback();
@@ -213,6 +215,10 @@ mod tests {
 
     impl Commutative for Talkers {
         const NAME: &'static str = "Talkers";
+    }
+
+    fn visit(undo: bool) -> Visit {
+        Visit { now: 0, horizon: 0, undo, flow: NO_FLOW, ahead: ALONE }
     }
 
     fn home() -> Replicated<Talkers> {
@@ -237,16 +243,16 @@ mod tests {
     fn any_split_of_the_updates_merges_to_the_same_value() {
         let mut whole = home();
         for step in 0..500 {
+            whole.begin(visit(false));
             update(whole.value(), step);
-            whole.commit(false);
         }
         let expected = contents(&mut whole);
         for modulus in 2..6 {
             let (mut nic, mut host) = (home(), home());
             for step in 0..500 {
                 let side = if step % modulus == 0 { &mut nic } else { &mut host };
+                side.begin(visit(false));
                 update(side.value(), step);
-                side.commit(false);
             }
             for piece in contents(&mut nic) {
                 host.merge(&piece).unwrap();
@@ -259,9 +265,10 @@ mod tests {
     fn a_rolled_back_packet_leaves_no_trace() {
         let mut home = home();
         for step in 0..50 {
+            home.begin(visit(false));
             update(home.value(), step);
-            home.commit(false);
         }
+        home.begin(visit(true));
         let before = contents(&mut home);
         for step in 100..110 {
             update(home.value(), step);

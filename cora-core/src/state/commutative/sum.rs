@@ -37,14 +37,15 @@ impl Replica for Sum {
 
     fn merge_unit(&mut self, _: u32, bytes: &[u8]) -> Result<(), Malformed> {
         let part = number(bytes)?;
-        self.total = self.total.wrapping_add(part);
-        self.before = self.before.wrapping_add(part);
+        self.add(part);
         Ok(())
     }
 
-    #[inline]
-    fn commit(&mut self) {
-        self.before = self.total;
+    #[inline(always)]
+    fn begin(&mut self, undo: bool) {
+        if undo {
+            self.before = self.total;
+        }
     }
 
     #[inline]

@@ -14,20 +14,27 @@ use crate::plain::Describe;
 const PENDING: usize = 4;
 
 /// Keys that it is remembered of where they stood last; a power of two.
-const PLACES: usize = 64;
+const NUMBERS: usize = 64;
 
 /// The `N` keys that were raised highest, with their values. Equal values are ordered by key.
 ///
 /// One packet makes at most 4 updates; further ones are refused under every plan alike, because they
 /// could not be taken back by a punt.
+// In no order, until somebody asks: who rises stays in place, and only where the least one does is there anything to look
+// for. Which rank a key has can't be foretold, and a branch on it would cost more than all else.
 #[derive(Clone, Copy, Debug)]
-pub struct TopK<K, const N: usize> {
-    /// In descending order, those in use first.
-    kept: [Option<(u64, K)>; N],
+pub struct TopK<K: Key, const N: usize> {
+    /// 0 where no key is kept.
+    values: [u64; N],
+    keys: [Option<K::Packed>; N],
+    /// The least of the values, and where it is: no key is kept there, as long as there is such a place.
+    floor: u64,
+    least: usize,
     /// Where a key stood that was raised last, of all that share this number: it may be gone from there.
-    places: [u8; PLACES],
+    places: [u8; NUMBERS],
     /// What this packet changed.
     changes: [Change<K>; PENDING],
+    /// How many changes are noted; [`PENDING`] where none need be.
     changed: u8,
     /// Updates of this packet, those included that changed nothing.
     updates: u8,
@@ -37,13 +44,13 @@ pub struct TopK<K, const N: usize> {
 /// program then holds no image of it.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
-enum Change<K> {
+enum Change<K: Key> {
     /// In place of a change: none.
     Nothing,
-    /// What stands at `at` stood at `from`, as far down or further, with this value.
-    Risen { at: usize, from: usize, before: u64 },
-    /// What stands at `at` was not kept; this fell off the end.
-    Entered { at: usize, fallen: Option<(u64, K)> },
+    /// What stands at `at` had this value.
+    Risen { at: usize, before: u64 },
+    /// What stands at `at` was not kept; this was, there.
+    Entered { at: usize, value: u64, key: Option<K::Packed> },
 }
 
 impl<K: Key, const N: usize> TopK<K, N> {
@@ -56,104 +63,119 @@ impl<K: Key, const N: usize> TopK<K, N> {
             return;
         }
         self.updates += 1;
-        if let Some(Some((least, _))) = self.kept.last()
-            && value < *least
-        {
-            return;
+        if value >= self.floor {
+            self.place(key, value);
         }
-        // Packed, so that a key that is not among the greatest need not be in memory, and is else written as it is read.
-        self.place(&key.pack(), value);
     }
 
     /// The keys kept, from the greatest value down.
     pub fn iter(&self) -> impl Iterator<Item = (K, u64)> + '_ {
-        self.kept.iter().flatten().map(|(value, key)| (*key, *value))
+        (0..N).map_while(|rank| self.ranked(rank))
     }
 
-    /// Keeps what is as great as the least that is kept, if it is greater. Mostly it is kept already, and stays where it
-    /// was.
-    #[inline(never)]
-    fn place(&mut self, packed: &K::Packed, value: u64) {
-        let key = K::unpack(packed);
+    /// The key that so many are above, and its value.
+    fn ranked(&self, rank: usize) -> Option<(K, u64)> {
+        let above = |at: usize| (0..N).filter(|other| self.is_above(*other, at)).count();
+        let mut all = self.keys.iter().zip(self.values).enumerate();
+        all.find_map(|(at, (key, value))| {
+            let key = key.as_ref().filter(|_| above(at) == rank)?;
+            Some((K::unpack(key), value))
+        })
+    }
+
+    /// Whether what is kept at one place is greater than at another. No key is less than any.
+    fn is_above(&self, one: usize, other: usize) -> bool {
+        let values = [one, other].map(|at| self.values.get(at));
+        if values[0] != values[1] {
+            return values[0] > values[1];
+        }
+        let words = |at: usize| Some(K::unpack(self.keys.get(at)?.as_ref()?).words());
+        match [one, other].map(words) {
+            [Some(one), Some(other)] => one < other,
+            [one, _] => one.is_some(),
+        }
+    }
+
+    /// Keeps what is as great as the least that is kept, if it is greater. Mostly it is kept already.
+    // At the host without a call, for which the key would have to be in memory.
+    #[cfg_attr(target_arch = "x86_64", inline(always))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
+    fn place(&mut self, key: K, value: u64) {
         let number = number_of(&key);
-        let from = usize::from(self.places[number]);
-        match self.kept.get(from) {
-            Some(Some((_, kept))) if *kept == key => self.raise_at(from, value),
-            _ => self.search(packed, value, number),
+        let at = usize::from(self.places[number]);
+        match self.keys.get(at) {
+            Some(Some(kept)) if K::unpack(kept) == key => self.raise_at(at, value),
+            // Packed only here: else it would be so for every packet.
+            _ => self.search(&key.pack(), value, number),
         }
     }
 
     /// Likewise, wherever it is.
     #[inline(never)]
-    fn search(&mut self, packed: &K::Packed, value: u64, number: usize) {
-        let key = &K::unpack(packed);
-        let is_it = |kept: &Option<(u64, K)>| matches!(kept, Some((_, kept)) if kept == key);
-        match self.kept.last() {
-            Some(Some((least, last))) if value == *least && key.words() >= last.words() => {}
-            _ => match self.kept.iter().position(is_it) {
-                Some(from) => {
-                    if let Some(place) = self.places.get_mut(number) {
-                        *place = from as u8;
-                    }
-                    self.raise_at(from, value);
+    fn search(&mut self, key: &K::Packed, value: u64, number: usize) {
+        let unpacked = K::unpack(key);
+        let is_it = |kept: &Option<K::Packed>| {
+            kept.as_ref().is_some_and(|kept| K::unpack(kept) == unpacked)
+        };
+        let at = match self.keys.iter().position(is_it) {
+            Some(at) => {
+                self.raise_at(at, value);
+                at
+            }
+            None => match self.keys.get(self.least) {
+                Some(Some(least))
+                    if value == self.floor && unpacked.words() >= K::unpack(least).words() =>
+                {
+                    return;
                 }
-                None => self.enter(key, value),
+                _ => self.enter(key, value),
             },
+        };
+        if let Some(place) = self.places.get_mut(number) {
+            *place = at as u8;
         }
     }
 
-    /// Raises what is at `from`, if that is higher than before.
+    /// Raises what is here, if that is higher than before.
     #[inline(always)]
-    fn raise_at(&mut self, from: usize, value: u64) {
-        let Some(Some((kept, _))) = self.kept.get_mut(from) else { return };
-        let before = *kept;
+    fn raise_at(&mut self, at: usize, value: u64) {
+        let Some(place) = self.values.get_mut(at) else { return };
+        let before = *place;
         if value <= before {
             return;
         }
-        *kept = value;
-        let at = match self.kept.get(from.wrapping_sub(1)) {
-            // Who is ahead by much stays there.
-            Some(Some((above, _))) if *above > value => from,
-            Some(_) => self.rise(from),
-            None => from,
-        };
-        self.note(Change::Risen { at, from, before });
+        *place = value;
+        self.note(Change::Risen { at, before });
+        if at == self.least {
+            self.find_least();
+        }
     }
 
-    /// Keeps a key that was not kept, and is greater than what falls off the end for it.
-    fn enter(&mut self, key: &K, value: u64) {
-        let last = self.kept.len().saturating_sub(1);
-        let from = self.kept.iter().position(Option::is_none).unwrap_or(last);
-        let Some(place) = self.kept.get_mut(from) else { return };
-        let fallen = place.replace((value, *key));
-        let at = self.rise(from);
-        self.note(Change::Entered { at, fallen });
-    }
-
-    /// Moves what is at `at` up to where it belongs, and tells where that is.
-    #[inline(never)]
-    fn rise(&mut self, mut at: usize) -> usize {
-        while let Some(above) = at.checked_sub(1)
-            && let Some([Some(a), Some(b)]) = self.kept.get(above..=at)
-            && greater(b, a)
-        {
-            self.kept.swap(above, at);
-            at = above;
+    /// Keeps a key that was not kept, in the place of the least; tells where.
+    fn enter(&mut self, key: &K::Packed, value: u64) -> usize {
+        let at = self.least;
+        if let Some(Change::Entered { value, key, .. }) = self.put(at, value, Some(*key)) {
+            self.note(Change::Entered { at, value, key });
         }
         at
     }
 
-    /// Moves what is at `at` down to `to`, the last place at most.
-    #[inline(never)]
-    fn sink(&mut self, at: usize, to: usize) {
-        for at in at..to {
-            if let Some([a, b]) = self.kept.get_mut(at..=at + 1) {
-                core::mem::swap(a, b);
-            }
-        }
+    /// Puts a key, or none, in a place; tells what was there.
+    fn put(&mut self, at: usize, value: u64, key: Option<K::Packed>) -> Option<Change<K>> {
+        let value = core::mem::replace(self.values.get_mut(at)?, value);
+        let key = core::mem::replace(self.keys.get_mut(at)?, key);
+        self.find_least();
+        Some(Change::Entered { at, value, key })
     }
 
-    /// Notes a change, to be taken back. There are no more of them than updates.
+    /// Looks for the least.
+    #[inline(never)]
+    fn find_least(&mut self) {
+        self.least = (1..N).fold(0, |least, at| if self.is_above(least, at) { at } else { least });
+        self.floor = self.values.get(self.least).copied().unwrap_or_default();
+    }
+
+    /// Notes a change, if it may be taken back. There are no more of them than updates.
     #[inline]
     fn note(&mut self, change: Change<K>) {
         if let Some(place) = self.changes.get_mut(usize::from(self.changed)) {
@@ -166,40 +188,34 @@ impl<K: Key, const N: usize> TopK<K, N> {
     fn take_back(&mut self, change: Change<K>) {
         match change {
             Change::Nothing => {}
-            Change::Risen { at, from, before } => {
-                self.sink(at, from);
-                if let Some(Some((value, _))) = self.kept.get_mut(from) {
-                    *value = before;
-                }
+            Change::Risen { at, before } => {
+                let key = self.keys.get(at).copied().flatten();
+                self.put(at, before, key);
             }
-            Change::Entered { at, fallen } => {
-                self.sink(at, self.kept.len());
-                if let Some(last) = self.kept.last_mut() {
-                    *last = fallen;
-                }
+            Change::Entered { at, value, key } => {
+                self.put(at, value, key);
             }
         }
     }
 }
 
-/// The number that a key shares with others, below [`PLACES`].
+/// The number that a key shares with others, below [`NUMBERS`].
 #[inline(always)]
 fn number_of<K: Key>(key: &K) -> usize {
-    const SHIFT: u32 = u64::BITS - PLACES.trailing_zeros();
+    const SHIFT: u32 = u64::BITS - NUMBERS.trailing_zeros();
     // Knuth's multiplier, of 64 bits: the upper bits of the product are of all bits of the words. The upper halves of
     // addresses tell fewer keys apart.
     let [_, b, _, d, e] = key.words();
     ((b ^ d ^ e).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> SHIFT) as usize
 }
 
-fn greater<K: Key>(a: &(u64, K), b: &(u64, K)) -> bool {
-    a.0 > b.0 || a.0 == b.0 && a.1.words() < b.1.words()
-}
-
 impl<K: Key, const N: usize> Replica for TopK<K, N> {
     const EMPTY: Self = Self {
-        kept: [None; N],
-        places: [0; PLACES],
+        values: [0; N],
+        keys: [None; N],
+        floor: 0,
+        least: 0,
+        places: [0; NUMBERS],
         changes: [const { Change::Nothing }; PENDING],
         changed: 0,
         updates: 0,
@@ -208,7 +224,7 @@ impl<K: Key, const N: usize> Replica for TopK<K, N> {
 
     fn put_unit(&self, unit: u32, out: &mut [u8]) -> usize {
         const { assert!(8 + K::SIZE <= super::MAX_UNIT, "the key is too long for a unit") };
-        let Some(Some((value, key))) = self.kept.get(unit as usize) else { return 0 };
+        let Some((key, value)) = self.ranked(unit as usize) else { return 0 };
         out[..8].copy_from_slice(&value.to_le_bytes());
         key.put(&mut out[8..]);
         8 + K::SIZE
@@ -220,14 +236,14 @@ impl<K: Key, const N: usize> Replica for TopK<K, N> {
         }
         let (value, key) = bytes.split_first_chunk().ok_or(Malformed)?;
         let key = K::get(key).ok_or(Malformed)?;
+        self.begin(false);
         self.raise(key, u64::from_le_bytes(*value));
-        self.commit();
         Ok(())
     }
 
-    #[inline]
-    fn commit(&mut self) {
-        (self.changed, self.updates) = (0, 0);
+    #[inline(always)]
+    fn begin(&mut self, undo: bool) {
+        (self.changed, self.updates) = (if undo { 0 } else { PENDING as u8 }, 0);
     }
 
     fn rollback(&mut self) {
@@ -236,7 +252,7 @@ impl<K: Key, const N: usize> Replica for TopK<K, N> {
                 self.take_back(change);
             }
         }
-        self.commit();
+        self.begin(true);
     }
 
     fn describe(&self, to: &mut dyn Describe) {
@@ -270,13 +286,13 @@ mod tests {
             let mut top = TopK::<SourceAddress, 4>::EMPTY;
             let mut model = BTreeMap::new();
             for (n, value) in updates {
+                top.begin(false);
                 top.raise(key(n), value);
-                top.commit();
                 let kept = model.entry(n).or_insert(value);
                 *kept = value.max(*kept);
             }
             let mut expected: Vec<_> = model.into_iter().map(|(n, value)| (value, key(n))).collect();
-            expected.sort_by(|a, b| if greater(a, b) { std::cmp::Ordering::Less } else { std::cmp::Ordering::Greater });
+            expected.sort_by_key(|(value, key)| (std::cmp::Reverse(*value), key.words()));
             expected.truncate(4);
             let kept: Vec<_> = top.iter().map(|(key, value)| (value, key)).collect();
             prop_assert_eq!(kept, expected);
@@ -289,9 +305,10 @@ mod tests {
         ) {
             let mut top = TopK::<SourceAddress, 4>::EMPTY;
             for (n, value) in before {
+                top.begin(false);
                 top.raise(key(n), value);
-                top.commit();
             }
+            top.begin(true);
             let kept: Vec<_> = top.iter().collect();
             for (n, value) in packet {
                 top.raise(key(n), value);

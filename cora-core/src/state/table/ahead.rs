@@ -204,7 +204,11 @@ impl<K: Key, V: Plain> RawTable<K, V> {
                 self.wheel.call();
                 ELSEWHERE
             }
-            Guess::Unasked => ELSEWHERE,
+            Guess::Unasked => {
+                // The packet has no key.
+                hint.entry = NONE;
+                return Foretold::Maybe;
+            }
             Guess::Nowhere => self.index.taken(),
         };
         let Some(key) = key() else { return Foretold::Maybe };

@@ -2,11 +2,11 @@
 #![expect(unsafe_code, reason = "comparing many lanes is an instruction that must be asked for")]
 
 use core::arch::x86_64::{
-    _mm_cmpeq_epi16, _mm_cvtsi64_si128, _mm_loadu_si128, _mm_movemask_epi8, _mm_packs_epi16,
+    _mm_cmpeq_epi16, _mm_cvtsi32_si128, _mm_loadu_si128, _mm_movemask_epi8, _mm_packs_epi16,
     _mm_set1_epi16,
 };
 
-/// A bit per slot. Behind them come the counters' lanes, and none.
+/// A bit per slot. Behind them come lanes of none.
 const SLOTS: u32 = 0x3ff;
 
 /// The slots with this mark.
@@ -23,7 +23,8 @@ fn compare(words: &[u64; 8], mark: u16) -> u32 {
     let marks = _mm_set1_epi16(mark.cast_signed());
     // SAFETY: the first two of eight words are there to be read; the instruction asks for no alignment.
     let first = unsafe { _mm_loadu_si128(words.as_ptr().cast()) };
-    let last = _mm_cvtsi64_si128(words[2].cast_signed());
+    // The last two alone: a load that nothing but this needs is part of the instruction.
+    let last = _mm_cvtsi32_si128((words[2] as u32).cast_signed());
     let equal = _mm_packs_epi16(_mm_cmpeq_epi16(first, marks), _mm_cmpeq_epi16(last, marks));
     _mm_movemask_epi8(equal).cast_unsigned()
 }
