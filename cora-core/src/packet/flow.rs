@@ -105,7 +105,7 @@ impl Headers<'_> {
     #[inline]
     pub fn protocol(&self) -> Result<u8, Reason> {
         match &self.parsed {
-            Parsed::Plain(plain) => Ok(plain.protocol),
+            Parsed::Plain(plain) => Ok(plain.protocol()),
             Parsed::Other(layers, _) => {
                 layers.network_fault.check()?;
                 Ok(layers.outer.protocol)

@@ -56,8 +56,6 @@ pub(super) struct PlainFrame {
     rest: [u8; 8],
     /// Where the IP packet ends.
     pub(super) end: u32,
-    /// Once more, by itself: so that asking for it takes one instruction.
-    pub(super) protocol: u8,
 }
 
 impl PlainFrame {
@@ -97,7 +95,7 @@ impl PlainFrame {
         let ports = u64::from(word(SOURCE_PORT).swap_bytes());
         let rest = u64::from(protocol) << 32 | ports;
         let (addresses, rest) = (addresses.to_le_bytes(), rest.to_le_bytes());
-        Some(Self { addresses, rest, end: end as u32, protocol })
+        Some(Self { addresses, rest, end: end as u32 })
     }
 
     #[inline(always)]
@@ -108,6 +106,13 @@ impl PlainFrame {
     #[inline(always)]
     const fn rest(&self) -> u64 {
         u64::from_le_bytes(self.rest)
+    }
+
+    /// TCP or UDP.
+    #[inline(always)]
+    pub(super) const fn protocol(&self) -> u8 {
+        let [_, _, _, _, protocol, ..] = self.rest;
+        protocol
     }
 
     /// The address at one end.
@@ -138,7 +143,7 @@ impl PlainFrame {
     #[inline]
     pub(super) fn payload(&self, frame: &[u8]) -> Range<usize> {
         match frame.first_chunk() {
-            Some(head) if self.protocol == TCP => segment(head)..self.end as usize,
+            Some(head) if self.protocol() == TCP => segment(head)..self.end as usize,
             Some(head) => datagram(head),
             None => 0..0,
         }
@@ -146,8 +151,8 @@ impl PlainFrame {
 
     /// Where its headers stand, in the words that are kept of other frames.
     pub(super) const fn layers(&self) -> Layers {
-        let sum = if self.protocol == UDP { UDP_SUM } else { TCP_SUM } as u16;
-        let (protocol, at) = (self.protocol, PLAIN_TRANSPORT as u16);
+        let sum = if self.protocol() == UDP { UDP_SUM } else { TCP_SUM } as u16;
+        let (protocol, at) = (self.protocol(), PLAIN_TRANSPORT as u16);
         let outer =
             Header { ip: IP as u16, transport: at, ports: at, sum, protocol, ..Header::NONE };
         let mut layers = Layers::none(ETHERTYPE_IPV4, Version::V4, Fault::None);
@@ -210,7 +215,7 @@ impl Headers<'_> {
         let Some((head, plain)) = self.plain_mut() else { return false };
         plain.set_address(end, address);
         let change = put_address(head, end, address);
-        follow(head, plain.protocol, change);
+        follow(head, plain.protocol(), change);
         true
     }
 
@@ -220,7 +225,7 @@ impl Headers<'_> {
         let Some((head, plain)) = self.plain_mut() else { return false };
         plain.set_port(end, port);
         let change = put_port(head, end, port);
-        follow(head, plain.protocol, change);
+        follow(head, plain.protocol(), change);
         true
     }
 
@@ -231,7 +236,7 @@ impl Headers<'_> {
         plain.set_address(end, address);
         plain.set_port(end, port);
         let change = put_address(head, end, address).and(put_port(head, end, port));
-        follow(head, plain.protocol, change);
+        follow(head, plain.protocol(), change);
         true
     }
 }

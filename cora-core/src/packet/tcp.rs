@@ -113,7 +113,7 @@ impl Headers<'_> {
             core::hint::cold_path();
             return self.tcp_flags_of_any();
         };
-        (plain.protocol == protocol::TCP).then_some(TcpFlags(head[PLAIN_TCP_FLAGS]))
+        (plain.protocol() == protocol::TCP).then_some(TcpFlags(head[PLAIN_TCP_FLAGS]))
     }
 
     /// Likewise of a frame that is not as most are.
@@ -132,7 +132,7 @@ impl Headers<'_> {
     #[inline]
     pub(super) fn tcp_at(&self) -> Option<usize> {
         let (protocol, at) = match &self.parsed {
-            Parsed::Plain(plain) => (plain.protocol, PLAIN_TRANSPORT),
+            Parsed::Plain(plain) => (plain.protocol(), PLAIN_TRANSPORT),
             Parsed::Other(layers, _) if layers.flow_fault == Fault::None => {
                 (layers.outer.protocol, usize::from(layers.outer.transport))
             }

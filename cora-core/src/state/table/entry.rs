@@ -71,7 +71,8 @@ impl<K: Key, V> Entry<K, V> {
     /// A packet of that time found it.
     #[inline(always)]
     pub(super) fn used_at(&self, now: u64) {
-        if now > self.used.get() {
+        // Not `>`: where it was just found not to have expired, this is answered by what was computed for that.
+        if now >= self.used.get() {
             self.used.set(now);
         }
     }
