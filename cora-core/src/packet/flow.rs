@@ -155,7 +155,7 @@ impl Headers<'_> {
     #[inline]
     pub fn is_link_local_control(&self) -> bool {
         // TCP or UDP, over IPv4.
-        if let Parsed::Plain(_) = &self.parsed {
+        if self.is_plain() {
             return false;
         }
         core::hint::cold_path();

@@ -154,13 +154,13 @@ impl<K: Key, const N: usize> TopK<K, N> {
     /// Keeps a key that was not kept, in the place of the least; tells where.
     fn enter(&mut self, key: &K::Packed, value: u64) -> usize {
         let at = self.least;
-        if let Some(Change::Entered { value, key, .. }) = self.put(at, value, Some(*key)) {
-            self.note(Change::Entered { at, value, key });
+        if let Some(change) = self.put(at, value, Some(*key)) {
+            self.note(change);
         }
         at
     }
 
-    /// Puts a key, or none, in a place; tells what was there.
+    /// Puts a key, or none, in a place; that is undone by the change it tells.
     fn put(&mut self, at: usize, value: u64, key: Option<K::Packed>) -> Option<Change<K>> {
         let value = core::mem::replace(self.values.get_mut(at)?, value);
         let key = core::mem::replace(self.keys.get_mut(at)?, key);
@@ -189,8 +189,10 @@ impl<K: Key, const N: usize> TopK<K, N> {
         match change {
             Change::Nothing => {}
             Change::Risen { at, before } => {
-                let key = self.keys.get(at).copied().flatten();
-                self.put(at, before, key);
+                if let Some(value) = self.values.get_mut(at) {
+                    *value = before;
+                }
+                self.find_least();
             }
             Change::Entered { at, value, key } => {
                 self.put(at, value, key);

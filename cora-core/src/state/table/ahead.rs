@@ -204,11 +204,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
                 self.wheel.call();
                 ELSEWHERE
             }
-            Guess::Unasked => {
-                // The packet has no key.
-                hint.entry = NONE;
-                return Foretold::Maybe;
-            }
+            // The packet has no key.
+            Guess::Unasked => return Foretold::Maybe,
             Guess::Nowhere => self.index.taken(),
         };
         let Some(key) = key() else { return Foretold::Maybe };

@@ -110,31 +110,27 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.ahead.is_absent(self.visit.ahead, key, self.index.taken())
     }
 
-    /// The entry that was looked up ahead, if it is there and unexpired.
-    #[inline]
+    /// The entry that was looked up ahead, if it is there, expired or not.
+    #[inline(always)]
     fn guessed_any(&self) -> Option<(u32, &Entry<K, V>)> {
         let guess = self.ahead.entry(self.visit.ahead);
         let Some(entry) = self.entries.get(guess) else {
             core::hint::cold_path();
             return None;
         };
-        if !entry.is_alive() || self.expired(entry) {
+        if !entry.is_alive() {
             core::hint::cold_path();
             return None;
         }
         Some((guess, entry))
     }
 
-    /// Likewise, if this is the key it was inserted under.
+    /// Likewise unexpired, if this is the key it was inserted under.
     // Its age is asked last, right before it is noted that a packet found it: so both go by one comparison.
     #[inline(always)]
     pub(super) fn guessed_by_key(&self, key: &K) -> Option<u32> {
-        let guess = self.ahead.entry(self.visit.ahead);
-        let Some(entry) = self.entries.get(guess) else {
-            core::hint::cold_path();
-            return None;
-        };
-        if !entry.is_alive() || entry.key() != *key || self.expired(entry) {
+        let (guess, entry) = self.guessed_any()?;
+        if entry.key() != *key || self.expired(entry) {
             core::hint::cold_path();
             return None;
         }
@@ -144,7 +140,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// Likewise, if it has the key; and which of its keys this is.
     #[inline]
     fn guessed(&self, key: &K) -> Option<(u32, Direction)> {
-        let (guess, entry) = self.guessed_any()?;
+        let (guess, entry) = self.guessed_any().filter(|(_, entry)| !self.expired(entry))?;
         self.is(guess, entry, key).map(|direction| (guess, direction))
     }
 
