@@ -13,6 +13,10 @@ use crate::pages::{HugePages, Pages};
 /// A mapping is a multiple of this.
 const SMALL: usize = 4096;
 
+/// A transparent huge page of x86-64, and of aarch64 with small pages of 4 KiB. Only whole ones become huge: memory that
+/// begins or ends within one is on small pages there.
+const TRANSPARENT: usize = 2 << 20;
+
 /// Why there is no memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MapError {
@@ -39,23 +43,33 @@ pub(crate) fn state_memory(
             let page = HugePages::now().ok_or(MapError::NoHugePages)?.page;
             (page, MapFlags::HUGETLB, None)
         }
-        Pages::Transparent => (SMALL, MapFlags::NORESERVE, Some(Advice::LinuxHugepage)),
+        Pages::Transparent => (TRANSPARENT, MapFlags::NORESERVE, Some(Advice::LinuxHugepage)),
         Pages::Small => (SMALL, MapFlags::NORESERVE, Some(Advice::LinuxNoHugepage)),
     };
-    let length = bytes.next_multiple_of(page).max(page);
+    let length =
+        bytes.max(1).checked_next_multiple_of(page).ok_or(MapError::Kernel(Errno::NOMEM))?;
+    // Where the kernel does not put a mapping at such a page by itself, it must have room to begin at one.
+    let spare = if pages == Pages::Transparent { TRANSPARENT - SMALL } else { 0 };
+    let mapped = length.checked_add(spare).ok_or(MapError::Kernel(Errno::NOMEM))?;
     let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | flags);
     // SAFETY: an anonymous mapping at an address of the kernel's choice touches no memory of ours.
-    let address = unsafe { mmap_anonymous(std::ptr::null_mut(), length, access, flags) };
+    let address = unsafe { mmap_anonymous(std::ptr::null_mut(), mapped, access, flags) };
     let address = address.map_err(|errno| match errno {
         Errno::NOMEM | Errno::INVAL if pages == Pages::Huge => MapError::NoHugePages,
         errno => MapError::Kernel(errno),
     })?;
+    // Not beyond `spare`: the address is a small page's.
+    let skipped = if spare > 0 { address.addr().wrapping_neg() % TRANSPARENT } else { 0 };
+    // SAFETY: `length` bytes from there on are within the mapping, of `length + spare` bytes.
+    let address = unsafe { address.byte_add(skipped) };
     let populate = resident.then_some(Advice::LinuxPopulateWrite);
     for advice in advice.into_iter().chain(populate) {
         // A kernel that does not know it, or has no such pages, refuses, which costs speed alone.
         // SAFETY: the advice changes no content, and the mapping is ours.
         let _refused = unsafe { madvise(address, length, advice) };
     }
+    // As many as asked for, to a small page: what is behind them makes the last page a whole one.
+    let length = if pages == Pages::Huge { length } else { bytes.max(1).next_multiple_of(SMALL) };
     // SAFETY: `length` zero bytes at a page boundary, for nobody else, never unmapped.
     Ok(unsafe { std::slice::from_raw_parts_mut(address.cast(), length / Line::BYTES) })
 }
@@ -128,6 +142,8 @@ mod tests {
         for (pages, flag, other) in [(Pages::Small, "nh", "hg"), (Pages::Transparent, "hg", "nh")] {
             let memory = state_memory(5 << 20, pages, false).unwrap();
             assert_eq!(memory.len() * Line::BYTES, 5 << 20);
+            let from = if pages == Pages::Small { SMALL } else { TRANSPARENT };
+            assert!(memory.as_ptr().addr().is_multiple_of(from));
             memory.fill(Line::ZERO);
             let flags = flags(memory);
             // A kernel that was built without transparent huge pages knows neither flag.

@@ -142,6 +142,8 @@ const MAP_SHARED: usize = 1;
 const MAP_POPULATE: usize = 0x8000;
 const MAP_PRIVATE_ANONYMOUS: usize = 2 | 0x20;
 const MADV_HUGEPAGE: usize = 14;
+/// A transparent huge page where small ones have 4 KiB.
+const HUGE_PAGE: usize = 2 << 20;
 const MADV_POPULATE_WRITE: usize = 23;
 /// Pages are made when they are touched: a table's unused part costs nothing.
 const MAP_NORESERVE: usize = 0x4000;
@@ -167,7 +169,9 @@ pub(crate) fn map_shared(fd: i32, length: usize) -> Option<&'static [AtomicU64]>
 /// asked of kernels from Linux 5.14 on, and others make each when it is touched.
 #[inline(never)]
 pub(crate) fn map_private(bytes: usize, resident: bool) -> Option<&'static mut [Line]> {
-    let length = bytes.next_multiple_of(4096).max(4096);
+    // By whole huge pages: the kernel lets such a mapping begin at one (from Linux 6.7 on), and of others the last part is on
+    // small pages.
+    let length = bytes.max(1).next_multiple_of(HUGE_PAGE);
     let address = map(length, MAP_PRIVATE_ANONYMOUS | MAP_NORESERVE, -1)?;
     for advice in [MADV_HUGEPAGE, MADV_POPULATE_WRITE].into_iter().take(1 + usize::from(resident)) {
         // SAFETY: advice about memory that was mapped above and that nobody has touched: it stays zero.
@@ -186,7 +190,7 @@ mod tests {
     fn maps_zeroed_memory_that_can_be_written() {
         for resident in [false, true] {
             let lines = map_private(10_000, resident).unwrap();
-            assert_eq!(lines.len(), 12_288 / 64);
+            assert_eq!(lines.len(), HUGE_PAGE / 64);
             lines.fill(Line::ZERO);
         }
         assert!(map_shared(-1, 4096).is_none(), "no such file");
