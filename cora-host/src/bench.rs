@@ -128,7 +128,7 @@ impl Traffic {
             part.frames.push(*frame);
             *warm_part += usize::from(number < warm);
         }
-        parts
+        parts.into_iter().map(|(part, warm)| (part.settled(), warm)).collect()
     }
 
     /// Time of frame number `from`, in nanoseconds.

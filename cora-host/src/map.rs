@@ -36,21 +36,23 @@ pub(crate) fn state_memory(
     pages: Pages,
     resident: bool,
 ) -> Result<&'static mut [Line], MapError> {
-    // Of the latter two, pages that are never touched cost nothing. Huge ones are taken from what is set aside
-    // now: later, their absence would be a signal.
-    let (page, flags, advice) = match pages {
+    // What the kernel maps by, and pages to fill. Of the latter two, pages that are never touched cost nothing. Huge ones are
+    // taken from what is set aside now: later, their absence would be a signal.
+    let (unit, page, flags, advice) = match pages {
         Pages::Huge => {
             let page = HugePages::now().ok_or(MapError::NoHugePages)?.page;
-            (page, MapFlags::HUGETLB, None)
+            (page, page, MapFlags::HUGETLB, None)
         }
-        Pages::Transparent => (TRANSPARENT, MapFlags::NORESERVE, Some(Advice::LinuxHugepage)),
-        Pages::Small => (SMALL, MapFlags::NORESERVE, Some(Advice::LinuxNoHugepage)),
+        Pages::Transparent => {
+            (SMALL, TRANSPARENT, MapFlags::NORESERVE, Some(Advice::LinuxHugepage))
+        }
+        Pages::Small => (SMALL, SMALL, MapFlags::NORESERVE, Some(Advice::LinuxNoHugepage)),
     };
-    let length =
-        bytes.max(1).checked_next_multiple_of(page).ok_or(MapError::Kernel(Errno::NOMEM))?;
-    // Where the kernel does not put a mapping at such a page by itself, it must have room to begin at one.
-    let spare = if pages == Pages::Transparent { TRANSPARENT - SMALL } else { 0 };
-    let mapped = length.checked_add(spare).ok_or(MapError::Kernel(Errno::NOMEM))?;
+    let too_long = MapError::Kernel(Errno::NOMEM);
+    let asked = bytes.max(1).checked_next_multiple_of(unit).ok_or(too_long)?;
+    let length = asked.checked_next_multiple_of(page).ok_or(too_long)?;
+    // With room to begin at a page, wherever the kernel puts it.
+    let mapped = length.checked_add(page - unit).ok_or(too_long)?;
     let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | flags);
     // SAFETY: an anonymous mapping at an address of the kernel's choice touches no memory of ours.
     let address = unsafe { mmap_anonymous(std::ptr::null_mut(), mapped, access, flags) };
@@ -58,9 +60,8 @@ pub(crate) fn state_memory(
         Errno::NOMEM | Errno::INVAL if pages == Pages::Huge => MapError::NoHugePages,
         errno => MapError::Kernel(errno),
     })?;
-    // Not beyond `spare`: the address is a small page's.
-    let skipped = if spare > 0 { address.addr().wrapping_neg() % TRANSPARENT } else { 0 };
-    // SAFETY: `length` bytes from there on are within the mapping, of `length + spare` bytes.
+    let skipped = address.addr().wrapping_neg() % page;
+    // SAFETY: the address is a multiple of `unit`, so at most `page - unit` bytes are skipped: `length` more are mapped.
     let address = unsafe { address.byte_add(skipped) };
     let populate = resident.then_some(Advice::LinuxPopulateWrite);
     for advice in advice.into_iter().chain(populate) {
@@ -68,10 +69,8 @@ pub(crate) fn state_memory(
         // SAFETY: the advice changes no content, and the mapping is ours.
         let _refused = unsafe { madvise(address, length, advice) };
     }
-    // As many as asked for, to a small page: what is behind them makes the last page a whole one.
-    let length = if pages == Pages::Huge { length } else { bytes.max(1).next_multiple_of(SMALL) };
-    // SAFETY: `length` zero bytes at a page boundary, for nobody else, never unmapped.
-    Ok(unsafe { std::slice::from_raw_parts_mut(address.cast(), length / Line::BYTES) })
+    // SAFETY: `asked` bytes, and no less are mapped, zero and at a page boundary, for nobody else, never unmapped.
+    Ok(unsafe { std::slice::from_raw_parts_mut(address.cast(), asked / Line::BYTES) })
 }
 
 /// A file without a name, `bytes` long and zero, and its mapping, shared with whoever gets the file.

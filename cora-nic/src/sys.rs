@@ -142,9 +142,9 @@ const MAP_SHARED: usize = 1;
 const MAP_POPULATE: usize = 0x8000;
 const MAP_PRIVATE_ANONYMOUS: usize = 2 | 0x20;
 const MADV_HUGEPAGE: usize = 14;
+const MADV_POPULATE_WRITE: usize = 23;
 /// A transparent huge page where small ones have 4 KiB.
 const HUGE_PAGE: usize = 2 << 20;
-const MADV_POPULATE_WRITE: usize = 23;
 /// Pages are made when they are touched: a table's unused part costs nothing.
 const MAP_NORESERVE: usize = 0x4000;
 
