@@ -2,11 +2,13 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::{cargo, command, examples, need, run, shown, target};
 
 /// How a step went.
+#[derive(Clone)]
 enum Verdict {
     Done(Tests),
     Failed(Tests, String),
@@ -24,9 +26,12 @@ struct Tests {
 /// A name, and what is done.
 type Step = (&'static str, fn() -> Verdict);
 
+/// How a step went, and how long it took.
+type Taken = (&'static str, Verdict, Duration);
+
 /// Cheap ones first. What is built with other flags has a target directory of its own: no step undoes
 /// another's work.
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 7] = [
     ("what tests need", || verdict(need::toolchain().and_then(|()| need::programs(true)))),
     ("format", || verdict(run(&mut of_cargo("fmt --all --check")))),
     ("clippy", clippy),
@@ -34,28 +39,42 @@ const STEPS: [Step; 11] = [
     ("documentation", documentation),
     ("core on NIC's machine", core_on_the_nic),
     ("tests, with the oracle", tests),
-    ("loom: ring and bell", loom),
-    ("Miri: core and migration", miri),
-    ("fuzz targets", fuzz),
-    ("licences, bans", licences),
+];
+
+/// Behind them, two rows of steps beside each other. Most of each is a single thread's work, and nothing in them goes by the
+/// clock, as tests of whole programs do.
+const BESIDE: [&[Step]; 2] = [
+    &[("sizes, instructions", sizes_and_instructions)],
+    &[
+        ("loom: ring and bell", loom),
+        ("Miri: core and migration", miri),
+        ("fuzz targets", fuzz),
+        ("licences, bans", licences),
+    ],
 ];
 
 /// Runs every step; whether all went well.
 pub(crate) fn run_all() -> bool {
-    let results = STEPS.map(|(name, step)| {
-        eprintln!("\n== {name}");
-        let begun = Instant::now();
-        let verdict = step();
-        if let Verdict::Failed(_, why) = &verdict {
-            eprintln!("FAILED: {why}");
-        }
-        (name, verdict, begun.elapsed())
-    });
+    let mut results: Vec<Taken> = STEPS.iter().map(taken).collect();
+    results.extend(thread::scope(|scope| {
+        let rows = BESIDE.map(|steps| scope.spawn(|| steps.iter().map(taken).collect::<Vec<_>>()));
+        rows.map(|row| row.join().expect("a step that fails says so")).concat()
+    }));
     summary(&results)
 }
 
+fn taken((name, step): &Step) -> Taken {
+    eprintln!("\n== {name}");
+    let begun = Instant::now();
+    let verdict = step();
+    if let Verdict::Failed(_, why) = &verdict {
+        eprintln!("FAILED, {name}: {why}");
+    }
+    (name, verdict, begun.elapsed())
+}
+
 /// Prints the table, and below it the one line for whoever reads no tables.
-fn summary(results: &[(&str, Verdict, Duration)]) -> bool {
+fn summary(results: &[Taken]) -> bool {
     let mut all = Tests::default();
     println!();
     for (name, verdict, time) in results {
@@ -97,12 +116,25 @@ fn documentation() -> Verdict {
     verdict(run(doc.env("RUSTDOCFLAGS", "--deny warnings")))
 }
 
+/// What [`sizes_and_instructions`] runs: tests of these names or with these beginnings. If one gets another name, it runs
+/// with the others.
+const COUNTING: [&str; 2] = ["are_static_freestanding", "a_packet_costs_no_more"];
+
 /// Unit tests, the examples in the documentation, and what crosses crates: on an emulated NIC, too.
 fn tests() -> Verdict {
-    let mut tests = of_cargo("test --workspace --no-fail-fast");
+    let mut tests = of_cargo("test --workspace --no-fail-fast --");
+    for name in COUNTING {
+        tests.args(["--skip", name]);
+    }
     // What one of them built, the others need not build again.
     let run = format!("{}-{:?}", std::process::id(), std::time::SystemTime::now());
     counted(tests.env("CORA_REQUIRE_EMULATED", "1").env("CORA_TEST_RUN", run))
+}
+
+/// Of the examples as they are released: long to link, soon counted.
+fn sizes_and_instructions() -> Verdict {
+    let mut tests = of_cargo("test --workspace --no-fail-fast --test elf --test instructions --");
+    counted(tests.args(COUNTING).env("CORA_REQUIRE_EMULATED", "1"))
 }
 
 /// What the core does by the machine's own instructions, it does by others on the NIC: its unit tests there, emulated.

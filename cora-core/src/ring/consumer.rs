@@ -14,6 +14,8 @@ const LOOKS: u32 = 64;
 /// for, and should leave the index's line with the producer.
 const STREAK: u32 = 32;
 
+const LINE: usize = LINE_WORDS as usize;
+
 /// The reading end: records are copied out one by one, and their room is given back together.
 pub struct Consumer<M> {
     memory: M,
@@ -24,8 +26,8 @@ pub struct Consumer<M> {
     released: u64,
     /// The producer's index, as last read and checked.
     head: u64,
-    /// A record that ends here or before needs no look at anything but its header: it is within the lap, and
-    /// where the producer can have written. 0 once the ring failed.
+    /// Words from `tail` on of which a record's header is all that needs a look: they are within the lap, and where the
+    /// producer can have written. 0 once the ring failed. Counted down, not compared with `tail`: one question for each record.
     clear: u64,
     /// Up to here lines are known to be published.
     shown: u64,
@@ -92,30 +94,32 @@ impl<M: RingMemory> Consumer<M> {
     /// count. `None` when that is not so here, or anything is wrong, or no record is there.
     #[inline(always)]
     fn take_short(&mut self, word: u64, buffer: &mut [u8]) -> Option<Popped> {
-        const LINE: usize = LINE_WORDS as usize;
         let Header { len, lines, kind } = Header::decode(word, self.tail)?;
         let (buffer, _) = buffer.as_chunks_mut::<8>();
         let place: &mut [_; 2 * LINE - 1] = buffer.first_chunk_mut()?;
         let bytes = len as usize;
-        let two = bytes > 8 * (LINE - 1);
-        // Positions are whole lines: up to `clear` there are two, or one.
-        let end = self.tail.checked_add(if two { LINE_WORDS } else { 0 });
-        if bytes > size_of_val(place) || end.is_none_or(|last| last >= self.clear) {
-            return None;
-        }
         let at = index(self.tail);
         // Each in one go: a parser that reads across two goes waits until both are written. And each by itself: so the
         // next record's place is foretold, not computed from this one's length.
-        if two {
-            self.expect_ahead(2 * LINE_WORDS, lines);
-            self.memory.read(at.wrapping_add(1), place);
-            self.go_on(2 * LINE_WORDS);
-        } else {
-            self.expect_ahead(LINE_WORDS, lines);
+        if bytes <= 8 * (LINE - 1) {
+            self.go_short(LINE_WORDS, lines)?;
             self.memory.read_behind(at, place.first_chunk_mut()?);
-            self.go_on(LINE_WORDS);
+        } else if bytes <= size_of_val(place) {
+            self.go_short(2 * LINE_WORDS, lines)?;
+            self.memory.read(at.wrapping_add(1), place);
+        } else {
+            return None;
         }
         Some(Popped { kind, len: bytes })
+    }
+
+    /// Goes on behind a record of `span` words, if they are clear, and asks for those ahead.
+    #[inline(always)]
+    fn go_short(&mut self, span: u64, lines: u16) -> Option<()> {
+        self.clear = self.clear.checked_sub(span)?;
+        self.expect_ahead(span, lines);
+        self.go_on(span);
+        Some(())
     }
 
     /// A record of `span` words was taken.
@@ -141,7 +145,10 @@ impl<M: RingMemory> Consumer<M> {
         let ahead = self.tail.wrapping_add(AHEAD);
         let until = ahead.wrapping_add(span);
         if lines <= 1 && until <= self.shown {
-            self.expect(ahead, until);
+            // Known when this is compiled, as `expect` would not have it.
+            for words in (0..span).step_by(LINE) {
+                self.memory.expect(index(ahead.wrapping_add(words)));
+            }
             return;
         }
         self.streak += 1;
@@ -190,7 +197,7 @@ impl<M: RingMemory> Consumer<M> {
     #[inline(never)]
     fn look_for_clear(&mut self) {
         if self.failed.is_none() {
-            self.clear = self.tail.wrapping_add(self.room_in_lap());
+            self.clear = self.room_in_lap();
         }
     }
 

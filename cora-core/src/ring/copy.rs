@@ -14,6 +14,8 @@
 //! but not behind a later store (Intel SDM, volume 3, "Fast-String Operation and Out-of-Order Stores"): the header's.
 #![expect(unsafe_code, reason = "vector moves between shared and private memory")]
 
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use core::arch::x86_64::__m128i;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// Two words of payload.
@@ -83,7 +85,7 @@ unsafe fn move_bytes(from: *const u8, to: *mut u8, count: usize) {
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 fn load(pair: &[AtomicU64; 2]) -> Pair {
-    let value: core::arch::x86_64::__m128i;
+    let value: __m128i;
     // SAFETY: sixteen bytes at `pair` are readable, being two words; nothing else is touched.
     unsafe {
         core::arch::asm!(
@@ -101,7 +103,7 @@ fn load(pair: &[AtomicU64; 2]) -> Pair {
 #[inline(always)]
 pub(super) fn store_pair(place: &[AtomicU64; 2], words: [u64; 2]) {
     // SAFETY: both are sixteen bytes, and all bit patterns are valid for each.
-    let value: core::arch::x86_64::__m128i = unsafe { core::mem::transmute(words) };
+    let value: __m128i = unsafe { core::mem::transmute(words) };
     // SAFETY: sixteen bytes at `place` are writable through a shared reference, being two atomic
     // words; nothing else is touched.
     unsafe {
@@ -111,6 +113,75 @@ pub(super) fn store_pair(place: &[AtomicU64; 2], words: [u64; 2]) {
             value = in(xmm_reg) value,
             options(nostack, preserves_flags)
         );
+    }
+}
+
+/// Reads what stands behind a header in its line. All of it at once: the place is computed a single time.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+pub(super) fn load_behind(words: &[AtomicU64; 7]) -> [[u8; 8]; 7] {
+    let (first, second, third): (__m128i, __m128i, __m128i);
+    let last: u64;
+    // SAFETY: the 56 bytes at `words` are readable; nothing else is touched.
+    unsafe {
+        core::arch::asm!(
+            "movdqu {first}, [{words}]",
+            "movdqu {second}, [{words} + 16]",
+            "movdqu {third}, [{words} + 32]",
+            "mov {last}, [{words} + 48]",
+            words = in(reg) words,
+            first = out(xmm_reg) first,
+            second = out(xmm_reg) second,
+            third = lateout(xmm_reg) third,
+            last = lateout(reg) last,
+            options(readonly, nostack, preserves_flags)
+        );
+    }
+    let mut behind = [last.to_le_bytes(); 7];
+    for (place, pair) in behind.as_chunks_mut().0.iter_mut().zip([first, second, third]) {
+        // SAFETY: both are sixteen bytes, and all bit patterns are valid for each.
+        *place = unsafe { core::mem::transmute::<__m128i, Pair>(pair) };
+    }
+    behind
+}
+
+/// Writes a whole line, likewise.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+pub(super) fn store_line(line: &[AtomicU64; 8], pairs: [[u64; 2]; 4]) {
+    // SAFETY: each pair is sixteen bytes, and all bit patterns are valid for both.
+    let [first, second, third, last]: [__m128i; 4] = unsafe { core::mem::transmute(pairs) };
+    // SAFETY: the 64 bytes at `line` are writable through a shared reference, being atomic words; nothing else is touched.
+    unsafe {
+        core::arch::asm!(
+            "movdqu [{line}], {first}",
+            "movdqu [{line} + 16], {second}",
+            "movdqu [{line} + 32], {third}",
+            "movdqu [{line} + 48], {last}",
+            line = in(reg) line,
+            first = in(xmm_reg) first,
+            second = in(xmm_reg) second,
+            third = in(xmm_reg) third,
+            last = in(xmm_reg) last,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+/// Elsewhere a pair's place costs nothing: it is part of the instruction.
+#[cfg(any(miri, not(target_arch = "x86_64")))]
+#[inline(always)]
+pub(super) fn load_behind(words: &[AtomicU64; 7]) -> [[u8; 8]; 7] {
+    let mut behind = [[0; 8]; 7];
+    copy_out(words, &mut behind);
+    behind
+}
+
+#[cfg(any(miri, not(target_arch = "x86_64")))]
+#[inline(always)]
+pub(super) fn store_line(line: &[AtomicU64; 8], pairs: [[u64; 2]; 4]) {
+    for (place, pair) in line.as_chunks().0.iter().zip(pairs) {
+        store_pair(place, pair);
     }
 }
 

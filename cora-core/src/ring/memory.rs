@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use super::copy::copy_in;
-use super::copy::{copy_out, store_pair, words_of};
+use super::copy::{copy_out, load_behind, store_line, store_pair, words_of};
 use super::record::{MAX_RING_BYTES, MIN_RING_BYTES};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use super::stream::{LONG_BATCH, stream_pair};
@@ -217,7 +217,7 @@ impl RingMemory for SharedMemory {
     #[inline(always)]
     fn read_behind(&self, index: usize, to: &mut [[u8; 8]; 7]) {
         let [_, behind @ ..] = self.aligned::<8>(index);
-        copy_out(behind, to);
+        *to = load_behind(behind);
     }
 
     #[inline(always)]
@@ -227,10 +227,7 @@ impl RingMemory for SharedMemory {
 
     #[inline(always)]
     fn store_line(&self, index: usize, pairs: [[u64; 2]; 4]) {
-        let (places, _) = self.aligned::<8>(index).as_chunks();
-        for (place, pair) in places.iter().zip(pairs) {
-            store_pair(place, pair);
-        }
+        store_line(self.aligned(index), pairs);
     }
 
     #[cfg(all(target_arch = "x86_64", not(miri)))]

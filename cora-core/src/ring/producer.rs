@@ -45,8 +45,8 @@ pub struct Producer<M> {
     told: u64,
     /// The consumer's index, as last read and checked.
     tail: u64,
-    /// A record that ends here or before needs no look at anything else: its place is within the lap, free, as
-    /// are the lines [`AHEAD`] of it, and it is not too long. 0 once the ring failed.
+    /// Words from `head` on of which a record needs no look at anything else: they are within the lap, free, as are the lines
+    /// [`AHEAD`] of them, and no longer than a record may be. 0 once the ring failed.
     clear: u64,
     /// The batch before was long: of this one, records behind the first are streamed. Invariant: the memory streams.
     streams: bool,
@@ -146,7 +146,7 @@ impl<M: RingMemory> Producer<M> {
     #[inline(always)]
     fn make_way(&mut self, len: usize) -> Result<(), PushError> {
         let span = Shape::span(len);
-        if self.head.saturating_add(span) > self.clear {
+        if span > self.clear {
             return self.look_for_clear(len);
         }
         if !(M::STREAMS && self.streams) {
@@ -158,7 +158,9 @@ impl<M: RingMemory> Producer<M> {
     /// A record of `len` bytes was written.
     #[inline(always)]
     fn advance(&mut self, len: usize) {
-        self.head = self.head.wrapping_add(Shape::span(len));
+        let span = Shape::span(len);
+        self.head = self.head.wrapping_add(span);
+        self.clear = self.clear.wrapping_sub(span);
     }
 
     /// Sees to it that a record of `len` bytes can be written at `head`, and looks how far it goes on like that.
@@ -175,7 +177,8 @@ impl<M: RingMemory> Producer<M> {
         // Half of the longest, in words: no record that is too long ends there.
         let longest = (self.max_record() / 16) as u64;
         let lap = self.shape.rest_of_lap(self.head);
-        self.clear = self.head.wrapping_add(free.min(longest).min(lap));
+        // This one has room in any case.
+        self.clear = free.min(longest).min(lap).max(Shape::span(len));
         Ok(())
     }
 
