@@ -10,8 +10,8 @@ use super::record::{AHEAD, Header, LINE_WORDS, PADDING, RingError, Shape, index}
 /// seldom enough that the index's line stays with the producer.
 const LOOKS: u32 = 64;
 
-/// Records in a row until the consumer looks how far the producer is. Who takes single ones has nothing to ask ahead
-/// for, and should leave the index's line with the producer.
+/// Lines in a row, as batches tell of them, beyond which the consumer looks how far the producer is. Who takes single ones
+/// has nothing to ask ahead for, and should leave the index's line with the producer.
 const STREAK: u32 = 32;
 
 const LINE: usize = LINE_WORDS as usize;
@@ -31,7 +31,7 @@ pub struct Consumer<M> {
     clear: u64,
     /// Up to here lines are known to be published.
     shown: u64,
-    /// Records taken since the last look in vain, or at the producer's index, while less than [`AHEAD`] was known of.
+    /// Lines that batches told of since the last look in vain, or at the producer's index; of long records, one for each.
     streak: u32,
     /// Looks in vain since the last at the producer's index.
     looks: u32,
@@ -144,16 +144,17 @@ impl<M: RingMemory> Consumer<M> {
     fn expect_ahead(&mut self, span: u64, lines: u16) {
         let ahead = self.tail.wrapping_add(AHEAD);
         let until = ahead.wrapping_add(span);
-        if lines <= 1 && until <= self.shown {
+        if lines > 0 {
+            self.streak += u32::from(lines);
+            if lines > 1 || self.streak > STREAK {
+                return self.look_ahead(until, lines);
+            }
+        }
+        if until <= self.shown {
             // Known when this is compiled, as `expect` would not have it.
             for words in (0..span).step_by(LINE) {
                 self.memory.expect(index(ahead.wrapping_add(words)));
             }
-            return;
-        }
-        self.streak += 1;
-        if lines > 1 || self.streak >= STREAK {
-            self.look_ahead(until, lines);
         }
     }
 
@@ -164,7 +165,7 @@ impl<M: RingMemory> Consumer<M> {
         let ahead = self.tail.wrapping_add(AHEAD);
         let asked = self.shown.min(ahead).max(self.tail.wrapping_add(LINE_WORDS));
         self.shown = self.shown.max(self.tail.wrapping_add(u64::from(lines) * LINE_WORDS));
-        if self.streak >= STREAK {
+        if self.streak > STREAK {
             self.streak = 0;
             if self.shown < until && self.refresh().is_ok() {
                 self.shown = self.shown.max(self.head);
