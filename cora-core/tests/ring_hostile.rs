@@ -214,6 +214,27 @@ fn ring_notices_a_producer_whose_index_is_wrong() {
     assert_eq!(after(&[Mischief::Head(8)]), Err(error));
 }
 
+/// The index is read while a long record is taken, which is still given; no record behind it is, however short.
+#[test]
+fn ring_gives_nothing_more_once_an_index_was_wrong() {
+    let memory = HeapMemory::new(4096, 0);
+    let mut producer = Producer::new(memory.clone());
+    let mut consumer = Consumer::new(memory.clone());
+    for len in [200; 60].into_iter().chain([20; 20]) {
+        producer.push(1, &[&vec![0; len]]).expect("room");
+        producer.publish();
+    }
+    memory.set_head(8 * 4096);
+    let mut buffer = [0; 256];
+    let taken = (0..80).take_while(|_| consumer.pop(&mut buffer).is_ok()).count();
+    assert!((1..60).contains(&taken), "{taken}");
+    // Where the peer could be trusted no more, its next record is a short one.
+    let position = 4 * 8 * taken as u64;
+    memory.store(position as usize, forge(position, 20, 1));
+    let error = RingError::IndexOutOfRange { index: 8 * 4096, lowest: 0, highest: 4096 - 8 };
+    assert_eq!((consumer.failure(), consumer.pop(&mut buffer)), (Some(error), Err(error)));
+}
+
 #[test]
 fn ring_notices_a_producer_whose_index_goes_back() {
     let memory = HeapMemory::new(WORDS, 0);

@@ -80,9 +80,18 @@ fn apart<S: Send, R: Receive>((sender, receiver): (S, R)) -> (Apart<S>, Apart<R>
     (Apart(sender), Apart(receiver))
 }
 
-/// Cora's ring, with payloads of `N` words.
+/// The writing end of Cora's ring, with payloads of `N` words.
 #[derive(Debug)]
-pub(super) struct Cora<End, const N: usize>(End);
+pub(super) struct Pushing<const N: usize>(Producer<SharedMemory>);
+
+/// The reading end.
+#[derive(Debug)]
+pub(super) struct Popping<const N: usize> {
+    consumer: Consumer<SharedMemory>,
+    /// With room for more than what comes: short records are copied by whole lines. Kept, as a run loop keeps its own: zeroed
+    /// for each look, it took longer than looking.
+    buffer: [[u8; 8]; 16],
+}
 
 /// Words shared by two threads, leaked as a mapping is, and on lines as a mapping is.
 pub(super) fn words(count: usize) -> &'static [AtomicU64] {
@@ -105,10 +114,11 @@ pub(super) fn cora<const N: usize>() -> (impl Send, impl Receive) {
 
 /// A ring in this memory.
 pub(super) fn cora_in<const N: usize>(memory: SharedMemory) -> (impl Send, impl Receive) {
-    apart((Cora::<_, N>(Producer::new(memory)), Cora::<_, N>(Consumer::new(memory))))
+    let popping = Popping::<N> { consumer: Consumer::new(memory), buffer: [[0; 8]; 16] };
+    apart((Pushing::<N>(Producer::new(memory)), popping))
 }
 
-impl<const N: usize> Send for Cora<Producer<SharedMemory>, N> {
+impl<const N: usize> Send for Pushing<N> {
     fn send(&mut self, from: u64, batch: usize) -> usize {
         let mut sent = 0;
         while sent < batch {
@@ -129,22 +139,20 @@ impl<const N: usize> Send for Cora<Producer<SharedMemory>, N> {
     }
 }
 
-impl<const N: usize> Receive for Cora<Consumer<SharedMemory>, N> {
+impl<const N: usize> Receive for Popping<N> {
     fn receive(&mut self, batch: usize, total: &mut u64) -> usize {
-        // A consumer's buffer has room for more than what comes: short records are copied by whole lines.
-        let mut buffer = [[0; 8]; 32];
         let mut received = 0;
         while received < batch {
-            let popped = self.0.pop(buffer.as_flattened_mut()).expect("an honest peer");
-            if popped.is_none() {
+            let popped = self.consumer.pop(self.buffer.as_flattened_mut());
+            if popped.expect("an honest peer").is_none() {
                 break;
             }
-            for word in &buffer[..N] {
+            for word in &self.buffer[..N] {
                 *total = total.wrapping_add(u64::from_le_bytes(*word));
             }
             received += 1;
         }
-        self.0.release();
+        self.consumer.release();
         received
     }
 

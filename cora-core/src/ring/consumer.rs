@@ -27,7 +27,8 @@ pub struct Consumer<M> {
     /// The producer's index, as last read and checked.
     head: u64,
     /// Words from `tail` on of which a record's header is all that needs a look: they are within the lap, and where the
-    /// producer can have written. 0 once the ring failed. Counted down, not compared with `tail`: one question for each record.
+    /// producer can have written. 0 once the ring failed. Counted down, not compared with `tail`: one question for each record;
+    /// and looked for anew when too few are left: that is, about once in a lap.
     clear: u64,
     /// Up to here lines are known to be published.
     shown: u64,
@@ -189,17 +190,12 @@ impl<M: RingMemory> Consumer<M> {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        let taken = self.take(word, buffer).map_err(|error| self.fail(error));
-        self.look_for_clear();
-        taken
-    }
-
-    /// Looks how far records can be taken as they come.
-    #[inline(never)]
-    fn look_for_clear(&mut self) {
+        let taken = self.take(word, buffer).map_err(|error| self.fail(error))?;
+        // On its way it may have seen an index that is impossible.
         if self.failed.is_none() {
             self.clear = self.room_in_lap();
         }
+        Ok(taken)
     }
 
     /// Gives the room of every record popped so far back to the producer. Do so after a batch, and
@@ -209,7 +205,6 @@ impl<M: RingMemory> Consumer<M> {
         if self.released != self.tail {
             self.memory.set_tail(self.tail);
             self.released = self.tail;
-            self.look_for_clear();
         }
     }
 
