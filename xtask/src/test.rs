@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use crate::{cargo, command, examples, need, run, shown, target};
 
 /// How a step went.
-#[derive(Clone)]
 enum Verdict {
     Done(Tests),
     Failed(Tests, String),
@@ -58,7 +57,8 @@ pub(crate) fn run_all() -> bool {
     let mut results: Vec<Taken> = STEPS.iter().map(taken).collect();
     results.extend(thread::scope(|scope| {
         let rows = BESIDE.map(|steps| scope.spawn(|| steps.iter().map(taken).collect::<Vec<_>>()));
-        rows.map(|row| row.join().expect("a step that fails says so")).concat()
+        let ended = rows.into_iter().flat_map(|row| row.join().expect("a step that fails says so"));
+        ended.collect::<Vec<_>>()
     }));
     summary(&results)
 }
