@@ -1,7 +1,8 @@
 //! The flow table against hashbrown with foldhash: a key of 13 bytes, a value of 32.
 
+use std::array;
 use std::hash::BuildHasher as _;
-use std::ops::Range;
+use std::hint::black_box;
 
 use cora_core::state::table::ahead::ALONE;
 use cora_core::state::table::raw::{RawTable, Shape};
@@ -185,9 +186,8 @@ pub(crate) fn churn(
         turns,
         [
             &mut || {
-                let batches = (of_table..of_table + count).step_by(BATCH / 2);
-                for old in batches {
-                    replace(table, old..old + BATCH as u64 / 2, entries, announced);
+                for first in (of_table..of_table + count).step_by(BATCH / 2) {
+                    replace(table, &keys_of_burst(first, entries), announced);
                 }
                 of_table += count;
                 count
@@ -203,28 +203,34 @@ pub(crate) fn churn(
     took
 }
 
-/// Takes keys out, and puts others in, so many further: half of a burst of packets each.
-fn replace(table: &mut Table, old: Range<u64>, further: u64, announced: Announced) {
-    let each = || (0_u8..).step_by(2).zip(old.clone());
+/// The keys of a burst, as a parser leaves them: pairs of one that goes, from `oldest` on, and one that comes, so many `further`.
+fn keys_of_burst(oldest: u64, further: u64) -> [[Tuple4; 2]; BATCH / 2] {
+    black_box(array::from_fn(|at| {
+        let old = oldest + at as u64;
+        [old, old + further].map(Tuple4::of_number)
+    }))
+}
+
+/// Takes keys out, and puts others in.
+fn replace(table: &mut Table, burst: &[[Tuple4; 2]], announced: Announced) {
+    let keys = burst.as_flattened();
     if announced == Announced::InBursts {
-        for (packet, old) in each() {
-            table.hint(packet, Some(&Tuple4::of_number(old)));
-            table.hint(packet + 1, Some(&Tuple4::of_number(old + further)));
+        for (packet, key) in (0..).zip(keys) {
+            table.hint(packet, Some(key));
         }
-        for (packet, old) in each() {
-            table.guess(packet, || Some(Tuple4::of_number(old)));
-            table.guess(packet + 1, || Some(Tuple4::of_number(old + further)));
+        for (packet, key) in (0..).zip(keys) {
+            table.guess(packet, || Some(*key));
         }
     }
-    for (packet, old) in each() {
-        let visit = |packet| match announced {
-            Announced::InBursts => Visit { ahead: packet, ..VISIT },
-            Announced::Not => VISIT,
-        };
+    let visit = |packet| match announced {
+        Announced::InBursts => Visit { ahead: packet, ..VISIT },
+        Announced::Not => VISIT,
+    };
+    for (packet, [old, new]) in (0_u8..).step_by(2).zip(burst) {
         table.begin(visit(packet));
-        let gone = table.remove(&Tuple4::of_number(old));
+        let gone = table.remove(old);
         table.begin(visit(packet + 1));
-        let put = table.insert(Tuple4::of_number(old + further), None, Value::default());
+        let put = table.insert(*new, None, Value::default());
         assert!(gone.is_some() && put.is_ok());
     }
 }

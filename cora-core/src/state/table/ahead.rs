@@ -92,6 +92,14 @@ impl<K: Key> Ahead<K> {
         self.hints[usize::from(packet) % PLACES].entry
     }
 
+    /// Where the index may name this entry, if it is the one that the packet may find: the home line and the hash of the
+    /// announced key.
+    #[inline(always)]
+    pub(super) fn name_of(&self, packet: u8, entry: u32) -> Option<(u32, u64)> {
+        let hint = &self.hints[usize::from(packet) % PLACES];
+        (hint.entry == entry).then_some((hint.home, hint.hash))
+    }
+
     /// The hash of the key, if it was announced for this packet and missed. Asked between turns, too: then
     /// for whichever packet has that number.
     #[inline]

@@ -98,7 +98,7 @@ impl ByFlow {
     }
 
     /// Puts an entry into its flow's list; a flow that nobody knows has none.
-    #[inline(never)]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn join(&mut self, number: u32, flow: u32) {
         if self.heads.is_empty() {
             return;
@@ -123,7 +123,7 @@ impl ByFlow {
     }
 
     /// Takes an entry out of its flow's list.
-    #[inline(never)]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn leave(&mut self, number: u32) {
         let Some(place) = self.places.get_mut(number) else { return };
         let InFlow { flow, links } = core::mem::replace(place, InFlow::LOOSE);

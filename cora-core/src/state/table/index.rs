@@ -138,14 +138,21 @@ impl Index {
         Guess::Elsewhere
     }
 
+    /// Forgets that `entry` is found by `hash`, if that hash's `home` line names it.
+    #[inline(always)]
+    pub(super) fn remove_at_home(&mut self, home: u32, hash: u64, entry: u32) -> bool {
+        self.clear(home as usize, mark(hash), entry)
+    }
+
     /// The first entry whose slot has this hash's mark: if there is none, nothing has the key.
     pub(super) fn first(&self, hash: u64) -> Option<u32> {
         self.find(hash, &mut |_| true)
     }
 
-    /// The first entry whose slot has this hash's mark and that `is_it` accepts. One copy for all tables: what was
-    /// announced does not come here.
-    #[inline(never)]
+    /// The first entry whose slot has this hash's mark and that `is_it` accepts. At the NIC one copy for all tables: most of what
+    /// was announced does not come here.
+    #[cfg_attr(target_arch = "x86_64", inline(always))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn find(&self, hash: u64, is_it: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
         let (mut at, mut mark) = (self.home(hash), mark(hash));
         // The home line, and the second one.
@@ -168,7 +175,7 @@ impl Index {
 
     /// Notes that `entry` is found by `hash`; `false` when there is no room, which does not happen while
     /// the caller keeps the number of keys within bounds.
-    #[inline(never)]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn insert(&mut self, hash: u64, entry: u32) -> bool {
         self.taken = self.taken.saturating_add(1);
         let (home, mark) = (self.home(hash), mark(hash));
@@ -199,7 +206,7 @@ impl Index {
     }
 
     /// Forgets that `entry` is found by `hash`.
-    #[inline(never)]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn remove(&mut self, hash: u64, entry: u32) {
         let (home, mark) = (self.home(hash), mark(hash));
         if !self.clear(home, mark, entry) {
@@ -240,7 +247,7 @@ impl Index {
     }
 
     /// Puts a key into a line, if it has room.
-    #[inline(never)]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     fn put_at(&mut self, at: usize, mark: u16, entry: u32) -> bool {
         let Some(words) = self.lines.get_mut(at).map(Line::words_mut) else { return false };
         let empty = matches(words, 0);
@@ -251,7 +258,7 @@ impl Index {
     }
 
     /// Takes a key out of a line, if it stands there.
-    #[inline(never)]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     fn clear(&mut self, at: usize, mark: u16, entry: u32) -> bool {
         let Some(words) = self.lines.get_mut(at).map(Line::words_mut) else { return false };
         let mut matches = matches(words, mark);

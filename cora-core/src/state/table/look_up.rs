@@ -192,7 +192,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// The entry that the key finds, and which of its keys this is; one that has expired is freed instead.
-    #[inline(never)]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn find_alive(&mut self, key: &K) -> Option<(u32, Direction)> {
         self.guessed(key).or_else(|| self.find_unexpired(self.hash(&key.pack()), key))
     }
@@ -227,8 +227,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         key.hash(&self.hasher, const { V::UNDIRECTED })
     }
 
-    /// The key's hash, out of the way of hits: one copy for all that comes and goes. Packed, a key is read as it was written.
-    #[inline(never)]
+    /// The key's hash, out of the way of hits, for what comes and goes. Packed, a key is read as it was written.
+    #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn hash(&self, key: &K::Packed) -> u64 {
         let key = K::unpack(key);
         let known = self.ahead.hash_of(self.visit.ahead, &key);

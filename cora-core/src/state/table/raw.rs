@@ -163,7 +163,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Likewise, if there are fewer entries than `most`.
-    #[inline(never)]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn next_below(&mut self, most: u32) -> Option<u32> {
         let all_made =
             |table: &Self| table.free == NONE && table.entries.len() == table.entries.capacity();
@@ -183,7 +183,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Takes an entry out and frees it, without a record.
-    #[inline(never)]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn release(&mut self, number: u32) {
         self.hide(number);
         self.free(number);
@@ -247,7 +247,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Gives an entry the place that is next.
-    #[inline(never)]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn place(&mut self, number: u32, whole: &Whole<K, V>) {
         let Whole { key, reply, used, value } = *whole;
         let facts = if const { V::UNDIRECTED } || reply == key {
@@ -292,7 +292,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     /// Makes a placed entry, whose keys have these hashes, part of everything it hangs in; `false` when the index has no room
     /// for it.
-    #[inline(never)]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn settle(
         &mut self,
         number: u32,
@@ -327,14 +327,14 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     /// The hash of an entry's second key, if it has one. Its line of the index has been asked for: whoever wants to know will
     /// look there.
-    #[inline(never)]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     fn second_hash(&self, number: u32) -> Option<u64> {
         let entry = self.entries.get(number)?;
         self.hash_of_reply(&entry.key, &self.reply_of(number, entry).pack())
     }
 
     /// Likewise, of an entry that would have these keys.
-    #[inline(never)]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn hash_of_reply(&self, key: &K::Packed, reply: &K::Packed) -> Option<u64> {
         if const { V::UNDIRECTED } || K::unpack(reply) == K::unpack(key) {
             return None;
@@ -346,17 +346,43 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     /// Lets keys find the entry no more.
     pub(super) fn hide(&mut self, number: u32) {
-        let Some(hash) = self.entry(number).map(|entry| self.hash(&entry.key)) else {
+        if self.entry(number).is_none() {
+            return;
+        }
+        if !self.unname_foretold(number) {
+            self.unname(number);
+        }
+        self.alive -= 1;
+        if let Some(entry) = self.entries.get_mut(number) {
+            entry.facts = entry.facts.without(Facts::ALIVE);
+        }
+    }
+
+    /// Takes an entry's key out of the index where it was looked up ahead, if that is all that the index has of the entry: what it
+    /// names once, it names there or elsewhere. The NIC's program, which is to be small, goes the other way.
+    #[inline(always)]
+    fn unname_foretold(&mut self, number: u32) -> bool {
+        if cfg!(not(target_arch = "x86_64")) {
+            return false;
+        }
+        let named_once = self.entries.get(number).is_some_and(|entry| {
+            let undirected = const { V::UNDIRECTED };
+            undirected || !(entry.facts.has(Facts::REVERSED) || entry.facts.has(Facts::OWN_REPLY))
+        });
+        let ahead = self.ahead.name_of(self.visit.ahead, number).filter(|_| named_once);
+        ahead.is_some_and(|(home, hash)| self.index.remove_at_home(home, hash, number))
+    }
+
+    /// Takes an entry's keys out of the index, whatever is known ahead.
+    #[cfg_attr(target_arch = "x86_64", inline(never))]
+    fn unname(&mut self, number: u32) {
+        let Some(hash) = self.entries.get(number).map(|entry| self.hash(&entry.key)) else {
             return;
         };
         let second = self.second_hash(number);
         self.index.remove(hash, number);
         if let Some(second) = second {
             self.index.remove(second, number);
-        }
-        self.alive -= 1;
-        if let Some(entry) = self.entries.get_mut(number) {
-            entry.facts = entry.facts.without(Facts::ALIVE);
         }
     }
 

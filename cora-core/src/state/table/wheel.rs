@@ -172,7 +172,7 @@ impl Wheel {
     }
 
     /// Hangs an entry where it is looked at in time, unless it does already: in slot `hung`, if it hangs. Gives its slot.
-    #[inline(never)]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     fn hang(&mut self, number: u32, hung: Option<u8>, used: u64, idle: u64) -> u8 {
         let tick = self.tick_of(used, idle);
         if let Some(slot) = hung {
@@ -227,7 +227,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Hangs an entry into the wheel, unless it hangs where it is looked at in time.
-    #[inline(never)]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn hang(&mut self, number: u32, used: u64) {
         let Some(entry) = self.entries.get_mut(number) else { return };
         let hung = entry.facts.has(Facts::HUNG).then_some(entry.wheel_slot);
