@@ -10,7 +10,7 @@ pub fn prefetch<T>(place: &T) {
 
 /// Likewise of the place at this address, or of none.
 #[inline(always)]
-pub(crate) fn prefetch_at<T>(place: *const T) {
+pub fn prefetch_at<T>(place: *const T) {
     at(place.cast());
 }
 
