@@ -1,4 +1,4 @@
-//! The ring against the crates rtrb and ringbuf, against two bare lines, and against `memcpy`.
+//! The ring against the crates rtrb and ringbuf, against bare lines, and against `memcpy`.
 //!
 //! Two threads share words that are never freed, as two processes share a mapping: to the caches it
 //! is the same, and [`processes`] shows it. Times are those of the wall, from the moment both begin until the slower has ended;
@@ -8,6 +8,7 @@
 //!
 //! DPDK's `rte_ring` takes part where DPDK is installed.
 
+mod bare;
 mod frames;
 mod idle;
 pub(crate) mod pair;
@@ -53,19 +54,26 @@ fn throughput(batch: usize, goal: f64, turns: usize, tell: &mut dyn FnMut(Figure
     let (mut sender, mut receiver) = queue::cora::<7>();
     let (mut sender_2, mut receiver_2) = queue::cora::<8>();
     let (mut rtrb, mut ringbuf) = (queue::rtrb(), queue::ringbuf());
-    let [one_line, two_lines, rtrb, ringbuf] = take_timed(
+    let mut lines = bare::lines();
+    let [one_line, two_lines, rtrb, ringbuf, bare] = take_timed(
         turns,
         [
             &mut || pair::transfer(&mut sender, &mut receiver, batch, STREAMED),
             &mut || pair::transfer(&mut sender_2, &mut receiver_2, batch, STREAMED),
             &mut || pair::transfer(&mut rtrb.0, &mut rtrb.1, batch, STREAMED),
             &mut || pair::transfer(&mut ringbuf.0, &mut ringbuf.1, batch, STREAMED),
+            &mut || pair::transfer(&mut lines.0, &mut lines.1, batch, STREAMED),
         ],
     );
     let (name, best) = best([rtrb, ringbuf]);
-    for (cora, what) in [(one_line, "64-byte records"), (two_lines, "64-byte payloads")] {
+    for (cora, what) in [(&one_line, "64-byte records"), (&two_lines, "64-byte payloads")] {
         let figure = format!("ring/{what}, batch {batch}");
-        tell(Figure::of_times(figure, &cora, &best, name, goal).into_rates());
+        tell(Figure::of_times(figure, cora, &best, name, goal).into_rates());
+    }
+    // What is to be had at most, and how much of that the faster crate has.
+    for (what, ring) in [("bare", &one_line), ("best crate, bare", &best)] {
+        let figure = format!("ring/64-byte records, batch {batch}, {what}");
+        tell(Figure::of_times(figure, ring, &bare, "a word a line", 0.0).into_rates());
     }
 }
 

@@ -1,0 +1,89 @@
+//! What moving lines takes, and nothing else: no record, no check, no copy. A number on each line there, its line back, and two
+//! indices as any ring has them. No ring whose records have lines of their own, written by ordinary stores, carries more
+//! between two cores.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::queue::{RECORDS, Receive, Send, expected};
+
+/// A line, of which one word is written and read.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Line(AtomicU64);
+
+/// An index on a line pair of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Index(AtomicU64);
+
+#[derive(Debug)]
+struct Lines {
+    lines: [Line; RECORDS],
+    head: Index,
+    tail: Index,
+}
+
+/// One end: where it is, and where it last saw the other.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(super) struct End {
+    shared: Arc<Lines>,
+    at: u64,
+    other: u64,
+}
+
+/// As many lines as the rings have.
+pub(super) fn lines() -> (End, End) {
+    let lines = std::array::from_fn(|_| Line::default());
+    let shared = Arc::new(Lines { lines, head: Index::default(), tail: Index::default() });
+    let end = |shared| End { shared, at: 0, other: 0 };
+    (end(Arc::clone(&shared)), end(shared))
+}
+
+/// The line at this position.
+fn line(lines: &[Line; RECORDS], position: u64) -> &AtomicU64 {
+    &lines[position as usize % RECORDS].0
+}
+
+impl Send for End {
+    fn send(&mut self, from: u64, batch: usize) -> usize {
+        let Self { shared, at, other } = self;
+        if *at + batch as u64 > *other + RECORDS as u64 {
+            *other = shared.tail.0.load(Ordering::Acquire);
+        }
+        let room = *other + RECORDS as u64 - *at;
+        let count = room.min(batch as u64);
+        for number in 0..count {
+            line(&shared.lines, *at + number).store(from + number, Ordering::Relaxed);
+        }
+        *at += count;
+        if count > 0 {
+            shared.head.0.store(*at, Ordering::Release);
+        }
+        count as usize
+    }
+}
+
+impl Receive for End {
+    fn receive(&mut self, batch: usize, sum: &mut u64) -> usize {
+        let Self { shared, at, other } = self;
+        if *other < *at + batch as u64 {
+            *other = shared.head.0.load(Ordering::Acquire);
+        }
+        let count = (*other - *at).min(batch as u64);
+        for number in 0..count {
+            let word = line(&shared.lines, *at + number).load(Ordering::Relaxed);
+            *sum = sum.wrapping_add(word);
+        }
+        *at += count;
+        if count > 0 {
+            shared.tail.0.store(*at, Ordering::Release);
+        }
+        count as usize
+    }
+
+    fn expected(&self, count: u64) -> u64 {
+        expected(count, 1)
+    }
+}
