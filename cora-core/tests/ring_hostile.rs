@@ -5,7 +5,7 @@
 
 mod ring_memory;
 
-use cora_core::ring::{Consumer, Producer, PushError, RingError, RingMemory};
+use cora_core::ring::{Consumer, Producer, PushError, RingError, RingMemory, Streaming};
 use proptest::prelude::*;
 use ring_memory::HeapMemory;
 
@@ -113,9 +113,12 @@ proptest! {
     #[test]
     fn ring_producer_survives_any_peer(
         start in 0..16_u64,
+        // It streams wherever the peer is, if that is far enough, or never.
+        trip in 0..3_u64,
         rounds in prop::collection::vec((prop::collection::vec(mischief(), 0..4), 0..200_usize), 1..20),
     ) {
-        let memory = HeapMemory::streaming(WORDS, start * 8, Some(8));
+        let memory = HeapMemory::streaming(WORDS, start * 8, Streaming { batch: 8, trip });
+        memory.set_trip(1);
         let mut producer = Producer::new(memory.clone());
         for (acts, len) in rounds {
             for act in &acts {

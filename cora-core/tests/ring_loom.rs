@@ -10,7 +10,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use cora_core::ring::{Consumer, Producer, PushError, RingMemory};
+use cora_core::ring::{Consumer, Producer, PushError, RingMemory, Streaming};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -86,8 +86,8 @@ const RIGHT: Orders = Orders {
 struct LoomMemory {
     words: Arc<Words>,
     orders: Orders,
-    /// Words of a batch from which on the next one is streamed.
-    streams_from: Option<u64>,
+    /// The batch from which on the next one is streamed, wherever the consumer is.
+    streaming: Option<Streaming>,
     /// What is streamed and not settled. It is the producer's own, though a clone of the consumer's memory has one, too.
     streamed: RefCell<Vec<(usize, [u64; 2])>>,
 }
@@ -99,11 +99,12 @@ impl LoomMemory {
             tail: AtomicU64::new(position),
             data: (0..words).map(Slot::new).collect(),
         };
-        Self { words: Arc::new(words), orders, streams_from: None, streamed: RefCell::default() }
+        Self { words: Arc::new(words), orders, streaming: None, streamed: RefCell::default() }
     }
 
-    fn streaming(words: usize, orders: Orders, from: u64) -> Self {
-        Self { streams_from: Some(from), ..Self::new(words, 0, orders) }
+    fn streaming(words: usize, orders: Orders, batch: u64) -> Self {
+        let streaming = Some(Streaming { batch, trip: 0 });
+        Self { streaming, ..Self::new(words, 0, orders) }
     }
 }
 
@@ -143,8 +144,8 @@ impl RingMemory for LoomMemory {
 
     const STREAMS: bool = true;
 
-    fn streams_from(&self) -> Option<u64> {
-        self.streams_from
+    fn streaming(&self) -> Option<Streaming> {
+        self.streaming
     }
     unsafe fn stream_pair(&self, index: usize, words: [u64; 2]) {
         self.streamed.borrow_mut().push((index, words));

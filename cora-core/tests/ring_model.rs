@@ -7,7 +7,7 @@ mod ring_memory;
 
 use std::collections::VecDeque;
 
-use cora_core::ring::{Consumer, Producer, PushError};
+use cora_core::ring::{Consumer, Producer, PushError, Streaming};
 use proptest::prelude::*;
 use ring_memory::HeapMemory;
 
@@ -150,13 +150,13 @@ proptest! {
     #[test]
     fn ring_that_streams_agrees_with_the_model(size in 5..9_u32, start in 0..64_u64, steps in steps()) {
         let (words, start) = (1 << size, start * 8);
-        run(HeapMemory::streaming(words, start, Some(16)), words, start, &steps)?;
+        run(HeapMemory::streaming(words, start, Streaming { batch: 16, trip: 0 }), words, start, &steps)?;
     }
 }
 
 #[test]
 fn ring_streams_behind_a_long_batch_all_but_the_first_record() {
-    let memory = HeapMemory::streaming(512, 0, Some(24));
+    let memory = HeapMemory::streaming(512, 0, Streaming { batch: 24, trip: 0 });
     let (mut producer, mut consumer) =
         (Producer::new(memory.clone()), Consumer::new(memory.clone()));
     let mut buffer = [0; 64];
@@ -181,6 +181,33 @@ fn ring_streams_behind_a_long_batch_all_but_the_first_record() {
     assert_eq!(batch(5), 0, "two were not many");
     assert_eq!(batch(1), 0, "the first shows the others");
     assert_eq!(batch(3), 0);
+}
+
+/// Cores are moved while a ring is in use: it streams as long as lines come from far away.
+#[test]
+fn ring_streams_while_the_consumer_is_far_away() {
+    let memory = HeapMemory::streaming(64, 0, Streaming { batch: 16, trip: 250 });
+    let (mut producer, mut consumer) =
+        (Producer::new(memory.clone()), Consumer::new(memory.clone()));
+    let mut buffer = [0; 64];
+    // A lap and more each time, so that the producer looks where the consumer is; that it is full is no new place.
+    let mut streamed = |trip: u64, batches: usize| {
+        memory.set_trip(trip);
+        let mut streamed = 0;
+        for _ in 0..batches {
+            while producer.push_behind(1, &[2], b"body").is_ok() {}
+            streamed = memory.streamed();
+            producer.publish();
+            while consumer.pop(&mut buffer).expect("an honest peer").is_some() {}
+            consumer.release();
+        }
+        streamed > 0
+    };
+    assert!(!streamed(249, 100), "near");
+    assert!(!streamed(250, 4), "four looks do not decide");
+    assert!(streamed(250, 100), "far");
+    assert!(streamed(10, 4), "nor do they the other way");
+    assert!(!streamed(10, 100), "near again");
 }
 
 #[test]

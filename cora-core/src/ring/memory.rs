@@ -13,8 +13,17 @@ use super::copy::copy_in;
 use super::copy::{copy_out, load_behind, store_line, store_pair, words_of};
 use super::record::{MAX_RING_BYTES, MIN_RING_BYTES};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-use super::stream::{LONG_BATCH, stream_pair};
+use super::stream::stream_pair;
 use crate::prefetch::{prefetch, prefetch_to_write};
+
+/// When all records of a batch but the first are streamed: written by [`RingMemory::stream_pair`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Streaming {
+    /// The batch before had so many words, or more.
+    pub batch: u64,
+    /// By [`RingMemory::clock`], the consumer's index takes so long to come, or longer; 0 where it doesn't matter.
+    pub trip: u64,
+}
 
 /// The words of one ring, with the accesses that its two ends need and no others.
 ///
@@ -79,13 +88,20 @@ pub trait RingMemory {
         }
     }
 
-    /// Whether [`Self::streams_from`] can be anything but `None`: code that streams is only made where it can.
+    /// Whether [`Self::streaming`] can be anything but `None`: code that streams is only made where it can.
     const STREAMS: bool = false;
 
-    /// Words of a batch from which on the next one's records, but for the first, are streamed; `None` where that is no gain.
+    /// When records are streamed, if they ever are.
     #[inline(always)]
-    fn streams_from(&self) -> Option<u64> {
+    fn streaming(&self) -> Option<Streaming> {
         None
+    }
+
+    /// What the clock shows that a line's [trip](Streaming::trip) is told by. What was read before has come, and what is read
+    /// behind waits for it. No clock is asked where no trip is too short.
+    #[inline(always)]
+    fn clock(&self) -> u64 {
+        0
     }
 
     /// Writes two data words that nobody looks at before they are [settled](Self::settle): they may take effect any time until
@@ -93,7 +109,7 @@ pub trait RingMemory {
     ///
     /// # Safety
     ///
-    /// [`Self::streams_from`] gives `Some`.
+    /// [`Self::streaming`] gives `Some`.
     #[inline(always)]
     unsafe fn stream_pair(&self, index: usize, words: [u64; 2]) {
         self.store_pair(index, words);
@@ -129,9 +145,9 @@ pub struct SharedMemory {
     control: &'static [AtomicU64; CONTROL_WORDS],
     /// Invariant: a power of two of words, so that an index masked with one less is within.
     data: &'static [AtomicU64],
-    /// Whether streaming lines is faster here. Invariant: not where the data don't begin at a line of memory.
+    /// When streaming lines is faster here. Invariant: never where the data don't begin at a line of memory.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    pub(super) streams: bool,
+    pub(super) streaming: Option<Streaming>,
 }
 
 impl SharedMemory {
@@ -147,7 +163,7 @@ impl SharedMemory {
             control,
             data,
             #[cfg(all(target_arch = "x86_64", not(miri)))]
-            streams: super::stream::is_faster(data),
+            streaming: super::stream::when_faster(data),
         })
     }
 
@@ -235,14 +251,20 @@ impl RingMemory for SharedMemory {
 
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     #[inline(always)]
-    fn streams_from(&self) -> Option<u64> {
-        self.streams.then_some(LONG_BATCH)
+    fn streaming(&self) -> Option<Streaming> {
+        self.streaming
+    }
+
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[inline(always)]
+    fn clock(&self) -> u64 {
+        super::stream::clock()
     }
 
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     #[inline(always)]
     unsafe fn stream_pair(&self, index: usize, words: [u64; 2]) {
-        // SAFETY: it streams, says the caller, so the data begin at a line of memory (invariant of `streams`), and pairs at
+        // SAFETY: it streams, says the caller, so the data begin at a line of memory (invariant of `streaming`), and pairs at
         // multiples of 16 bytes.
         unsafe { stream_pair(self.aligned(index), words) }
     }

@@ -46,8 +46,9 @@
 //! it knows that they are published. A batch's first header, which it reads anyway, tells how many it has. It asks for no
 //! others: the producer would have to fetch those back before it can write them.
 //!
-//! Where batches are long, all records of one but the first go [past the caches](RingMemory::streams_from), if that is faster
-//! on the processor at hand: a producer whose stores don't have to fetch lines doesn't wait for the consumer's core at all.
+//! Where batches are long, all records of one but the first go [past the caches](RingMemory::streaming), if that is faster on
+//! the processor at hand, with the consumer's core as far away as it is: a producer whose stores don't have to fetch lines
+//! doesn't wait for that core at all. How far away it is, the producer measures when it reads the consumer's index.
 //!
 //! # Invariants
 //!
@@ -83,6 +84,7 @@
 
 mod consumer;
 mod copy;
+mod distance;
 mod memory;
 mod producer;
 mod record;
@@ -91,6 +93,6 @@ mod stream;
 mod writer;
 
 pub use consumer::{Consumer, Popped};
-pub use memory::{CONTROL_WORDS, RingMemory, SharedMemory, shared_words};
+pub use memory::{CONTROL_WORDS, RingMemory, SharedMemory, Streaming, shared_words};
 pub use producer::{Producer, PushError};
 pub use record::{MAX_RECORD, MAX_RING_BYTES, MIN_RING_BYTES, RingError, record_bytes};

@@ -6,7 +6,8 @@
 
 use core::fmt;
 
-use super::memory::RingMemory;
+use super::distance::Distance;
+use super::memory::{RingMemory, Streaming};
 use super::record::{AHEAD, Header, LINE_WORDS, NO_RECORD, PADDING, RingError, Shape, index};
 use super::writer::{Writer, stream_behind, write_behind};
 
@@ -48,8 +49,11 @@ pub struct Producer<M> {
     /// Words from `head` on of which a record needs no look at anything else: they are within the lap, free, as are the lines
     /// [`AHEAD`] of them, and no longer than a record may be. 0 once the ring failed.
     clear: u64,
-    /// The batch before was long: of this one, records behind the first are streamed. Invariant: the memory streams.
+    /// The batch before was long, and the consumer far enough: of this one, records behind the first are streamed. Invariant:
+    /// the memory streams.
     streams: bool,
+    /// Noted where streaming goes by it.
+    distance: Distance,
     /// Some were, and are not settled yet.
     unsettled: bool,
     failed: Option<RingError>,
@@ -84,6 +88,7 @@ impl<M: RingMemory> Producer<M> {
             tail,
             clear: 0,
             streams: false,
+            distance: Distance::default(),
             unsettled: false,
             failed,
         }
@@ -214,7 +219,9 @@ impl<M: RingMemory> Producer<M> {
         self.memory.set_header(index(self.published), first);
         self.published = self.head;
         if M::STREAMS {
-            self.streams = self.memory.streams_from().is_some_and(|from| batch >= from);
+            self.streams = self.memory.streaming().is_some_and(|streaming| {
+                batch >= streaming.batch && (streaming.trip == 0 || self.distance.is_far())
+            });
         }
         if self.head.wrapping_sub(self.told) >= TOLD_EVERY {
             self.tell();
@@ -313,7 +320,7 @@ impl<M: RingMemory> Producer<M> {
     /// Reads the consumer's index. It may go forward, up to what is published.
     #[inline(never)]
     fn refresh(&mut self) -> Result<(), RingError> {
-        let tail = self.memory.tail();
+        let tail = self.tail_now();
         let taken = tail.wrapping_sub(self.tail);
         let error = if taken > self.published.wrapping_sub(self.tail) {
             let (lowest, highest) = (self.tail, self.published);
@@ -328,6 +335,23 @@ impl<M: RingMemory> Producer<M> {
         }
         self.tail = tail;
         Ok(())
+    }
+
+    /// The consumer's index as it is; where it matters, with a look at how far it came.
+    #[inline(always)]
+    fn tail_now(&mut self) -> u64 {
+        let trip = self.memory.streaming().map_or(0, |Streaming { trip, .. }| trip);
+        if !M::STREAMS || trip == 0 {
+            return self.memory.tail();
+        }
+        let before = self.memory.clock();
+        let tail = self.memory.tail();
+        let took = self.memory.clock().wrapping_sub(before);
+        // The same as before: its line may never have left.
+        if tail != self.tail {
+            self.distance.note(took >= trip);
+        }
+        tail
     }
 
     /// Asks for as many lines ahead as are written now.

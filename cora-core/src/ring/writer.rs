@@ -48,7 +48,7 @@ pub(super) fn write_behind<M: RingMemory, const N: usize>(
 ///
 /// # Safety
 ///
-/// The memory [streams](RingMemory::streams_from).
+/// The memory [streams](RingMemory::streaming).
 #[inline(always)]
 pub(super) unsafe fn stream_behind<M: RingMemory, const N: usize>(
     memory: &M,

@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cora_core::ring::RingMemory;
+use cora_core::ring::{RingMemory, Streaming};
 
 /// Clones share their words.
 #[derive(Clone)]
@@ -15,7 +15,10 @@ struct Words {
     head: AtomicU64,
     tail: AtomicU64,
     data: Vec<AtomicU64>,
-    streams_from: Option<u64>,
+    streaming: Option<Streaming>,
+    /// How far the clock goes on between two looks at it, and where it is.
+    trip: AtomicU64,
+    clock: AtomicU64,
     /// What was streamed and is not settled: it comes as late as it may.
     streamed: Mutex<Vec<(usize, [u64; 2])>>,
 }
@@ -23,18 +26,29 @@ struct Words {
 impl HeapMemory {
     /// An empty ring with so many words of data, whose indices begin at `position`.
     pub(crate) fn new(words: usize, position: u64) -> Self {
-        Self::streaming(words, position, None)
+        Self::of(words, position, None)
     }
 
-    /// Likewise, streaming behind batches of so many words.
-    pub(crate) fn streaming(words: usize, position: u64, streams_from: Option<u64>) -> Self {
+    /// Likewise, streaming when this says.
+    pub(crate) fn streaming(words: usize, position: u64, when: Streaming) -> Self {
+        Self::of(words, position, Some(when))
+    }
+
+    fn of(words: usize, position: u64, streaming: Option<Streaming>) -> Self {
         Self(Arc::new(Words {
             head: AtomicU64::new(position),
             tail: AtomicU64::new(position),
             data: (0..words).map(|_| AtomicU64::new(0)).collect(),
-            streams_from,
+            streaming,
+            trip: AtomicU64::new(0),
+            clock: AtomicU64::new(0),
             streamed: Mutex::default(),
         }))
+    }
+
+    /// From now on, lines take so long to come.
+    pub(crate) fn set_trip(&self, trip: u64) {
+        self.0.trip.store(trip, Ordering::Relaxed);
     }
 
     /// Pairs of words that are streamed and not settled.
@@ -74,11 +88,15 @@ impl RingMemory for HeapMemory {
 
     const STREAMS: bool = true;
 
-    fn streams_from(&self) -> Option<u64> {
-        self.0.streams_from
+    fn streaming(&self) -> Option<Streaming> {
+        self.0.streaming
+    }
+    fn clock(&self) -> u64 {
+        let trip = self.0.trip.load(Ordering::Relaxed);
+        self.0.clock.fetch_add(trip, Ordering::Relaxed)
     }
     unsafe fn stream_pair(&self, index: usize, words: [u64; 2]) {
-        assert!(self.0.streams_from.is_some(), "it does not stream");
+        assert!(self.0.streaming.is_some(), "it does not stream");
         let mut streamed = self.0.streamed.lock().unwrap_or_else(PoisonError::into_inner);
         streamed.push((index, words));
     }
