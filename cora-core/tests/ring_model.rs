@@ -210,6 +210,29 @@ fn ring_streams_while_the_consumer_is_far_away() {
     assert!(!streamed(10, 100), "near again");
 }
 
+/// A large ring has room for long: it looks where the consumer is all the same, but not for short batches.
+#[test]
+fn ring_that_is_large_finds_out_how_far_the_consumer_is() {
+    let lap = 1 << 18;
+    for (records, streams) in [(32, true), (15, false)] {
+        let memory = HeapMemory::streaming(lap, 0, Streaming { batch: 16 * 8, trip: 250 });
+        memory.set_trip(250);
+        let (mut producer, mut consumer) =
+            (Producer::new(memory.clone()), Consumer::new(memory.clone()));
+        let (mut buffer, mut streamed) = ([0; 64], false);
+        for _ in 0..lap / 8 / (records + 1) {
+            for _ in 0..records {
+                producer.push_behind(1, &[2], b"body").expect("room");
+            }
+            streamed |= memory.streamed() > 0;
+            producer.publish();
+            while consumer.pop(&mut buffer).expect("an honest peer").is_some() {}
+            consumer.release();
+        }
+        assert_eq!(streamed, streams, "{records} records a batch, in one lap");
+    }
+}
+
 #[test]
 fn ring_takes_several_records_when_it_says_so() {
     let memory = HeapMemory::new(64, 56);
