@@ -117,7 +117,8 @@ proptest! {
         trip in 0..3_u64,
         rounds in prop::collection::vec((prop::collection::vec(mischief(), 0..4), 0..200_usize), 1..20),
     ) {
-        let memory = HeapMemory::streaming(WORDS, start * 8, Streaming { batch: 8, trip });
+        let when = Streaming { batch: 8, trip, looks_every: 16 };
+        let memory = HeapMemory::streaming(WORDS, start * 8, when);
         memory.set_trip(1);
         let mut producer = Producer::new(memory.clone());
         for (acts, len) in rounds {

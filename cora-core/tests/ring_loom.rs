@@ -103,7 +103,7 @@ impl LoomMemory {
     }
 
     fn streaming(words: usize, orders: Orders, batch: u64) -> Self {
-        let streaming = Some(Streaming { batch, trip: 0 });
+        let streaming = Some(Streaming { batch, trip: 0, looks_every: 0 });
         Self { streaming, ..Self::new(words, 0, orders) }
     }
 }

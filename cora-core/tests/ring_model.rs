@@ -150,13 +150,13 @@ proptest! {
     #[test]
     fn ring_that_streams_agrees_with_the_model(size in 5..9_u32, start in 0..64_u64, steps in steps()) {
         let (words, start) = (1 << size, start * 8);
-        run(HeapMemory::streaming(words, start, Streaming { batch: 16, trip: 0 }), words, start, &steps)?;
+        run(HeapMemory::streaming(words, start, Streaming { batch: 16, trip: 0, looks_every: 0 }), words, start, &steps)?;
     }
 }
 
 #[test]
 fn ring_streams_behind_a_long_batch_all_but_the_first_record() {
-    let memory = HeapMemory::streaming(512, 0, Streaming { batch: 24, trip: 0 });
+    let memory = HeapMemory::streaming(512, 0, Streaming { batch: 24, trip: 0, looks_every: 0 });
     let (mut producer, mut consumer) =
         (Producer::new(memory.clone()), Consumer::new(memory.clone()));
     let mut buffer = [0; 64];
@@ -183,53 +183,56 @@ fn ring_streams_behind_a_long_batch_all_but_the_first_record() {
     assert_eq!(batch(3), 0);
 }
 
+/// Pushes a batch of so many records of a line each, and takes them; whether any was streamed.
+fn streams(
+    memory: &HeapMemory,
+    producer: &mut Producer<HeapMemory>,
+    consumer: &mut Consumer<HeapMemory>,
+    records: usize,
+) -> bool {
+    for _ in 0..records {
+        producer.push_behind(1, &[2], b"body").expect("room");
+    }
+    let streamed = memory.streamed() > 0;
+    producer.publish();
+    while consumer.pop(&mut [0; 64]).expect("an honest peer").is_some() {}
+    consumer.release();
+    streamed
+}
+
 /// Cores are moved while a ring is in use: it streams as long as lines come from far away.
 #[test]
 fn ring_streams_while_the_consumer_is_far_away() {
-    let memory = HeapMemory::streaming(64, 0, Streaming { batch: 16, trip: 250 });
+    // A batch of four lines is long, and each has a look.
+    let memory = HeapMemory::streaming(64, 0, Streaming { batch: 32, trip: 250, looks_every: 32 });
     let (mut producer, mut consumer) =
         (Producer::new(memory.clone()), Consumer::new(memory.clone()));
-    let mut buffer = [0; 64];
-    // A lap and more each time, so that the producer looks where the consumer is; that it is full is no new place.
-    let mut streamed = |trip: u64, batches: usize| {
+    let mut last = |trip: u64, batches: usize| {
         memory.set_trip(trip);
-        let mut streamed = 0;
-        for _ in 0..batches {
-            while producer.push_behind(1, &[2], b"body").is_ok() {}
-            streamed = memory.streamed();
-            producer.publish();
-            while consumer.pop(&mut buffer).expect("an honest peer").is_some() {}
-            consumer.release();
-        }
-        streamed > 0
+        let batches = (0..batches).map(|_| streams(&memory, &mut producer, &mut consumer, 4));
+        batches.last().unwrap_or_default()
     };
-    assert!(!streamed(249, 100), "near");
-    assert!(!streamed(250, 4), "four looks do not decide");
-    assert!(streamed(250, 100), "far");
-    assert!(streamed(10, 4), "nor do they the other way");
-    assert!(!streamed(10, 100), "near again");
+    assert!(!last(249, 100), "near");
+    assert!(!last(250, 3), "two or three looks do not decide");
+    assert!(last(250, 100), "far");
+    assert!(last(10, 3), "nor do they the other way");
+    assert!(!last(10, 100), "near again");
 }
 
 /// A large ring has room for long: it looks where the consumer is all the same, but not for short batches.
 #[test]
 fn ring_that_is_large_finds_out_how_far_the_consumer_is() {
-    let lap = 1 << 18;
-    for (records, streams) in [(32, true), (15, false)] {
-        let memory = HeapMemory::streaming(lap, 0, Streaming { batch: 16 * 8, trip: 250 });
+    let lap = 1 << 12;
+    for (records, expected) in [(4, true), (3, false)] {
+        let when = Streaming { batch: 32, trip: 250, looks_every: 64 };
+        let memory = HeapMemory::streaming(lap, 0, when);
         memory.set_trip(250);
         let (mut producer, mut consumer) =
             (Producer::new(memory.clone()), Consumer::new(memory.clone()));
-        let (mut buffer, mut streamed) = ([0; 64], false);
-        for _ in 0..lap / 8 / (records + 1) {
-            for _ in 0..records {
-                producer.push_behind(1, &[2], b"body").expect("room");
-            }
-            streamed |= memory.streamed() > 0;
-            producer.publish();
-            while consumer.pop(&mut buffer).expect("an honest peer").is_some() {}
-            consumer.release();
-        }
-        assert_eq!(streamed, streams, "{records} records a batch, in one lap");
+        let of_a_lap = lap / 8 / (records + 1);
+        let streamed =
+            (0..of_a_lap).any(|_| streams(&memory, &mut producer, &mut consumer, records));
+        assert_eq!(streamed, expected, "{records} records a batch");
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use cora_core::ring::{Consumer, Producer, SharedMemory, record_bytes};
 
 use super::pair::{Patience, together};
-use super::queue::shared;
+use super::queue::{Apart, shared};
 
 const FRAME: usize = 1500;
 /// Bytes between the two threads, in a ring or in the two halves of a buffer.
@@ -26,14 +26,17 @@ fn check_frame(frame: &[u8; FRAME], number: u64) {
 }
 
 /// A ring for frames.
-pub(super) fn ends() -> (Producer<SharedMemory>, Consumer<SharedMemory>) {
+pub(super) fn ends() -> (Apart<Producer<SharedMemory>>, Apart<Consumer<SharedMemory>>) {
     let memory = shared(BYTES);
-    (Producer::new(memory), Consumer::new(memory))
+    (Apart(Producer::new(memory)), Apart(Consumer::new(memory)))
 }
 
 /// Frames through Cora's ring; gives ns per frame.
 pub(super) fn through_ring(
-    (producer, consumer): &mut (Producer<SharedMemory>, Consumer<SharedMemory>),
+    (Apart(producer), Apart(consumer)): &mut (
+        Apart<Producer<SharedMemory>>,
+        Apart<Consumer<SharedMemory>>,
+    ),
     count: u64,
 ) -> f64 {
     let here = move || {

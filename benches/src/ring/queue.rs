@@ -54,7 +54,7 @@ pub(super) fn expected(count: u64, words: u64) -> u64 {
 /// must not lie beside what the other keeps.
 #[derive(Debug)]
 #[repr(align(128))]
-pub(super) struct Apart<End>(End);
+pub(super) struct Apart<End>(pub(super) End);
 
 impl<End: Send> Send for Apart<End> {
     fn send(&mut self, from: u64, batch: usize) -> usize {

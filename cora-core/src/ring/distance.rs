@@ -6,7 +6,7 @@
 //! whose line the consumer has just written.
 
 /// Most votes: as many looks in a row as it takes to be sure.
-const MOST: u8 = 15;
+const MOST: u8 = 7;
 
 /// What the last looks at the consumer's index said. One that an interrupt fell into has a single vote.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,14 +37,14 @@ mod tests {
             (0..times).for_each(|_| distance.note(far));
             distance.is_far()
         };
-        assert!(!note(true, 7));
+        assert!(!note(true, 3));
         assert!(note(true, 1));
         assert!(note(true, 100), "votes are counted to a limit");
-        assert!(note(false, 7));
+        assert!(note(false, 3));
         assert!(note(true, 1));
-        assert!(!note(false, 9));
+        assert!(!note(false, 5));
         assert!(!note(true, 1));
         assert!(!note(false, 100), "in both directions");
-        assert!(note(true, 8));
+        assert!(note(true, 4));
     }
 }

@@ -23,6 +23,8 @@ pub struct Streaming {
     pub batch: u64,
     /// By [`RingMemory::clock`], the consumer's index takes so long to come, or longer; 0 where it doesn't matter.
     pub trip: u64,
+    /// Words between two looks at how long it takes. Where it doesn't matter, there is none.
+    pub looks_every: u64,
 }
 
 /// The words of one ring, with the accesses that its two ends need and no others.

@@ -15,10 +15,6 @@ use super::writer::{Writer, stream_behind, write_behind};
 /// as a record's where the consumer has just read it.
 const TOLD_EVERY: u64 = 16 * LINE_WORDS;
 
-/// Where streaming goes by how far the consumer is, long batches look at its index after so many words, for a large ring needs no
-/// look for long. It takes 200 ns from far away, a hundredth of what so many lines take there.
-const NOTED_EVERY: u64 = 2048 * LINE_WORDS;
-
 /// The writing end: records are pushed, and become visible together when published.
 ///
 /// ```
@@ -58,7 +54,7 @@ pub struct Producer<M> {
     streams: bool,
     /// Noted where streaming goes by it.
     distance: Distance,
-    /// What was published when it was noted last.
+    /// How much was published when it was noted last.
     noted: u64,
     /// Some were, and are not settled yet.
     unsettled: bool,
@@ -240,14 +236,20 @@ impl<M: RingMemory> Producer<M> {
         if batch < streaming.batch {
             return false;
         }
-        if streaming.trip == 0 {
-            return true;
-        }
-        if self.published.wrapping_sub(self.noted) >= NOTED_EVERY {
+        // A large ring has room for long, and so does not look.
+        if self.is_to_be_noted() {
             // What is wrong stays in `failed`.
             let _ = self.refresh();
         }
-        self.distance.is_far()
+        streaming.trip == 0 || self.distance.is_far()
+    }
+
+    /// Whether it is time to see how far the consumer is.
+    #[inline(always)]
+    fn is_to_be_noted(&self) -> bool {
+        let since = self.published.wrapping_sub(self.noted);
+        let is_due = |when: Streaming| when.trip > 0 && since >= when.looks_every;
+        M::STREAMS && self.memory.streaming().is_some_and(is_due)
     }
 
     /// Sees to it that nobody takes what stands behind the last record, from a lap before, for a header.
@@ -362,17 +364,18 @@ impl<M: RingMemory> Producer<M> {
     /// The consumer's index as it is; where it matters, with a look at how far it came.
     #[inline(always)]
     fn tail_now(&mut self) -> u64 {
-        let trip = self.memory.streaming().map_or(0, |Streaming { trip, .. }| trip);
-        if !M::STREAMS || trip == 0 {
+        let Some(Streaming { trip, .. }) =
+            self.memory.streaming().filter(|_| self.is_to_be_noted())
+        else {
             return self.memory.tail();
-        }
+        };
         let before = self.memory.clock();
         let tail = self.memory.tail();
         let took = self.memory.clock().wrapping_sub(before);
-        self.noted = self.published;
-        // The same as before: its line may never have left.
+        // The same as before: its line may never have left. The next look tells more.
         if tail != self.tail {
             self.distance.note(took >= trip);
+            self.noted = self.published;
         }
         tail
     }

@@ -34,6 +34,10 @@ pub(super) const LONG_BATCH: u64 = 16 * LINE_WORDS;
 /// read the clock.
 const FAR: u64 = 256;
 
+/// Words between two looks at how far the consumer is. A look waits for all that was copied before it: behind a long frame, for as
+/// long as a dozen frames take.
+const LOOKS_EVERY: u64 = 16384 * LINE_WORDS;
+
 /// When this processor gains by it, in a ring with these data.
 ///
 /// - A Zen 4, always.
@@ -47,7 +51,7 @@ pub(super) fn when_faster(data: &[AtomicU64]) -> Option<Streaming> {
     // The instruction takes no places but such.
     let at_line = data.as_ptr().addr().is_multiple_of(64);
     let trip = if at_line { trip_from(amd_family_with_avx512()?)? } else { return None };
-    Some(Streaming { batch: LONG_BATCH, trip })
+    Some(Streaming { batch: LONG_BATCH, trip, looks_every: LOOKS_EVERY })
 }
 
 /// How long a line takes to come, at least, where a processor of this family with AVX-512 gains.
@@ -134,7 +138,7 @@ mod tests {
     fn what_is_streamed_stands_where_it_was_sent() {
         static LINES: Lines = Lines([const { AtomicU64::new(9) }; 96]);
         let mut memory = SharedMemory::new(&LINES.0).unwrap();
-        memory.streaming = Some(Streaming { batch: LONG_BATCH, trip: 0 });
+        memory.streaming = Some(Streaming { batch: LONG_BATCH, trip: 0, looks_every: 0 });
         for index in [8, 10, 12, 14, 64 + 20] {
             // SAFETY: the words begin at a line, so it may say that it streams, on every processor of this kind.
             unsafe { memory.stream_pair(index, [index as u64, !0]) };
