@@ -17,7 +17,7 @@ struct Line(AtomicU64);
 struct Index(AtomicU64);
 
 #[derive(Debug)]
-struct Lines {
+struct Shared {
     lines: [Line; RECORDS],
     head: Index,
     tail: Index,
@@ -27,7 +27,7 @@ struct Lines {
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct End {
-    shared: Arc<Lines>,
+    shared: Arc<Shared>,
     at: u64,
     other: u64,
 }
@@ -35,7 +35,7 @@ pub(super) struct End {
 /// As many lines as the rings have.
 pub(super) fn lines() -> (End, End) {
     let lines = std::array::from_fn(|_| Line::default());
-    let shared = Arc::new(Lines { lines, head: Index::default(), tail: Index::default() });
+    let shared = Arc::new(Shared { lines, head: Index::default(), tail: Index::default() });
     let end = |shared| End { shared, at: 0, other: 0 };
     (end(Arc::clone(&shared)), end(shared))
 }
