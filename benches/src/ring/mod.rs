@@ -70,7 +70,7 @@ fn throughput(batch: usize, goal: f64, turns: usize, tell: &mut dyn FnMut(Figure
         let figure = format!("ring/{what}, batch {batch}");
         tell(Figure::of_times(figure, cora, &best, name, goal).into_rates());
     }
-    // What is to be had at most, and how much of that the faster crate has.
+    // How fast lines go by themselves, and how the faster crate compares.
     for (what, ring) in [("bare", &one_line), ("best crate, bare", &best)] {
         let figure = format!("ring/64-byte records, batch {batch}, {what}");
         tell(Figure::of_times(figure, ring, &bare, "a word a line", 0.0).into_rates());
