@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::pair::Word;
 use super::queue::{RECORDS, Receive, Send, expected};
 
 /// A line, of which one word is written and read.
@@ -11,16 +12,11 @@ use super::queue::{RECORDS, Receive, Send, expected};
 #[repr(align(64))]
 struct Line(AtomicU64);
 
-/// An index on a line pair of its own.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct Index(AtomicU64);
-
 #[derive(Debug)]
 struct Shared {
     lines: [Line; RECORDS],
-    head: Index,
-    tail: Index,
+    head: Word,
+    tail: Word,
 }
 
 /// One end: where it is, and where it last saw the other.
@@ -35,7 +31,7 @@ pub(super) struct End {
 /// As many lines as the rings have.
 pub(super) fn lines() -> (End, End) {
     let lines = std::array::from_fn(|_| Line::default());
-    let shared = Arc::new(Shared { lines, head: Index::default(), tail: Index::default() });
+    let shared = Arc::new(Shared { lines, head: Word::default(), tail: Word::default() });
     let end = |shared| End { shared, at: 0, other: 0 };
     (end(Arc::clone(&shared)), end(shared))
 }

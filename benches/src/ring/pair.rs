@@ -164,7 +164,7 @@ pub(crate) fn each_round_trip(count: u64) -> Vec<f64> {
 /// A word on a line pair of its own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Word(AtomicU64);
+pub(super) struct Word(pub(super) AtomicU64);
 
 /// The least that a round trip takes here: a number there on one line, and back on another.
 pub(super) fn bare_round_trip(count: u64) -> f64 {
