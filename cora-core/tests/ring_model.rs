@@ -150,7 +150,8 @@ proptest! {
     #[test]
     fn ring_that_streams_agrees_with_the_model(size in 5..9_u32, start in 0..64_u64, steps in steps()) {
         let (words, start) = (1 << size, start * 8);
-        run(HeapMemory::streaming(words, start, Streaming { batch: 16, trip: 0, looks_every: 0 }), words, start, &steps)?;
+        let when = Streaming { batch: 16, trip: 0, looks_every: 0 };
+        run(HeapMemory::streaming(words, start, when), words, start, &steps)?;
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::pair::Word;
-use super::queue::{RECORDS, Receive, Send, expected};
+use super::queue::{RECORDS, Receive, Send, apart, expected};
 
 /// A line, of which one word is written and read.
 #[derive(Debug, Default)]
@@ -21,19 +21,18 @@ struct Shared {
 
 /// One end: where it is, and where it last saw the other.
 #[derive(Debug)]
-#[repr(align(128))]
-pub(super) struct End {
+struct End {
     shared: Arc<Shared>,
     at: u64,
     other: u64,
 }
 
 /// As many lines as the rings have.
-pub(super) fn lines() -> (End, End) {
+pub(super) fn lines() -> (impl Send, impl Receive) {
     let lines = std::array::from_fn(|_| Line::default());
     let shared = Arc::new(Shared { lines, head: Word::default(), tail: Word::default() });
     let end = |shared| End { shared, at: 0, other: 0 };
-    (end(Arc::clone(&shared)), end(shared))
+    apart((end(Arc::clone(&shared)), end(shared)))
 }
 
 /// The line at this position.

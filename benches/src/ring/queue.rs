@@ -76,7 +76,8 @@ impl<End: Receive> Receive for Apart<End> {
     }
 }
 
-fn apart<S: Send, R: Receive>((sender, receiver): (S, R)) -> (Apart<S>, Apart<R>) {
+/// Both ends, each on lines of its own.
+pub(super) fn apart<S: Send, R: Receive>((sender, receiver): (S, R)) -> (Apart<S>, Apart<R>) {
     (Apart(sender), Apart(receiver))
 }
 

@@ -309,7 +309,7 @@ impl Headers<'_> {
     }
 
     /// Writes bytes at an offset that the parse found to be within the frame, and returns the
-    /// change. Nothing happens otherwise, which the invariant of [`Packet`] excludes.
+    /// change. Nothing happens otherwise, which the invariant of `Packet` excludes.
     #[inline]
     pub(super) fn replace<const N: usize>(&mut self, at: usize, new: &[u8; N]) -> Change {
         // Of a fixed length, so that neither a loop nor a call is left of it.

@@ -237,19 +237,19 @@ impl<M: RingMemory> Producer<M> {
             return false;
         }
         // A large ring has room for long, and so does not look.
-        if self.is_to_be_noted() {
+        if self.trip_to_note().is_some() {
             // What is wrong stays in `failed`.
             let _ = self.refresh();
         }
         streaming.trip == 0 || self.distance.is_far()
     }
 
-    /// Whether it is time to see how far the consumer is.
+    /// If it is time to see how far the consumer is: the trip that is far.
     #[inline(always)]
-    fn is_to_be_noted(&self) -> bool {
+    fn trip_to_note(&self) -> Option<u64> {
+        let Streaming { trip, looks_every, .. } = self.memory.streaming()?;
         let since = self.published.wrapping_sub(self.noted);
-        let is_due = |when: Streaming| when.trip > 0 && since >= when.looks_every;
-        M::STREAMS && self.memory.streaming().is_some_and(is_due)
+        (M::STREAMS && trip > 0 && since >= looks_every).then_some(trip)
     }
 
     /// Sees to it that nobody takes what stands behind the last record, from a lap before, for a header.
@@ -364,11 +364,7 @@ impl<M: RingMemory> Producer<M> {
     /// The consumer's index as it is; where it matters, with a look at how far it came.
     #[inline(always)]
     fn tail_now(&mut self) -> u64 {
-        let Some(Streaming { trip, .. }) =
-            self.memory.streaming().filter(|_| self.is_to_be_noted())
-        else {
-            return self.memory.tail();
-        };
+        let Some(trip) = self.trip_to_note() else { return self.memory.tail() };
         let before = self.memory.clock();
         let tail = self.memory.tail();
         let took = self.memory.clock().wrapping_sub(before);

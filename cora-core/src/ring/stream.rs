@@ -34,8 +34,8 @@ pub(super) const LONG_BATCH: u64 = 16 * LINE_WORDS;
 /// read the clock.
 const FAR: u64 = 256;
 
-/// Words between two looks at how far the consumer is. A look waits for all that was copied before it: behind a long frame, for as
-/// long as a dozen frames take.
+/// Words between two looks at how far the consumer is. A look waits for what was read before it, and then for a line: far away 200 ns,
+/// where so many words take 100 µs and more.
 const LOOKS_EVERY: u64 = 16384 * LINE_WORDS;
 
 /// When this processor gains by it, in a ring with these data.
@@ -49,10 +49,16 @@ const LOOKS_EVERY: u64 = 16384 * LINE_WORDS;
 /// On others it was not measured, and so is not done.
 pub(super) fn when_faster(data: &[AtomicU64]) -> Option<Streaming> {
     // The instruction takes no places but such.
-    let at_line = data.as_ptr().addr().is_multiple_of(64);
-    let trip = if at_line { trip_from(amd_family_with_avx512()?)? } else { return None };
+    if !data.as_ptr().addr().is_multiple_of(64) {
+        return None;
+    }
+    let trip = trip_from(amd_family_with_avx512()?)?;
     Some(Streaming { batch: LONG_BATCH, trip, looks_every: LOOKS_EVERY })
 }
+
+/// Families as CPUID has them. Of the first, Zen 3 is another.
+const ZEN_4: u32 = 0x19;
+const ZEN_5: u32 = 0x1a;
 
 /// How long a line takes to come, at least, where a processor of this family with AVX-512 gains.
 const fn trip_from(family: u32) -> Option<u64> {
@@ -62,9 +68,6 @@ const fn trip_from(family: u32) -> Option<u64> {
         _ => None,
     }
 }
-
-const ZEN_4: u32 = 0x19;
-const ZEN_5: u32 = 0x1a;
 
 /// The family of a processor of AMD's that has AVX-512 (AMD APM, volume 3, "CPUID", functions 0, 1 and 7).
 fn amd_family_with_avx512() -> Option<u32> {
