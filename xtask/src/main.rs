@@ -13,6 +13,7 @@ mod need;
 mod oracle;
 mod test;
 mod wires;
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         "oracle" => oracle::run(rest),
         "migrate-bench" => moves::run(rest),
         "wires" => wires::run(rest),
+        "words" => words::run(rest),
         _ if !rest.is_empty() => return usage(),
         "demo" => demo::run(),
         // The table says what failed, and ends the output.
@@ -55,6 +57,7 @@ fn usage() -> ExitCode {
     eprintln!("       cargo xtask wires [--quick] [--json] [--only NAME]");
     eprintln!("       cargo xtask migrate-bench [--quick] [--json]");
     eprintln!("       cargo xtask adapt [--quick] [--json] [--seed S]");
+    eprintln!("       cargo xtask words [--json | --check | --lower]");
     ExitCode::from(2)
 }
 
