@@ -64,6 +64,9 @@ pub fn built_for_host_alone() -> Vec<&'static str> {
     EXAMPLES.into_iter().filter(|name| !is_later(name)).collect()
 }
 
+/// What tests run: both halves, and moves by chance, which a user's program knows nothing of.
+const HALVES: &str = "nic,cora/measure";
+
 /// A build from nothing, on a slow machine.
 const BUILD: Duration = Duration::from_mins(30);
 
@@ -214,7 +217,8 @@ pub fn package(name: &str, program: &str) -> PathBuf {
 /// The program of such a package under `plan`, with its NIC half, from a debug build.
 pub fn halves(package: &Path, plan: &Path, shelf: &str) -> PathBuf {
     let manifest = package.join("Cargo.toml").display().to_string();
-    let built = programs(&["--features", "nic", "--manifest-path", &manifest], Some(plan), shelf);
+    let words = ["--features", HALVES, "--manifest-path", &manifest];
+    let built = programs(&words, Some(plan), shelf);
     assert_eq!(built.len(), 1, "{built:?}");
     built.into_values().collect()
 }
@@ -236,7 +240,7 @@ pub fn cora() -> Command {
     command
 }
 
-/// Examples under `plan`, with their NIC halves, by name: with checks of arithmetic and assertions, and no link-time
+/// Examples under `plan`, with their NIC halves and what measures them, by name: with checks of arithmetic and assertions, and no link-time
 /// optimiser, which a question about results would wait for in vain.
 ///
 /// Several tests ask for the same ones under plans in turn, and cargo keeps a program under one plan only. So what was
@@ -253,7 +257,7 @@ pub fn checked(names: &[&str], plan: &Path) -> BTreeMap<String, PathBuf> {
     if !missing.is_empty() {
         let packages = missing.iter().flat_map(|name| ["--package", name]);
         let words: Vec<&str> =
-            ["--profile", "checked", "--features", "nic"].into_iter().chain(packages).collect();
+            ["--profile", "checked", "--features", HALVES].into_iter().chain(packages).collect();
         let built = programs(&words, Some(plan), &shelf);
         assert_eq!(built.len(), missing.len(), "{built:?}");
     }

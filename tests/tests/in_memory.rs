@@ -23,7 +23,8 @@ static CAPTURE: LazyLock<PathBuf> = LazyLock::new(|| {
 });
 
 static BUILT: LazyLock<BTreeMap<String, PathBuf>> = LazyLock::new(|| {
-    let words = ["--package", "punt-each", "--package", "empty-chain"];
+    let words =
+        ["--features", "cora/measure", "--package", "punt-each", "--package", "empty-chain"];
     programs(&words, Some(Path::new("split")), "in-memory")
 });
 

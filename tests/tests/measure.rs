@@ -227,7 +227,7 @@ fn sums_agree(measurement: &Measurement) {
 fn a_build_that_notes_says_so_and_others_refuse() {
     let capture = capture("refused", &[arp()]);
     let plain = programs(
-        &["--profile", "checked", "--package", "firewall"],
+        &["--profile", "checked", "--features", "cora/measure", "--package", "firewall"],
         Some(Path::new("host-only")),
         "plain",
     );

@@ -20,7 +20,8 @@ static CAPTURE: LazyLock<PathBuf> = LazyLock::new(|| {
 });
 
 static NAT: LazyLock<PathBuf> = LazyLock::new(|| {
-    programs(&["--package", "nat"], Some(Path::new("split")), "pages")["nat"].clone()
+    let words = ["--features", "cora/measure", "--package", "nat"];
+    programs(&words, Some(Path::new("split")), "pages")["nat"].clone()
 });
 
 /// `nat run` on these pages.
