@@ -20,12 +20,12 @@ use crate::{Program, RunError};
 
 /// Bytes of the rings wire-in, wire-out, punt and back. The last two are no larger than the longest
 /// message asks for: what is on its way there delays every flow that moves.
-pub(crate) const RING_BYTES: [usize; 4] = [1 << 20, 1 << 20, 1 << 19, 1 << 19];
+pub const RING_BYTES: [usize; 4] = [1 << 20, 1 << 20, 1 << 19, 1 << 19];
 /// Rounds without work between two looks at the NIC process.
 const WATCH_EVERY: u32 = 4096;
 
 /// What lies in a pair's region: lots, too, where the host may get the heads of frames alone.
-pub(crate) fn layout<A: App>() -> RegionLayout {
+pub fn layout<A: App>() -> RegionLayout {
     match RegionLayout::new(RING_BYTES) {
         Ok(layout) if A::HEADS => layout.with_lots(),
         Ok(layout) => layout,

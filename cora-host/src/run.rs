@@ -91,7 +91,7 @@ pub(crate) fn random_seed() -> u64 {
 }
 
 /// Puts configurations in force; gives the numbers of the read-mostly states that the NIC is told.
-pub(crate) fn configure<A: App>(
+pub fn configure<A: App>(
     app: &mut A,
     configurations: &[(String, PathBuf)],
 ) -> Result<Vec<usize>, RunError> {

@@ -1,5 +1,6 @@
 //! The capture at the wire: frames are read from a file, stamped, and fed in; what leaves is written.
 
+use std::fmt;
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -68,7 +69,7 @@ impl Cable for Files {
 }
 
 /// Where packets come from.
-pub(crate) struct Source {
+pub struct Source {
     reader: capture::Reader<File>,
     path: PathBuf,
     inside: Inside,
@@ -83,7 +84,11 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    pub(crate) fn open(path: &Path, inside: Inside) -> Result<Self, RunError> {
+    /// Opens a capture.
+    ///
+    /// # Errors
+    /// When it can't be read, or is none.
+    pub fn open(path: &Path, inside: Inside) -> Result<Self, RunError> {
         let file = File::open(path).map_err(|cause| RunError::File { path: path.into(), cause })?;
         let reader = capture::Reader::new(file)
             .map_err(|cause| RunError::Capture { path: path.into(), cause })?;
@@ -104,7 +109,7 @@ impl Source {
     }
 
     /// The next frame, copied to the beginning of `buffer`: its stamp and length.
-    pub(crate) fn next(&mut self, buffer: &mut [u8]) -> Result<Option<(Stamp, usize)>, RunError> {
+    pub fn next(&mut self, buffer: &mut [u8]) -> Result<Option<(Stamp, usize)>, RunError> {
         while self.packets < self.stop_before {
             let damaged =
                 |cause: CaptureError| RunError::Capture { path: self.path.clone(), cause };
@@ -126,6 +131,16 @@ impl Source {
             return Ok(Some((stamp, bytes.len())));
         }
         Ok(None)
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (path, packets) = (&self.path, self.packets);
+        f.debug_struct("Source")
+            .field("path", path)
+            .field("packets", &packets)
+            .finish_non_exhaustive()
     }
 }
 

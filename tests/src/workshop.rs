@@ -49,7 +49,7 @@ pub const WRITTEN_FOR_TESTS: [&str; 7] =
 
 /// What all of them are built with, beside their NIC halves: what measures a program in memory, and
 /// moves by chance.
-const FEATURES: [&str; 0] = [];
+const FEATURES: [&str; 1] = ["cora/measure"];
 
 /// Whether all that there is to test is tested (`CORA_TESTS=all`), or what a run of some minutes has time for.
 ///
@@ -302,10 +302,6 @@ pub fn package(name: &str, program: &str) -> PathBuf {
     package
 }
 
-/// The program of such a package under `plan`, with its NIC half.
-pub fn halves(package: &Path, plan: &Path, shelf: &str) -> PathBuf {
-    outside(package, plan, &["--features", "nic"], shelf)
-}
 
 /// The program of such a package under `plan`: its host half alone.
 pub fn host_half(package: &Path, plan: &Path, shelf: &str) -> PathBuf {

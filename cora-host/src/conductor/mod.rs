@@ -107,7 +107,7 @@ pub trait Conductor<K> {
 
 /// Which conductor a run has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Moves {
+pub enum Moves {
     /// None: flows move as the plan says.
     #[default]
     Plan,
@@ -119,7 +119,10 @@ pub(crate) enum Moves {
 
 impl Moves {
     /// The conductor of a pair; `plan` is the plan's JSON. A plan under which nothing moves needs none.
-    pub(crate) fn conductor<A: App>(
+    ///
+    /// # Errors
+    /// When the log can't be written.
+    pub fn conductor<A: App>(
         &self,
         plan: &str,
         pair: usize,

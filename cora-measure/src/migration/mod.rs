@@ -37,6 +37,8 @@ use std::time::{Duration, Instant};
 
 use cora_core::app::App;
 use cora_core::message::Report;
+use cora_host::RunError;
+use cora_host::parts::Supply;
 use serde::Serialize;
 
 use flows::FlowsOf;
@@ -45,10 +47,8 @@ use nic::{Feed, Nic, Pace};
 use spread::Summary;
 use tally::Tally;
 
-use crate::RunError;
-use crate::bench::Traffic;
 use crate::in_memory::{self, on_a_core_each};
-use crate::supply::Supply;
+use crate::traffic::Traffic;
 
 /// Turns of everything that has turns.
 const TURNS: usize = 5;

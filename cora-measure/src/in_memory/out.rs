@@ -7,9 +7,9 @@ use cora_core::migration::Outbox;
 use cora_core::migration::nic::Wire;
 use cora_core::region::{Lots, Parking, Rings};
 use cora_core::ring::{Producer, PushError, SharedMemory};
+use cora_host::RunError;
 
 use super::{Patience, Told};
-use crate::RunError;
 
 /// Messages go onto the punt ring, which the host empties meanwhile; `L` takes note of packets that leave.
 pub(crate) struct Out<'a, L> {

@@ -14,14 +14,10 @@ use cora_core::message::Stamp;
 use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
 use cora_core::migration::{Burst, HostHalf, NicHalf};
 use cora_core::packet::Port;
+use cora_host::parts::{Direct, Pages, Supply, configure};
+use cora_host::{Inside, RunError};
 
-use crate::RunError;
-use crate::bench::Traffic;
-use crate::inside::Inside;
-use crate::pages::Pages;
-use crate::run::configure;
-use crate::supply::Supply;
-use crate::worker::Direct;
+use crate::traffic::Traffic;
 
 /// Which half is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

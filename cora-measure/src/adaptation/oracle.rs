@@ -6,7 +6,7 @@ use std::time::Duration;
 use cora_core::migration::Order;
 
 use super::trace::Trace;
-use crate::conductor::{Conductor, Observation};
+use cora_host::conductor::{Conductor, Observation};
 
 /// Flows that are exchanged at a time: no more can be on their way.
 const AT_ONCE: usize = 16;
@@ -89,8 +89,8 @@ impl<K: Copy + std::fmt::Debug> Conductor<K> for Oracle<K> {
 mod tests {
     use super::super::trace::Phase;
     use super::*;
-    use crate::conductor::Seen;
     use cora_core::monitor::Load;
+    use cora_host::conductor::Seen;
 
     #[test]
     fn flows_that_stay_popular_stay_and_all_others_change_places() {

@@ -1,7 +1,7 @@
 //! How the program scales with pairs, in memory: host halves without a NIC, each on a thread of its own.
 //!
 //! The capture is steered before the clock starts, as a NIC steers in hardware. Then it goes as in
-//! [`bench`](crate::bench): a pass fills the tables, and each line of standard input asks for one more, which all
+//! [`replay`](crate::replay): a pass fills the tables, and each line of standard input asks for one more, which all
 //! pairs begin together.
 
 use std::io::{BufRead as _, Write as _};
@@ -16,16 +16,11 @@ use cora_core::migration::HostHalf;
 use cora_core::migration::burst::BURST_BYTES;
 use cora_core::packet::Port;
 use cora_core::steering::Steering;
+use cora_host::parts::{Apart, Direct, Pages, Supply, bytes_apart, configure};
+use cora_host::{Inside, RunError};
 use cpu_time::ThreadTime;
 
-use crate::RunError;
-use crate::apart::{self, Apart};
-use crate::bench::Traffic;
-use crate::inside::Inside;
-use crate::pages::Pages;
-use crate::run::configure;
-use crate::supply::Supply;
-use crate::worker::Direct;
+use crate::traffic::Traffic;
 
 /// Always the same: the same work in every run.
 const SEED: u64 = 1;
@@ -119,7 +114,7 @@ fn together(threads: &[(Sender<()>, Receiver<Pass>)]) -> Result<Vec<u128>, RunEr
 impl<A: App> Part<A> {
     /// A pass whenever told: the first over everything, all others over what follows the warm-up.
     fn work(mut self, begins: &Receiver<()>, done: &Sender<Pass>) {
-        let mut buffer = apart::bytes::<BURST_BYTES>();
+        let mut buffer = bytes_apart::<BURST_BYTES>();
         let mut out = Direct::new(|_: &Stamp, _: Port, _: &[u8]| {});
         let half = &mut self.half.0;
         let mut from = 0;

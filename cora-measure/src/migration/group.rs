@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
+use cora_host::RunError;
 use serde::Serialize;
 
 use super::host::Task;
@@ -10,7 +11,6 @@ use super::nic::{Feed, Nic, Pace};
 use super::spread::Summary;
 use super::tally::Tally;
 use super::{TURNS, bears};
-use crate::RunError;
 
 /// Parts of the load that both sides bear, at which it moves.
 const PARTS: [f64; 2] = [0.5, 0.9];

@@ -3,8 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use cora_core::app::App;
-
-use crate::worker::Worker;
+use cora_host::parts::Worker;
 
 /// What the host's thread tells of itself.
 #[derive(Debug, Default)]

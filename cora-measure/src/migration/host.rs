@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use cora_core::app::App;
 use cora_core::migration::{Admission, Order};
+use cora_host::RunError;
+use cora_host::parts::Worker;
 
 use super::flows::FlowsOf;
-use crate::RunError;
-use crate::bench::Traffic;
 use crate::in_memory::Told;
-use crate::worker::Worker;
+use crate::traffic::Traffic;
 
 /// Recalls without an answer, at most.
 const RECALLS: u64 = 256;

@@ -19,14 +19,12 @@ use std::time::{Duration, Instant};
 use cora_core::app::App;
 use cora_core::migration::Burst;
 use cora_core::migration::burst::{BURST_BYTES, Frames};
+use cora_host::RunError;
+use cora_host::parts::{Apart, Supply, Worker};
 use serde::Serialize;
 
-use crate::RunError;
-use crate::apart::Apart;
-use crate::bench::Traffic;
 use crate::in_memory::{self, BACK_BURST, NicEnd, Out, Patience, Told, on_a_core_each};
-use crate::supply::Supply;
-use crate::worker::Worker;
+use crate::traffic::Traffic;
 
 /// A pass repeats its traffic until it took so long, where nobody asks for another time.
 const PASS: Duration = Duration::from_millis(300);

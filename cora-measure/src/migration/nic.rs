@@ -16,14 +16,14 @@ use cora_core::migration::nic::Wire;
 use cora_core::migration::{Burst, EntryPace};
 use cora_core::monitor::Load;
 use cora_core::region::{Parking, Region};
+use cora_host::RunError;
+use cora_host::parts::Supply;
 
 use super::flows::FlowsOf;
 use super::host::{Done, Task};
 use super::note::Note;
-use crate::RunError;
-use crate::bench::{Pass, Traffic};
 use crate::in_memory::{BACK_BURST, NicEnd, Out, Told};
-use crate::supply::Supply;
+use crate::traffic::{Pass, Traffic};
 
 /// Frames that the wire holds while the NIC takes none: about what the ring of a run does. More are lost.
 const WIRE: u64 = 8_192;

@@ -20,14 +20,9 @@ use std::thread;
 use cora_core::app::App;
 use cora_core::migration::HostHalf;
 use cora_core::region::{HashSeed, Identity, Region};
+use cora_host::parts::{Apart, Supply, Worker, configure, region_layout};
+use cora_host::{RunError, shared_memory};
 use rustix::io::Errno;
-
-use crate::apart::Apart;
-use crate::pair::layout;
-use crate::run::configure;
-use crate::supply::Supply;
-use crate::worker::Worker;
-use crate::{RunError, map};
 
 use cores::Cores;
 
@@ -42,8 +37,8 @@ pub(crate) const BACK_BURST: usize = 64;
 /// A region for this program, empty.
 pub(crate) fn region<A: App>(supply: Supply) -> Result<Region, RunError> {
     let system = |errno: Errno| RunError::System { what: "shared memory", cause: errno.into() };
-    let layout = layout::<A>();
-    let (_file, words) = map::shared_memory(layout.bytes()).map_err(system)?;
+    let layout = region_layout::<A>();
+    let (_file, words) = shared_memory(layout.bytes()).map_err(system)?;
     // All pages are there, as in a live run.
     words.iter().step_by(512).for_each(|word| word.store(0, Ordering::Relaxed));
     let Supply { seed, resident, .. } = supply;

@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use cora_core::app::App;
 use cora_core::migration::{Admission, Order};
+use cora_host::RunError;
+use cora_host::parts::{Moves, Supply, Worker};
 use serde::Serialize;
 
 use super::card::Card;
 use super::clock::Stopwatch;
 use super::oracle::Oracle;
 use super::trace::Trace;
-use crate::conductor::{Conductor, Moves};
-use crate::supply::Supply;
-use crate::worker::Worker;
-use crate::{RunError, in_memory};
+use crate::in_memory;
+use cora_host::conductor::Conductor;
 
 /// A side that found less than a burst looks again so much later (ns).
 const LOOK: u64 = 4_000;

@@ -17,15 +17,10 @@ use cora_core::migration::burst::{BURST_BYTES, Frames};
 use cora_core::migration::{Burst, HostHalf};
 use cora_core::packet::{Packet, Port};
 use cora_core::trace::{self, Asked, Ending, Note};
+use cora_host::parts::{Direct, Pages, Source, Supply, configure};
+use cora_host::{Inside, RunError};
 use serde::Serialize;
 
-use crate::RunError;
-use crate::inside::Inside;
-use crate::pages::Pages;
-use crate::run::configure;
-use crate::supply::Supply;
-use crate::wire::Source;
-use crate::worker::Direct;
 use flows::{ByKey, BySize, Count, Flows};
 
 /// What a traced run tells, as JSON: `demand::observed` of `cora-plan` reads it.
@@ -59,16 +54,38 @@ enum Did {
     Named { parameter: u8 },
 }
 
+/// Why nothing is told.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TraceError {
+    /// The build does not note what packets do.
+    #[error(
+        "this build notes nothing of what packets do: `cargo cora measure` makes one that does"
+    )]
+    NotTraced,
+    /// The run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
 /// Runs the capture, and prints what was seen.
 pub(crate) fn trace<A: App>(
     input: &Path,
     inside: Inside,
     configurations: &[(String, PathBuf)],
     each: Option<&Path>,
-) -> Result<(), RunError> {
+) -> Result<(), TraceError> {
     if !trace::ON {
-        return Err(RunError::NotTraced);
+        return Err(TraceError::NotTraced);
     }
+    Ok(observe::<A>(input, inside, configurations, each)?)
+}
+
+fn observe<A: App>(
+    input: &Path,
+    inside: Inside,
+    configurations: &[(String, PathBuf)],
+    each: Option<&Path>,
+) -> Result<(), RunError> {
     let mut ways = Ways::default();
     let mut flows = Flows::of_all_keys();
     let mut numbers = each.map(Numbers::create).transpose()?;

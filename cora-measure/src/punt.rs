@@ -14,13 +14,12 @@ use cora_core::message::Stamp;
 use cora_core::migration::Burst;
 use cora_core::migration::burst::{BURST_BYTES, Frames};
 use cora_core::packet::Roomy;
+use cora_host::RunError;
+use cora_host::parts::{Supply, Worker};
 use serde_json::json;
 
-use crate::RunError;
-use crate::bench::Traffic;
 use crate::in_memory::{self, NicEnd, Out, Patience, Told, on_a_core_each};
-use crate::supply::Supply;
-use crate::worker::Worker;
+use crate::traffic::Traffic;
 
 /// Empty looks at the ring behind a packet until its flow has moved: some microseconds.
 const SETTLED: u32 = 500;

@@ -6,7 +6,7 @@ use crate::{cargo, command, run as run_command, target};
 /// Measures; `words` go to the measuring program.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let room = target("bench");
-    let mut build = cargo(&["build", "--release"]);
+    let mut build = cargo(&["build", "--release", "--features", "cora/measure"]);
     build.args(["--package", "cora-bench", "--package", "flow-record", "--package", "tenant"]);
     // Each states its own plan.
     build.env_remove("CORA_PLAN").env("CORA_SKIP_NIC", "1");

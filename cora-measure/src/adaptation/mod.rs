@@ -30,11 +30,11 @@ use std::path::PathBuf;
 
 use cora_core::app::App;
 use cora_core::packet::{Meta, Packet};
+use cora_host::RunError;
+use cora_host::parts::Supply;
 use serde::Deserialize;
 
-use crate::RunError;
-use crate::bench::Traffic;
-use crate::supply::Supply;
+use crate::traffic::Traffic;
 
 use trace::{Phase, Trace};
 use trial::{Setting, Trial};

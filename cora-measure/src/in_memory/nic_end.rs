@@ -6,10 +6,10 @@ use cora_core::migration::nic::Wire;
 use cora_core::migration::{AT_ONCE, NicHalf, ProtocolError};
 use cora_core::region::{Region, Rings};
 use cora_core::ring::{Consumer, SharedMemory};
+use cora_host::RunError;
+use cora_host::parts::Supply;
 
 use super::Out;
-use crate::RunError;
-use crate::supply::Supply;
 
 /// The half, what it sends to, and what the host sent.
 pub(crate) struct NicEnd<A: App, O> {

@@ -15,14 +15,12 @@ use cora_core::migration::{AT_ONCE, Burst, Outbox};
 use cora_core::monitor::Load;
 use cora_core::packet::{Meta, Port};
 use cora_core::region::{Lots, Parked, Parking, Region, Rings};
+use cora_host::RunError;
+use cora_host::parts::{Back, RING_BYTES, Supply};
 
 use super::clock::Stopwatch;
 use super::trace::{Arrival, Arrivals};
-use crate::RunError;
 use crate::in_memory::{BACK_BURST, NicEnd};
-use crate::pair::RING_BYTES;
-use crate::supply::Supply;
-use crate::worker::Back;
 
 /// Bytes of a short frame on a ring.
 const RECORD: u64 = 112;

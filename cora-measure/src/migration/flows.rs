@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use cora_core::key::Key;
 use cora_core::migration::burst::BURST_BYTES;
+use cora_host::RunError;
 
-use crate::RunError;
-use crate::bench::Traffic;
+use crate::traffic::Traffic;
 
 /// Flows, numbered as they come.
 pub(super) struct FlowsOf<K> {
