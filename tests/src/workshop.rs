@@ -1,7 +1,7 @@
 //! Programs, built as a user would: by cargo, in a target directory of their own, so that whatever
 //! stands in the user's is left alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -221,6 +221,19 @@ pub fn halves(package: &Path, plan: &Path, shelf: &str) -> PathBuf {
     let built = programs(&words, Some(plan), shelf);
     assert_eq!(built.len(), 1, "{built:?}");
     built.into_values().collect()
+}
+
+/// The names of the packages in a package's dependency tree, itself among them.
+///
+/// # Panics
+/// When cargo makes no tree of it.
+pub fn linked(package: &str, target: Option<&str>, edges: &str) -> BTreeSet<String> {
+    let mut tree = cargo();
+    tree.args(["tree", "--offline", "--prefix", "none", "--format", "{p}"]);
+    tree.args(["--package", package, "--edges", edges]);
+    tree.args(target.iter().flat_map(|target| ["--target", target]));
+    let tree = process::run(&mut tree, BUILD).well("cargo tree").stdout;
+    tree.lines().filter_map(|line| Some(line.split_once(' ')?.0.to_owned())).collect()
 }
 
 /// The program of `cargo cora`.
