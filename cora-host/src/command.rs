@@ -10,7 +10,7 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 use cora_core::app::App;
 use serde_json::Value;
 
-use crate::conductor::Moves;
+use crate::control_loop::{Controllers, Moves, NamedController};
 use crate::inside::{DEFAULT_INSIDE, Inside};
 use crate::ipfix::{Exporter, TargetName};
 use crate::nic_process::{NIC_COMMAND, NicMode, PATIENCE};
@@ -110,8 +110,8 @@ struct RunArguments {
     /// Which pages the host's states are on.
     #[arg(long, value_enum, default_value_t)]
     pages: Pages,
-    /// Who decides which flows move: `plan`; `adapt`, a controller, or `adapt:FILE` with a log of what it does;
-    /// `random:SEED`, for tests.
+    /// Who decides which flows move: `plan`; `adapt`, a controller that learns; or `adapt:FILE`, with a log of its
+    /// decisions.
     #[arg(long, value_name = "WHO", default_value = "plan")]
     moves: Moves,
     /// Where records of entries that ended go, as IPFIX (RFC 7011): a file, or udp:HOST:PORT for a collector. For programs
@@ -162,7 +162,7 @@ pub fn main_with<A: App + Send>(
     program: Program,
     arguments: impl IntoIterator<Item = OsString>,
 ) -> ExitCode {
-    perform::<A>(&program, &command_line(A::NAME).get_matches_from(arguments))
+    perform::<A>(&program, &command_line(A::NAME).get_matches_from(arguments), &[])
 }
 
 /// The command line of the program with this name: for a `main` that knows more commands.
@@ -170,14 +170,18 @@ pub fn command_line(name: &'static str) -> clap::Command {
     Cli::command().name(name)
 }
 
-/// Does what a [command line](command_line) says.
-pub fn perform<A: App + Send>(program: &Program, matches: &ArgMatches) -> ExitCode {
+/// Does what a [command line](command_line) says; its runs may have a controller of these.
+pub fn perform<A: App + Send>(
+    program: &Program,
+    matches: &ArgMatches,
+    known: &[NamedController<A::Group>],
+) -> ExitCode {
     let cli = match Cli::from_arg_matches(matches) {
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };
     match cli.command {
-        Command::Run(arguments) => run_command::<A>(program, *arguments),
+        Command::Run(arguments) => run_command::<A>(program, *arguments, known),
         Command::Graph => print(program.graph_json),
         Command::Plan => print(program.plan_json),
         Command::Nic { fd, length } => {
@@ -188,12 +192,16 @@ pub fn perform<A: App + Send>(program: &Program, matches: &ArgMatches) -> ExitCo
             .map_or_else(|error| fail(&error.to_string()), |layout| print(&layout)),
         Command::Change { file } => make_change::<A>(file)
             .map_or_else(|error| fail(&error.to_string()), |change| print(&change)),
-        Command::Host(arguments) => host_half::<A>(program, arguments)
+        Command::Host(arguments) => host_half::<A>(program, arguments, known)
             .map_or_else(|error| fail(&error.to_string()), |account| print(&account.to_string())),
     }
 }
 
-fn run_command<A: App + Send>(program: &Program, arguments: RunArguments) -> ExitCode {
+fn run_command<A: App + Send>(
+    program: &Program,
+    arguments: RunArguments,
+    known: &[NamedController<A::Group>],
+) -> ExitCode {
     let RunArguments {
         nic,
         pairs,
@@ -214,6 +222,13 @@ fn run_command<A: App + Send>(program: &Program, arguments: RunArguments) -> Exi
         patience,
         restarts,
     } = arguments;
+    let controllers = match Controllers::new(&moves, known) {
+        Ok(controllers) => controllers,
+        Err(why) => {
+            let _printed = fail(&why);
+            return ExitCode::from(2);
+        }
+    };
     let patience = Duration::from_secs(patience.into());
     if let Some(ports) = live {
         let request = LiveRequest {
@@ -251,7 +266,7 @@ fn run_command<A: App + Send>(program: &Program, arguments: RunArguments) -> Exi
         changes,
         inside,
         pages,
-        moves,
+        controllers,
         restarts,
         exporter,
     };

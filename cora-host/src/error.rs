@@ -150,6 +150,9 @@ pub enum RunError {
         /// What the system says.
         cause: std::io::Error,
     },
+    /// There is no controller as the run should have.
+    #[error("{0}")]
+    Controller(String),
     /// A `--config` names no read-mostly state.
     #[error("--config {name}: the program has no read-mostly state of that name")]
     NoSuchState {

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! <program> run --nic off|emulated|native [--pairs N] --in a.pcap [--out b.pcap] [--json] [--state-out f.json]
-//!               [--config State=file]… [--inside prefix,…] [--pages 4k|thp|hugetlb] [--moves plan|adapt[:log]|random:SEED]
+//!               [--config State=file]… [--inside prefix,…] [--pages 4k|thp|hugetlb] [--moves plan|adapt[:log]]
 //!               [--ipfix FILE|udp:HOST:PORT]
 //! <program> run --live inside=PORT,outside=PORT [--seconds N]    until SIGINT; either half may die
 //! <program> graph | plan         the state-flow graph and the plan that it was built with, as JSON
@@ -13,10 +13,9 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`capture`] | pcap and pcapng files: read, written, compared flow by flow |
-//! | [`census`] | what flows a capture holds |
+//! | [`capture`] | pcap and pcapng files: read and written |
 //! | `command` | the command line |
-//! | [`conductor`] | who decides which flows move |
+//! | `control_loop` | which controller decides about moves, when it is asked, and that it is obeyed |
 //! | `run` | one run, from the first frame to the report |
 //! | `pair` | a pair of NIC core and host worker |
 //! | `pairs` | a run on several of them |
@@ -28,6 +27,7 @@
 //! | `wire` | the capture at the NIC's wire |
 //! | `wire_end` | the wire's end of a region |
 //! | `worker` | the host's half of the protocol, on its rings |
+//! | `direct` | packets to the wire, where there is no NIC between |
 //! | `ipfix` | records of entries that ended, to a file or a collector |
 //! | `state_out` | the final state, in canonical order |
 //! | `report` | what a run tells: table and JSON |
@@ -40,14 +40,13 @@
 mod account;
 mod apart;
 pub mod capture;
-pub mod census;
 mod command;
-pub mod conductor;
+mod control_loop;
 mod copies;
 mod cores;
+mod direct;
 mod error;
 mod futex;
-pub mod heads;
 mod inside;
 mod ipfix;
 mod map;
@@ -69,6 +68,7 @@ mod wire_end;
 mod worker;
 
 pub use command::{command_line, configuration, fail, main, main_with, pair_count, perform};
+pub use control_loop::{AnyController, Controllers, Moves, NamedController};
 pub use error::RunError;
 pub use futex::SharedFutex;
 pub use inside::{DEFAULT_INSIDE, Inside};
@@ -81,13 +81,13 @@ pub use supply::memory_for_states;
 /// memory. What is measured so is what runs.
 pub mod parts {
     pub use crate::apart::{Apart, Bytes, bytes as bytes_apart};
-    pub use crate::conductor::Moves;
+    pub use crate::direct::Direct;
     pub use crate::pages::Pages;
     pub use crate::pair::{RING_BYTES, layout as region_layout};
     pub use crate::run::configure;
     pub use crate::supply::Supply;
     pub use crate::wire::Source;
-    pub use crate::worker::{Back, Direct, Worker};
+    pub use crate::worker::{Back, Worker};
 }
 
 /// A program, as `cora::app!` hands it over.

@@ -76,9 +76,9 @@ pub struct Source {
     /// Latest time so far: what states expire by never runs backwards.
     pub(crate) now: u64,
     /// Frames read.
-    pub(crate) packets: u64,
+    pub packets: u64,
     /// Frames that are longer than any frame may be.
-    pub(crate) too_long: u64,
+    pub too_long: u64,
     /// None comes from the frame with this number on, until it is another.
     pub(crate) stop_before: u64,
 }
@@ -104,7 +104,7 @@ impl Source {
     }
 
     /// Bytes of the capture that were passed so far.
-    pub(crate) fn offset(&self) -> u64 {
+    pub fn offset(&self) -> u64 {
         self.reader.offset()
     }
 

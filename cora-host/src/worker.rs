@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use cora_core::app::App;
 use cora_core::message::{MAX_MESSAGE, Message, Report, Stamp};
 use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
-use cora_core::migration::nic::Wire;
+use cora_core::migration::reassemble::reassemble;
 use cora_core::migration::{AT_ONCE, Burst, HostHalf, Order, Outbox, ProtocolError, Standby};
 use cora_core::monitor::{Load, TALKERS, Talker};
 use cora_core::packet::Port;
@@ -18,13 +18,12 @@ use cora_core::state::table::Ending;
 
 use crate::RunError;
 use crate::apart::{self, Bytes};
-use crate::conductor::{Ledger, Observation, Seen};
 use crate::copies::Copies;
-use crate::heads;
 use crate::ipfix::Exporter;
 use crate::state_out::Contents;
 use crate::tally::{HANDLED, Ways};
 use crate::versions::Arriving;
+use cora_control::{Ledger, Observation, Seen};
 
 /// The way to the NIC (or, where both sides take turns on one thread, from it): what its ring has no room for now
 /// waits in memory, so that the host never waits for the NIC (which may be waiting for the host).
@@ -228,7 +227,8 @@ impl<A: App> Worker<A> {
         done.append(&mut self.back.waiting);
         done.retain(|(kind, _)| *kind == Message::SEND);
         for (kind, bytes) in &mut done {
-            heads::complete(*kind, bytes, old.lots.as_ref())?;
+            let whole = reassemble(*kind, bytes, old.lots.as_ref(), &mut buffer)?;
+            *bytes = whole.encode(|_, parts| parts.concat());
         }
         self.back.waiting = done;
         self.back.ring = Producer::new(rings.back);
@@ -468,56 +468,5 @@ impl<A: App> Worker<A> {
     /// The end of the run's time.
     pub(crate) fn now(&self) -> u64 {
         self.half.now().max(self.nic_drained.unwrap_or(0))
-    }
-}
-
-/// Takes a handled packet to the sink, where there is no NIC between.
-pub struct Direct<'a, F> {
-    /// Called with each packet that leaves, and the port where.
-    leave: F,
-    exporter: Option<&'a Exporter>,
-}
-
-impl<'a, F> Direct<'a, F> {
-    /// Without records of entries that ended.
-    pub const fn new(leave: F) -> Self {
-        Self { leave, exporter: None }
-    }
-
-    /// Records of entries that ended go there.
-    pub(crate) fn exporting(self, exporter: Option<&'a Exporter>) -> Self {
-        Self { exporter, ..self }
-    }
-}
-
-impl<F> fmt::Debug for Direct<'_, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Direct").field("exporter", &self.exporter).finish_non_exhaustive()
-    }
-}
-
-impl<F: FnMut(&Stamp, Port, &[u8])> Wire for Direct<'_, F> {
-    #[inline]
-    fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
-        (self.leave)(stamp, stamp.egress, frame);
-    }
-}
-
-impl<F: FnMut(&Stamp, Port, &[u8])> Outbox for Direct<'_, F> {
-    fn ended(&mut self, state: u16, ending: Ending<'_>) {
-        if let Some(exporter) = self.exporter {
-            exporter.ended(state, ending);
-        }
-    }
-
-    fn send(&mut self, message: &Message<'_>) {
-        if let Message::Send(stamp, frame) = message {
-            (self.leave)(stamp, stamp.egress, frame);
-        }
-    }
-
-    #[inline]
-    fn leave(&mut self, stamp: &Stamp, egress: Port, frame: &[u8]) {
-        (self.leave)(stamp, egress, frame);
     }
 }

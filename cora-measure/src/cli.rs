@@ -11,6 +11,7 @@ use cora_host::{DEFAULT_INSIDE, Inside, Program, RunError, configuration, fail, 
 
 use crate::instructions::{self, Counted, count};
 use crate::paths::{TraceError, trace};
+use crate::random_moves::random_moves;
 use crate::replay::{Half, replay};
 use crate::scaling::scale;
 
@@ -95,7 +96,7 @@ pub fn main_with<A: App + Send>(
     let command = Instrument::augment_subcommands(cora_host::command_line(A::NAME));
     let matches = command.get_matches_from(arguments);
     if !matches.subcommand_name().is_some_and(Instrument::has_subcommand) {
-        return cora_host::perform::<A>(&program, &matches);
+        return cora_host::perform::<A>(&program, &matches, &[random_moves()]);
     }
     let instrument = match Instrument::from_arg_matches(&matches) {
         Ok(instrument) => instrument,

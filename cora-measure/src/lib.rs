@@ -18,6 +18,7 @@
 //! | `scaling` | how fast several pairs are |
 //! | `punt` | how long a punt's round trip takes |
 //! | `throughput` | how many packets a second both halves handle together |
+//! | `random_moves` | moves by chance, to test that results depend on no schedule; `run --moves random:SEED` |
 //! | `migration` | what it costs that flows move |
 //! | `adaptation` | both halves under changing traffic, with one controller or another |
 //! | `in_memory` | both halves in this process, joined by a region |
@@ -31,6 +32,7 @@ mod instructions;
 mod migration;
 mod paths;
 mod punt;
+mod random_moves;
 mod replay;
 mod scaling;
 mod throughput;

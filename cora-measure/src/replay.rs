@@ -38,7 +38,7 @@ pub(crate) enum Half {
     /// Both, on a core each and always busy: what it costs when the flow of the first frame moves, which has
     /// many entries.
     Group,
-    /// Both, taking turns, under several conductors: whether moving flows pays. Each line asks for trials, in JSON.
+    /// Both, taking turns, under several controllers: whether moving flows pays. Each line asks for trials, in JSON.
     Adapt,
     /// Neither: frames are received and sent, and that is all.
     None,

@@ -9,7 +9,7 @@
 //! Host halves are built with checks of arithmetic and assertions, and without optimisation: they compile in a
 //! fifth of the time. Their NIC halves are those of a release, which an emulator has time for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -314,6 +314,19 @@ fn outside(package: &Path, plan: &Path, words: &[&str], shelf: &str) -> PathBuf 
     let built = shelve(cargo.env("CORA_PLAN", plan), shelf);
     assert_eq!(built.len(), 1, "{built:?}");
     built.into_values().collect()
+}
+
+/// The names of the packages in a package's dependency tree, itself among them.
+///
+/// # Panics
+/// When cargo makes no tree of it.
+pub fn linked(package: &str, target: Option<&str>, edges: &str) -> BTreeSet<String> {
+    let mut tree = cargo();
+    tree.args(["tree", "--offline", "--prefix", "none", "--format", "{p}"]);
+    tree.args(["--package", package, "--edges", edges]);
+    tree.args(target.iter().flat_map(|target| ["--target", target]));
+    let tree = process::run(&mut tree, BUILD).well("cargo tree").stdout;
+    tree.lines().filter_map(|line| Some(line.split_once(' ')?.0.to_owned())).collect()
 }
 
 /// The program of `cargo cora`.

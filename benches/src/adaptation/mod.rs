@@ -1,8 +1,8 @@
 //! Whether it pays to move flows while traffic changes: `cargo xtask adapt`.
 //!
-//! A program runs its own trials (`<program> bench --half adapt`): both halves, under one conductor after the
+//! A program runs its own trials (`<program> bench --half adapt`): both halves, under one controller after the
 //! other, on traffic whose rate, skew and popular flows change in steps. What is compared is the time that packets
-//! take of the host, against a conductor that knows the traffic beforehand; and how soon after a step the NIC has
+//! take of the host, against a controller that knows the traffic beforehand; and how soon after a step the NIC has
 //! the packets that it will have.
 //!
 //! | module | concept |
@@ -30,7 +30,7 @@ use scenario::Scenario;
 /// What is asked for.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Comparison {
-    /// Compare conductors on changing traffic instead: a program built under a plan that splits.
+    /// Compare controllers on changing traffic instead: a program built under a plan that splits.
     #[arg(long, value_name = "PROGRAM")]
     pub(crate) adapt: Option<PathBuf>,
     /// Of the traffic, and of what is drawn by chance.
@@ -68,7 +68,7 @@ pub(crate) fn run(
     // Flows may move as they will: no packet is lost over it.
     match outcome.trials.iter().find(|trial| trial.came != trial.left) {
         Some(lost) => {
-            let (name, came, left) = (&lost.conductor, lost.came, lost.left);
+            let (name, came, left) = (&lost.controller, lost.came, lost.left);
             Err(Error::other(format!("{name}: {came} packets came, and {left} left")))
         }
         None => Ok(()),

@@ -28,7 +28,7 @@ pub(super) struct Slice {
 /// A trial, as the program tells it.
 #[derive(Clone, Debug, Deserialize)]
 struct Told {
-    conductor: String,
+    controller: String,
     slices: Vec<Slice>,
     came: u64,
     left: u64,
@@ -44,7 +44,7 @@ pub(super) struct Answer {
 /// A trial, judged.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Trial {
-    pub(super) conductor: String,
+    pub(super) controller: String,
     /// The host's time per packet that came, and that of a phase (ns).
     pub(super) host_ns: f64,
     pub(super) phases_ns: Vec<f64>,
@@ -85,7 +85,7 @@ impl Outcome {
         let begins: Vec<usize> = begins.collect();
         let mut trials: Vec<Trial> =
             answer.trials.iter().map(|told| Trial::of(told, &begins, slice)).collect();
-        let oracle = trials.iter().find(|trial| trial.conductor == ORACLE)?.host_ns;
+        let oracle = trials.iter().find(|trial| trial.controller == ORACLE)?.host_ns;
         for trial in &mut trials {
             trial.to_oracle = trial.host_ns / oracle;
         }
@@ -109,14 +109,14 @@ impl Outcome {
         writeln!(
             text,
             "{:<11} {:>8} {:>8} {:>9} {:>7} {:>7} {:>9} {:>9}  reaction per step, ms",
-            "conductor", "host ns", "× oracle", "deciding", "at NIC", "NIC", "moves", "declined"
+            "controller", "host ns", "× oracle", "deciding", "at NIC", "NIC", "moves", "declined"
         )?;
         for trial in &self.trials {
             let reaction: Vec<String> = trial.reaction_ms.iter().map(|ms| shown(*ms)).collect();
             writeln!(
                 text,
                 "{:<11} {:>8.1} {:>8.2} {:>7.1} % {:>5.1} % {:>5.0} % {:>9} {:>9}  {}",
-                trial.conductor,
+                trial.controller,
                 trial.host_ns,
                 trial.to_oracle,
                 trial.deciding * 100.0,
@@ -130,7 +130,7 @@ impl Outcome {
         for number in 0..self.begins.len() {
             write!(text, "  phase {}, {}: host ns", number + 1, scenario.step(number))?;
             for trial in &self.trials {
-                write!(text, " {} {:.1}", trial.conductor, trial.phases_ns[number])?;
+                write!(text, " {} {:.1}", trial.controller, trial.phases_ns[number])?;
             }
             writeln!(text)?;
         }
@@ -142,7 +142,7 @@ impl Outcome {
 
     /// What was aimed at, and whether it was reached.
     pub(super) fn verdict(&self) -> Vec<String> {
-        let Some(adaptive) = self.trials.iter().find(|trial| trial.conductor == ADAPTIVE) else {
+        let Some(adaptive) = self.trials.iter().find(|trial| trial.controller == ADAPTIVE) else {
             return Vec::new();
         };
         let word = |reached: bool| if reached { "reached" } else { "missed" };
@@ -150,10 +150,10 @@ impl Outcome {
         let mut sentences =
             vec![format!("{ratio:.2} × the oracle's host time, goal 1.10: {}", word(ratio <= 1.1))];
         for other in
-            self.trials.iter().filter(|other| ![ORACLE, ADAPTIVE].contains(&&*other.conductor))
+            self.trials.iter().filter(|other| ![ORACLE, ADAPTIVE].contains(&&*other.controller))
         {
             let ratio = adaptive.host_ns / other.host_ns;
-            let name = &other.conductor;
+            let name = &other.controller;
             sentences
                 .push(format!("{ratio:.2} × that of {name}, goal below 1: {}", word(ratio < 1.0)));
         }
@@ -186,7 +186,7 @@ impl Trial {
         let ms = slice as f64 / 1e6;
         let reaction = |phase: &&[Slice]| reaction(phase).map(|count| count as f64 * ms);
         Self {
-            conductor: told.conductor.clone(),
+            controller: told.controller.clone(),
             host_ns: host / packets,
             phases_ns: phases.iter().map(per_packet).collect(),
             to_oracle: 1.0,
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn others_are_measured_by_the_oracle() {
         let told = |name: &str, at_nic| Told {
-            conductor: name.to_owned(),
+            controller: name.to_owned(),
             slices: vec![slice(at_nic); 10],
             came: 1,
             left: 1,

@@ -30,7 +30,7 @@ pub(super) fn draw(scenario: &Scenario, outcome: &Outcome, machine: &str) -> Str
     }
     let mut rows = vec![
         [
-            "conductor",
+            "controller",
             "host ns per packet",
             "× oracle",
             "deciding",
@@ -45,7 +45,7 @@ pub(super) fn draw(scenario: &Scenario, outcome: &Outcome, machine: &str) -> Str
     for trial in &outcome.trials {
         let percent = |part: f64| format!("{:.1} %", part * 100.0);
         rows.push(vec![
-            trial.conductor.clone(),
+            trial.controller.clone(),
             format!("{:.1}", trial.host_ns),
             format!("{:.2}", trial.to_oracle),
             percent(trial.deciding),
@@ -57,7 +57,7 @@ pub(super) fn draw(scenario: &Scenario, outcome: &Outcome, machine: &str) -> Str
     }
     table(&mut page, &rows);
     page.push_str("<h2>Phase by phase: host ns per packet (reaction, ms)</h2>\n");
-    let names = outcome.trials.iter().map(|trial| trial.conductor.clone());
+    let names = outcome.trials.iter().map(|trial| trial.controller.clone());
     let mut rows = vec![std::iter::once("phase".to_owned()).chain(names).collect::<Vec<_>>()];
     for number in 0..outcome.begins.len() {
         let cells = outcome.trials.iter().map(|trial| {

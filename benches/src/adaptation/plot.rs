@@ -1,4 +1,4 @@
-//! The host's time per packet over time, drawn: a line per conductor, a stroke where a phase begins; below it, which
+//! The host's time per packet over time, drawn: a line per controller, a stroke where a phase begins; below it, which
 //! part of the packets the NIC handled alone.
 //!
 //! Lines differ in colour (the palette of Okabe and Ito, which colour-blind people tell apart) and in their dashes;
@@ -52,7 +52,7 @@ fn write(out: &mut String, scenario: &Scenario, outcome: &Outcome) -> std::fmt::
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
          viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" font-family=\"Helvetica,Arial,sans-serif\" \
-         font-size=\"12\"><title>Host time per packet over time, of each conductor</title>"
+         font-size=\"12\"><title>Host time per packet over time, of each controller</title>"
     )?;
     let host = |slices: &[Slice]| sum(slices, |it| it.host_busy) / sum(slices, |it| it.packets);
     let at_nic =
@@ -158,7 +158,7 @@ fn line(
         let x = x((number as f64 + 0.5) / points.len() as f64);
         write!(way, "{letter}{x:.1} {:.1}", diagram.y((diagram.of)(slices)))?;
     }
-    let name = &trial.conductor;
+    let name = &trial.controller;
     write!(
         out,
         "<path d=\"{way}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" \
@@ -177,7 +177,7 @@ fn names(out: &mut String, outcome: &Outcome) -> std::fmt::Result {
             "<path d=\"M{x} {y}H{end}\" stroke=\"{colour}\" stroke-width=\"{width}\" \
              stroke-dasharray=\"{dashes}\"/>"
         )?;
-        text(out, (end + 4.0, y + 4.0), "start", colour, &trial.conductor)?;
+        text(out, (end + 4.0, y + 4.0), "start", colour, &trial.controller)?;
     }
     Ok(())
 }

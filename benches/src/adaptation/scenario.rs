@@ -27,7 +27,7 @@ pub(super) struct Scenario {
     pub(super) slower: f64,
     pub(super) seed: u64,
     pub(super) slice: u64,
-    pub(super) conductors: Vec<&'static str>,
+    pub(super) controllers: Vec<&'static str>,
 }
 
 /// With whom all others are compared.
@@ -62,7 +62,7 @@ impl Scenario {
             slower: 1.5,
             seed,
             slice: 1_000_000,
-            conductors: vec![ORACLE, ADAPTIVE, "plan", "flow-only", "state-only"],
+            controllers: vec![ORACLE, ADAPTIVE, "plan", "flow-only", "state-only"],
         }
     }
 

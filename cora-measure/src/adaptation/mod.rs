@@ -1,8 +1,8 @@
-//! Whether it pays to move flows while traffic changes: conductors beside each other, each with both halves of the
+//! Whether it pays to move flows while traffic changes: controllers beside each other, each with both halves of the
 //! program, on the same traffic.
 //!
 //! ```text
-//! arrivals ─→ card (NIC half, its clock) ─ rings ─→ worker (host half, its clock) ← conductor
+//! arrivals ─→ card (NIC half, its clock) ─ rings ─→ worker (host half, its clock) ← controller
 //! ```
 //!
 //! Both halves, their protocol and their rings are those of a run; their *time* is not. One thread lets both take
@@ -16,8 +16,8 @@
 //! | `trace` | traffic in phases: which packets come when |
 //! | `clock` | a side's time |
 //! | `card` | the NIC's side, with little room and slow |
-//! | `trial` | both sides under a conductor, slice by slice |
-//! | `oracle` | a conductor that knows the traffic |
+//! | `trial` | both sides under a controller, slice by slice |
+//! | `oracle` | a controller that knows the traffic |
 
 mod card;
 mod clock;
@@ -58,7 +58,7 @@ struct Request {
     /// How long a slice is (ns).
     slice: u64,
     /// Who decides, by name: each a trial.
-    conductors: Vec<String>,
+    controllers: Vec<String>,
 }
 
 /// Answers lines: each asks for trials, and gets a line of JSON with their slices.
@@ -79,7 +79,7 @@ pub(crate) fn run<A: App>(
     Ok(())
 }
 
-/// Trials, each with its conductor, turn by turn.
+/// Trials, each with its controller, turn by turn.
 fn compare<A: App>(
     request: &Request,
     frames: &[Vec<u8>],
@@ -93,7 +93,7 @@ fn compare<A: App>(
     }
     let groups: Vec<A::Group> = frames.iter().filter_map(|frame| group::<A>(frame)).collect();
     let mut trials = Vec::new();
-    for name in &request.conductors {
+    for name in &request.controllers {
         let Request { room, slower, slice, .. } = *request;
         let setting = Setting { room, slower, slice, configurations };
         let mut trial = Trial::<A>::new(&trace, frames, &groups, supply, &setting)?;
@@ -108,7 +108,7 @@ fn compare<A: App>(
         }
     }
     let mut told = Vec::new();
-    for (trial, name) in trials.iter_mut().zip(&request.conductors) {
+    for (trial, name) in trials.iter_mut().zip(&request.controllers) {
         told.push(trial.finish(name)?);
     }
     Ok(serde_json::json!({ "begins": trace.begins(), "trials": told }).to_string())

@@ -1,4 +1,4 @@
-//! A conductor that knows the traffic: when a phase begins, its most popular flows go to the NIC, and all others back.
+//! A controller that knows the traffic: when a phase begins, its most popular flows go to the NIC, and all others back.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use cora_core::migration::Order;
 
 use super::trace::Trace;
-use cora_host::conductor::{Conductor, Observation};
+use cora_control::{Controller, Observation};
 
 /// Flows that are exchanged at a time: no more can be on their way.
 const AT_ONCE: usize = 16;
@@ -63,13 +63,13 @@ impl<K: Copy> Oracle<K> {
     }
 }
 
-impl<K: Copy + std::fmt::Debug> Conductor<K> for Oracle<K> {
+impl<K: Copy + std::fmt::Debug> Controller<K> for Oracle<K> {
     fn period(&self) -> Duration {
         // In a hurry while flows move.
         Duration::from_micros(if self.queue.is_empty() { 500 } else { 50 })
     }
 
-    fn conduct(&mut self, seen: &Observation<K>) -> Vec<Order<K>> {
+    fn decide(&mut self, seen: &Observation<K>) -> Vec<Order<K>> {
         let Some(time) = seen.host.load.map(|load| load.time) else { return Vec::new() };
         if self.phases.front().is_some_and(|(begins, _)| *begins <= time)
             && let Some((begins, flows)) = self.phases.pop_front()
@@ -89,8 +89,8 @@ impl<K: Copy + std::fmt::Debug> Conductor<K> for Oracle<K> {
 mod tests {
     use super::super::trace::Phase;
     use super::*;
+    use cora_control::Seen;
     use cora_core::monitor::Load;
-    use cora_host::conductor::Seen;
 
     #[test]
     fn flows_that_stay_popular_stay_and_all_others_change_places() {
@@ -102,7 +102,7 @@ mod tests {
         let mut at = |time| {
             let load = Some(Load { time, ..Load::default() });
             let host = Seen { load, talkers: Vec::new() };
-            oracle.conduct(&Observation { host, nic: Seen::default(), moved: Vec::new() })
+            oracle.decide(&Observation { host, nic: Seen::default(), moved: Vec::new() })
         };
         let begins = trace.begins();
         assert!(at(0).is_empty());

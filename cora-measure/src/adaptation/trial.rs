@@ -1,12 +1,12 @@
-//! Both sides under a conductor: who is behind in its own time takes its turn.
+//! Both sides under a controller: who is behind in its own time takes its turn.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use cora_core::app::App;
 use cora_core::migration::{Admission, Order};
-use cora_host::RunError;
-use cora_host::parts::{Moves, Supply, Worker};
+use cora_host::parts::{Supply, Worker};
+use cora_host::{AnyController, Controllers, RunError};
 use serde::Serialize;
 
 use super::card::Card;
@@ -14,7 +14,8 @@ use super::clock::Stopwatch;
 use super::oracle::Oracle;
 use super::trace::Trace;
 use crate::in_memory;
-use cora_host::conductor::Conductor;
+use crate::random_moves::random_moves;
+use cora_control::Controller;
 
 /// A side that found less than a burst looks again so much later (ns).
 const LOOK: u64 = 4_000;
@@ -72,7 +73,7 @@ impl Slice {
 /// What a trial came to.
 #[derive(Debug, Serialize)]
 pub(super) struct Told {
-    conductor: String,
+    controller: String,
     slices: Vec<Slice>,
     came: u64,
     left: u64,
@@ -90,7 +91,7 @@ pub(super) struct Trial<'a, A: App> {
     setting: Setting<'a>,
     /// What flows are offered without an order, from the first phase on.
     admission: Admission,
-    conductor: Option<Box<dyn Conductor<A::Group> + Send>>,
+    controller: Option<AnyController<A::Group>>,
     next: u64,
     /// Whether the sides' loads are told, and flows are sampled.
     watched: bool,
@@ -127,7 +128,7 @@ impl<'a, A: App> Trial<'a, A> {
             stopwatch: Stopwatch::new(),
             setting: *setting,
             admission: Admission::NONE,
-            conductor: None,
+            controller: None,
             next: trace.start(),
             watched: true,
             guests: keys.iter(),
@@ -155,10 +156,10 @@ impl<'a, A: App> Trial<'a, A> {
             }
             "state-only" => {}
             "unwatched" => self.watched = false,
-            "oracle" => self.conductor = Some(Box::new(Oracle::new(self.trace, room, keys))),
+            "oracle" => self.controller = Some(Box::new(Oracle::new(self.trace, room, keys))),
             other => {
-                self.conductor =
-                    other.parse::<Moves>()?.conductor::<A>("", 0).map_err(|why| why.to_string())?;
+                let controllers = Controllers::new(&other.parse()?, &[random_moves()])?;
+                self.controller = controllers.make::<A>("", 0).map_err(|why| why.to_string())?;
                 self.admission = plan;
             }
         }
@@ -234,23 +235,23 @@ impl<'a, A: App> Trial<'a, A> {
         if self.next == self.trace.start() {
             self.worker.follow(&[Order::Admit(self.admission)]);
             // Baselines are told how many flows the NIC has, too: they keep to its room.
-            let every = self.conductor.as_ref().map(|by| by.period());
+            let every = self.controller.as_ref().map(|by| by.period());
             if self.watched {
                 self.worker.watch(every.unwrap_or(TOLD));
             }
         }
-        let Some(conductor) = &mut self.conductor else {
+        let Some(controller) = &mut self.controller else {
             self.next = u64::MAX;
             return;
         };
         // Who is in a hurry to order is not told more often for that.
-        let told = |by: &dyn Conductor<A::Group>| by.period().max(TOLD);
-        let before = told(conductor.as_ref());
+        let told = |by: &dyn Controller<A::Group>| by.period().max(TOLD);
+        let before = told(controller.as_ref());
         let seen = self.worker.observe(self.host_time);
-        self.worker.follow(&conductor.conduct(&seen));
-        let period = conductor.period();
+        self.worker.follow(&controller.decide(&seen));
+        let period = controller.period();
         self.next = self.host_time + period.as_nanos() as u64;
-        let every = told(conductor.as_ref());
+        let every = told(controller.as_ref());
         if every != before {
             self.worker.tell_every(every);
         }
@@ -281,7 +282,7 @@ impl<'a, A: App> Trial<'a, A> {
     /// Lets everything that is on its way arrive, and tells.
     pub(super) fn finish(&mut self, name: &str) -> Result<Told, RunError> {
         let slices = std::mem::take(&mut self.slices);
-        self.conductor = None;
+        self.controller = None;
         self.worker.half.close();
         self.next = u64::MAX;
         while !(self.card.is_drained() && self.worker.half.is_drained()) {
@@ -292,6 +293,6 @@ impl<'a, A: App> Trial<'a, A> {
             self.advance(self.nic_time.max(self.host_time) + LOOK)?;
         }
         let (came, left) = (self.card.packets, self.card.left());
-        Ok(Told { conductor: name.to_owned(), slices, came, left })
+        Ok(Told { controller: name.to_owned(), slices, came, left })
     }
 }

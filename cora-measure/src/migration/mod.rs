@@ -1,5 +1,5 @@
 //! What moves cost: both halves on a core each, never asleep, frames from memory; the host moves flows as it is asked
-//! to, by the orders that a conductor would give.
+//! to, by the orders that a controller would give.
 //!
 //! First every flow comes once, and the host owns all of them. Then, each in several turns:
 //!

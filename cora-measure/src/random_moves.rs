@@ -1,4 +1,4 @@
-//! Moves by chance.
+//! Moves by chance, to test that results depend on no schedule.
 
 use std::time::Duration;
 
@@ -6,23 +6,36 @@ use cora_core::hash::flow_hash;
 use cora_core::migration::{Admission, Order};
 use cora_core::monitor::Talker;
 
-use super::{Conductor, Observation};
+use cora_control::{Controller, Observation};
+use cora_host::{AnyController, NamedController};
 
 /// Flows that are remembered, so that those with few packets move as well.
 const REMEMBERED: usize = 512;
 /// Of the remembered ones, how many are moved at a time, at most.
 const AT_A_TIME: u64 = 12;
 
+/// As `run --moves random:SEED` asks for it.
+pub(crate) const fn random_moves<K: Copy + Send + 'static>() -> NamedController<K> {
+    NamedController { name: "random", argument: "SEED", make }
+}
+
+fn make<K: Copy + Send + 'static>(seed: &str) -> Result<AnyController<K>, String> {
+    match seed.parse() {
+        Ok(seed) => Ok(Box::new(RandomMoves::new(seed))),
+        Err(_) => Err("SEED is a whole number, for example random:7".to_owned()),
+    }
+}
+
 /// Sends flows to and fro, the busy ones most, and changes all the time which flows are offered.
 #[derive(Debug)]
-pub(super) struct RandomMoves<K> {
+struct RandomMoves<K> {
     seed: u64,
     drawn: u64,
     remembered: Vec<K>,
 }
 
 impl<K: Copy> RandomMoves<K> {
-    pub(super) const fn new(seed: u64) -> Self {
+    const fn new(seed: u64) -> Self {
         Self { seed, drawn: 0, remembered: Vec::new() }
     }
 
@@ -69,12 +82,12 @@ impl<K: Copy> RandomMoves<K> {
     }
 }
 
-impl<K: Copy> Conductor<K> for RandomMoves<K> {
+impl<K: Copy> Controller<K> for RandomMoves<K> {
     fn period(&self) -> Duration {
         Duration::from_micros(200)
     }
 
-    fn conduct(&mut self, seen: &Observation<K>) -> Vec<Order<K>> {
+    fn decide(&mut self, seen: &Observation<K>) -> Vec<Order<K>> {
         let mut orders = Vec::new();
         if self.below(8) == 0 {
             orders.push(Order::Admit(self.admission()));

@@ -14,7 +14,7 @@ pub(super) const fn flow_of(direction: FlowId) -> FlowId {
 
 /// What one side told.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
+pub struct SideReport {
     /// When, on its own clock (ns).
     pub time: u64,
     /// Packets whose handlers ran there.
@@ -43,7 +43,7 @@ pub struct Told {
     pub talkers: Vec<(FlowId, u32, u32)>,
 }
 
-impl Told {
+impl SideReport {
     /// What a load and its talkers say.
     pub fn new<K>(load: &Load, talkers: &[Talker<K>], mut id: impl FnMut(&K) -> FlowId) -> Self {
         let counts = &load.counts;
@@ -69,10 +69,10 @@ impl Told {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Digest {
     /// The host, now.
-    pub host: Told,
+    pub host: SideReport,
     /// The NIC, when it told something new.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nic: Option<Told>,
+    pub nic: Option<SideReport>,
     /// Flows that changed sides since the last one, in order; `true`: to the NIC.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<(FlowId, bool)>,

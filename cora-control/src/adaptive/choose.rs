@@ -5,8 +5,8 @@
 //! within the time that the settings state.
 
 use super::budget::Budget;
-use super::decision::{Decision, Wish};
-use super::digest::{FlowId, Told, flow_of};
+use super::decision::{Action, Decision};
+use super::digest::{FlowId, SideReport, flow_of};
 use super::flows::Flows;
 use super::number::{fading, real};
 use super::pressure::Pressure;
@@ -27,8 +27,8 @@ pub(super) struct Scene<'a> {
     pub(super) settings: &'a Settings,
     pub(super) costs: Costs,
     /// What the sides told last.
-    pub(super) host_told: &'a Told,
-    pub(super) nic_told: &'a Told,
+    pub(super) host_report: &'a SideReport,
+    pub(super) nic_report: &'a SideReport,
     /// Flows that may be at the NIC.
     pub(super) capacity: f64,
     /// How much faster packets come now than flows' rates know.
@@ -134,7 +134,7 @@ impl Choice {
     /// Flows of the NIC that have about so many packets a second together, as few as will do.
     fn lightening(&self, scene: &Scene<'_>, wanted: f64) -> Vec<(f64, FlowId)> {
         let mut there: Vec<(f64, FlowId)> = Vec::new();
-        for (direction, ..) in &scene.nic_told.talkers {
+        for (direction, ..) in &scene.nic_report.talkers {
             let id = flow_of(*direction);
             let Some(flow) = self.flows.get(id) else { continue };
             if flow.may_come(scene.time, scene.settings) {
@@ -169,7 +169,7 @@ impl Choice {
         if urgent {
             headroom += self.nic.reserve();
         }
-        let mut places = scene.capacity - real(scene.nic_told.flows) - self.arriving;
+        let mut places = scene.capacity - real(scene.nic_report.flows) - self.arriving;
         let (mut flows, mut offered, mut waiting) = (0, 0.0, Vec::new());
         for (rate, flow) in self.earners(scene) {
             let part = rate * beyond;
@@ -188,7 +188,7 @@ impl Choice {
             offered += rate;
             flows += 1;
             self.flows.offered(flow, scene.time);
-            decision.wishes.push(Wish::Offer(flow));
+            decision.actions.push(Action::Offer(flow));
         }
         if flows > 0 {
             self.arriving += real(flows as u64);
@@ -206,7 +206,7 @@ impl Choice {
         let paid = scene.costs.host_move + scene.costs.nic_move;
         let needed = paid / scene.costs.host_packet * 1e9 / real(scene.settings.payback_ns);
         let mut earners = Vec::new();
-        for (direction, ..) in &scene.host_told.talkers {
+        for (direction, ..) in &scene.host_report.talkers {
             let id = flow_of(*direction);
             let Some(flow) = self.flows.get(id) else { continue };
             if flow.may_go(scene.time, scene.settings) {
@@ -244,7 +244,7 @@ impl Choice {
     fn recall(&mut self, flow: FlowId, time: u64, decision: &mut Decision) {
         self.flows.recalled(flow, time);
         self.arriving -= 1.0;
-        decision.wishes.push(Wish::Recall(flow));
+        decision.actions.push(Action::Recall(flow));
     }
 }
 

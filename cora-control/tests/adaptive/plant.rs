@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use cora_core::monitor::{SAMPLED, TALKERS, Talkers};
-use cora_host::conductor::adaptive::{
-    Admitted, Costs, Decider, Decision, Digest, FlowId, Settings, Told, Wish,
+use cora_control::adaptive::{
+    Action, Admitted, Costs, Decider, Decision, Digest, FlowId, Settings, SideReport,
 };
+use cora_core::monitor::{SAMPLED, TALKERS, Talkers};
 
 /// A period (ns).
 pub(crate) const MS: u64 = 1_000_000;
@@ -51,7 +51,7 @@ pub(crate) struct Plant {
     pub(crate) room: u64,
     pub(crate) time: u64,
     pub(crate) admitted: Admitted,
-    sides: [Told; 2],
+    sides: [SideReport; 2],
     talkers: [Talkers<FlowId, TALKERS>; 2],
     /// Orders on their way, for one period.
     ordered: VecDeque<Decision>,
@@ -81,7 +81,7 @@ impl Plant {
             costs,
             room,
             time: 0,
-            sides: [Told::default(), Told::default()],
+            sides: [SideReport::default(), SideReport::default()],
             talkers: [Talkers::new(), Talkers::new()],
             ordered: VecDeque::from([Decision::default()]),
             moved: Vec::new(),
@@ -174,11 +174,11 @@ impl Plant {
     /// Does what was ordered, and what is admitted; gives the number of moves.
     fn obey(&mut self) -> f64 {
         let before = self.moved.len();
-        for wish in self.ordered.pop_front().unwrap_or_default().wishes {
-            match wish {
-                Wish::Admit(admitted) => self.admitted = admitted,
-                Wish::Offer(flow) => self.bring(flow / 2),
-                Wish::Recall(flow) => self.take_back(flow / 2),
+        for action in self.ordered.pop_front().unwrap_or_default().actions {
+            match action {
+                Action::Admit(admitted) => self.admitted = admitted,
+                Action::Offer(flow) => self.bring(flow / 2),
+                Action::Recall(flow) => self.take_back(flow / 2),
             }
         }
         let Admitted { share, after, rest, most, pace, idle } = self.admitted;

@@ -9,7 +9,7 @@ mod overload;
 mod plant;
 mod predicted;
 
-use cora_host::conductor::adaptive::{Admitted, Costs, Settings, Wish};
+use cora_control::adaptive::{Action, Admitted, Costs, Settings};
 use plant::{MS, PLAN, Plant, REAL};
 
 const HOST: usize = 0;
@@ -172,8 +172,8 @@ fn a_nic_far_slower_than_thought_leaves_it_to_the_plan() {
     let (at, last) = plant.decisions.last().expect("it fell back");
     // The plan does not know how many flows fit.
     assert_eq!(
-        last.wishes,
-        [Wish::Admit(Admitted { share: 300, most: 4_096, rest: settings().rest_ns, ..PLAN })]
+        last.actions,
+        [Action::Admit(Admitted { share: 300, most: 4_096, rest: settings().rest_ns, ..PLAN })]
     );
     let at = *at;
     plant.run(600);
@@ -199,8 +199,8 @@ fn recalls_that_would_not_help_are_not_made() {
     // It learns what passing on costs while flows come.
     plant.set(100, (0..20).map(|_| 2_000.0));
     plant.run(500);
-    let recalls = plant.decisions.iter().flat_map(|(_, did)| &did.wishes);
-    let recalls = recalls.filter(|wish| matches!(wish, Wish::Recall(_))).count();
+    let recalls = plant.decisions.iter().flat_map(|(_, did)| &did.actions);
+    let recalls = recalls.filter(|action| matches!(action, Action::Recall(_))).count();
     println!("{recalls} recalls; {:?}", plant.decider.costs());
     assert!(recalls <= 80, "{recalls}");
     assert!(plant.at_nic() > 0.5, "{}", plant.at_nic());
@@ -211,8 +211,8 @@ fn a_nic_that_says_nothing_is_asked_nothing() {
     let mut plant = Plant::new(settings(), REAL, 64);
     plant.set(0, (0..10).map(|_| 1_000.0));
     plant.run(50);
-    let seen = cora_host::conductor::adaptive::Digest {
-        host: cora_host::conductor::adaptive::Told { time: plant.time + MS, ..Default::default() },
+    let seen = cora_control::adaptive::Digest {
+        host: cora_control::adaptive::SideReport { time: plant.time + MS, ..Default::default() },
         ..Default::default()
     };
     assert!(plant.decider.decide(&seen).is_empty());
@@ -268,14 +268,14 @@ mod bounds {
             let mut ordered = 0_u32;
             for (time, did) in &plant.decisions {
                 let mut now = 0_u32;
-                for wish in &did.wishes {
-                    match wish {
-                        Wish::Admit(_) => continue,
-                        Wish::Offer(flow) => {
+                for action in &did.actions {
+                    match action {
+                        Action::Admit(_) => continue,
+                        Action::Offer(flow) => {
                             let last = offered.insert(*flow, *time);
                             prop_assert!(last.is_none_or(|last| time - last >= settings.again_ns));
                         }
-                        Wish::Recall(_) => {}
+                        Action::Recall(_) => {}
                     }
                     now += 1;
                 }

@@ -1,8 +1,9 @@
 //! Comparison of captures, flow by flow.
 
-use crate::capture::{CompareError, Comparison, Difference, Finding, Reader, Writer, compare};
+use super::{CompareError, Comparison, Difference, Finding, compare};
 use cora_core::key::{Address, FiveTuple, protocol};
 use cora_core::packet::checksum;
+use cora_host::capture::{Reader, Writer};
 
 /// A UDP frame between two ports of two hosts, forth or back.
 fn udp(port: u16, back: bool, payload: u8) -> Vec<u8> {

@@ -8,7 +8,7 @@ use super::settings::Admitted;
 /// What should be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Wish {
+pub enum Action {
     /// From now on, other flows are offered.
     Admit(Admitted),
     /// A flow goes to the NIC.
@@ -22,7 +22,7 @@ pub enum Wish {
 pub struct Decision {
     /// In the order in which it is done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub wishes: Vec<Wish>,
+    pub actions: Vec<Action>,
     /// The reasons, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<String>,
@@ -31,6 +31,6 @@ pub struct Decision {
 impl Decision {
     /// Whether nothing was decided, and nothing said.
     pub const fn is_empty(&self) -> bool {
-        self.wishes.is_empty() && self.why.is_empty()
+        self.actions.is_empty() && self.why.is_empty()
     }
 }

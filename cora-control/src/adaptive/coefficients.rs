@@ -175,7 +175,7 @@ impl Coefficients {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conductor::adaptive::settings::Admitted;
+    use crate::adaptive::settings::Admitted;
 
     const PLAN: Admitted = Admitted::share(1024, 1);
 

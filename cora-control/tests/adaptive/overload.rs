@@ -1,6 +1,6 @@
 //! A NIC that was overloaded for a while comes back to what it had, and soon.
 
-use cora_host::conductor::adaptive::{Costs, Settings};
+use cora_control::adaptive::{Costs, Settings};
 
 use crate::plant::{PLAN, Plant, REAL};
 use crate::until;

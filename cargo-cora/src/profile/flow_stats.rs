@@ -24,9 +24,8 @@ use cora_core::message::MAX_FRAME;
 use cora_core::migration::rest_of;
 use cora_core::packet::Packet;
 
-use crate::RunError;
-use crate::inside::Inside;
-use crate::wire::Source;
+use cora_host::parts::Source;
+use cora_host::{Inside, RunError};
 
 /// How many frames pass between two calls of who watches.
 const WATCHED: u64 = 1 << 14;
@@ -36,17 +35,17 @@ const TOGETHER: usize = 64;
 
 /// The flows of a capture, by each type of key.
 #[derive(Clone, Debug)]
-pub struct Census {
+pub(crate) struct FlowStats {
     /// Packets in the capture.
-    pub packets: u64,
+    pub(crate) packets: u64,
     /// Those without a five-tuple: not IP, broken, or fragments. Those that have addresses count for these.
-    pub without_flow: u64,
+    pub(crate) without_flow: u64,
     /// Those that are longer than any frame may be, and count for nothing.
-    pub too_long: u64,
+    pub(crate) too_long: u64,
     /// Bytes of all frames with a five-tuple.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Time of the first packet, and the latest of all, in nanoseconds since 1970.
-    pub span: (u64, u64),
+    pub(crate) span: (u64, u64),
     window: Window,
     five_tuples: HashMap<FiveTuple, Life, RandomState>,
     addresses: HashMap<Address, Host, RandomState>,
@@ -78,30 +77,17 @@ struct Seen {
 
 /// Keys with equally many packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Group {
+pub(crate) struct Group {
     /// How many different ones.
-    pub keys: u64,
+    pub(crate) keys: u64,
     /// How many of them at a time.
-    pub at_a_time: f64,
+    pub(crate) at_a_time: f64,
     /// How often one of them opened: at its first packet, and at one that it was idle before.
-    pub opens: u64,
+    pub(crate) opens: u64,
     /// Bytes of all their packets.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Those that don't go to the host where long frames go as their heads.
-    pub rests: u64,
-}
-
-/// How many packets the flows of a packet have in all, by each type of key; none where the packet has no such key.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Weights {
-    /// By its five-tuple, both directions together.
-    pub five_tuple: Option<u64>,
-    /// By the address that it comes from.
-    pub source: Option<u64>,
-    /// By the address that it goes to.
-    pub destination: Option<u64>,
-    /// By the address of the inside host.
-    pub inside: Option<u64>,
+    pub(crate) rests: u64,
 }
 
 /// When flows count as being there.
@@ -124,13 +110,13 @@ struct Life {
     there: u64,
 }
 
-impl Census {
+impl FlowStats {
     /// Counts the flows of a capture. `watch` is told now and then how many packets there were and how many bytes of
     /// the file they took.
     ///
     /// # Errors
     /// When the capture can't be read, or is damaged: [`RunError::File`], [`RunError::Capture`].
-    pub fn of(
+    pub(crate) fn of(
         capture: &Path,
         inside: &Inside,
         idle: Duration,
@@ -138,21 +124,21 @@ impl Census {
     ) -> Result<Self, RunError> {
         let mut source = Source::open(capture, inside.clone())?;
         let mut buffer = vec![0; MAX_FRAME];
-        let mut census: Option<Self> = None;
+        let mut stats: Option<Self> = None;
         let idle = idle.as_nanos().min(u128::from(u64::MAX)) as u64;
         while let Some((stamp, length)) = source.next(&mut buffer)? {
             let now = stamp.meta.now;
-            let census = census.get_or_insert_with(|| Self::begin(now, idle));
-            census.see(&Packet::new(&mut buffer[..length], stamp.meta), now);
+            let stats = stats.get_or_insert_with(|| Self::begin(now, idle));
+            stats.see(&Packet::new(&mut buffer[..length], stamp.meta), now);
             if source.packets.is_multiple_of(WATCHED) {
                 watch(source.packets, source.offset());
             }
         }
         watch(source.packets, source.offset());
-        let mut census = census.unwrap_or_else(|| Self::begin(0, idle));
-        census.count();
-        (census.packets, census.too_long) = (source.packets, source.too_long);
-        Ok(census)
+        let mut stats = stats.unwrap_or_else(|| Self::begin(0, idle));
+        stats.count();
+        (stats.packets, stats.too_long) = (source.packets, source.too_long);
+        Ok(stats)
     }
 
     fn begin(now: u64, idle: u64) -> Self {
@@ -213,7 +199,7 @@ impl Census {
     }
 
     /// By the type of the key, as sources spell it, then by how many packets a key has: the keys with that many.
-    pub fn groups(&self) -> BTreeMap<&'static str, BTreeMap<u64, Group>> {
+    pub(crate) fn groups(&self) -> BTreeMap<&'static str, BTreeMap<u64, Group>> {
         BTreeMap::from([
             ("FiveTuple", self.grouped(self.five_tuples.values().copied())),
             ("SourceAddress", self.grouped(self.addresses.values().map(|host| host.source))),
@@ -223,21 +209,6 @@ impl Census {
             ),
             ("InsideAddress", self.grouped(self.addresses.values().map(|host| host.inside))),
         ])
-    }
-
-    /// How many packets the flows of this packet have in all.
-    pub fn weights(&self, packet: &Packet<'_>) -> Weights {
-        let flow = packet.five_tuple().ok().map(undirected);
-        let host = |address: Option<Address>| self.addresses.get(&address?);
-        let (source, destination) = (host(packet.source().ok()), host(packet.destination().ok()));
-        let inside = if packet.from_inside() { source } else { destination };
-        let counted = |packets: u64| Some(packets).filter(|packets| *packets > 0);
-        Weights {
-            five_tuple: flow.and_then(|flow| Some(self.five_tuples.get(&flow)?.packets)),
-            source: source.and_then(|host| counted(host.source.packets)),
-            destination: destination.and_then(|host| counted(host.destination.packets)),
-            inside: inside.and_then(|host| counted(host.inside.packets)),
-        }
     }
 
     /// Sums of integers, which are the same in any order.
@@ -300,7 +271,7 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::Writer;
+    use cora_host::capture::Writer;
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -319,8 +290,8 @@ mod tests {
         frame
     }
 
-    /// The census of a capture whose frames were taken at these seconds, idle after ten.
-    fn census(frames: &[(u64, Vec<u8>)]) -> Census {
+    /// The statistics of a capture whose frames were taken at these seconds, idle after ten.
+    fn stats(frames: &[(u64, Vec<u8>)]) -> FlowStats {
         let file = tempfile::NamedTempFile::new().unwrap();
         let mut writer = Writer::new(file.reopen().unwrap()).unwrap();
         for (second, frame) in frames {
@@ -328,20 +299,20 @@ mod tests {
         }
         writer.finish().unwrap();
         let idle = Duration::from_secs(10);
-        Census::of(file.path(), &Inside::default(), idle, |_, _| {}).unwrap()
+        FlowStats::of(file.path(), &Inside::default(), idle, |_, _| {}).unwrap()
     }
 
     #[test]
     fn both_directions_are_one_flow_and_ends_count_by_themselves() {
-        let census = census(&[
+        let stats = stats(&[
             (0, frame(1, 1, false)),
             (0, frame(1, 1, true)),
             (1, frame(1, 2, false)),
             (1, frame(2, 1, false)),
             (1, vec![7; 60]),
         ]);
-        assert_eq!((census.packets, census.without_flow, census.bytes), (5, 1, 4 * 42));
-        let groups = census.groups();
+        assert_eq!((stats.packets, stats.without_flow, stats.bytes), (5, 1, 4 * 42));
+        let groups = stats.groups();
         let keys = |key: &str| -> Vec<(u64, u64)> {
             groups[key].iter().map(|(packets, group)| (*packets, group.keys)).collect()
         };
@@ -349,15 +320,6 @@ mod tests {
         assert_eq!(keys("SourceAddress"), [(1, 2), (2, 1)]);
         assert_eq!(keys("DestinationAddress"), [(1, 1), (3, 1)]);
         assert_eq!(keys("InsideAddress"), [(1, 1), (3, 1)]);
-        let mut bytes = frame(1, 1, true);
-        let meta = cora_core::packet::Meta {
-            port: cora_core::packet::Port::OUTSIDE,
-            ..Default::default()
-        };
-        let weights = census.weights(&Packet::new(&mut bytes, meta));
-        let wanted =
-            Weights { five_tuple: Some(2), source: Some(1), destination: Some(1), inside: Some(3) };
-        assert_eq!(weights, wanted);
     }
 
     #[test]
@@ -376,7 +338,7 @@ mod tests {
         let mut tagged = long(996);
         tagged.splice(12..12, [0x81, 0, 0, 7]);
         let frames = [frame(1, 1, false), long(511), long(512), long(1514), tagged, long(3000)];
-        let groups = census(&frames.map(|frame| (0, frame))).groups();
+        let groups = stats(&frames.map(|frame| (0, frame))).groups();
         for key in ["FiveTuple", "SourceAddress", "DestinationAddress", "InsideAddress"] {
             let group = groups[key][&6];
             assert_eq!(group.bytes, 42 + 511 + 512 + 1514 + 1000 + 3000, "{key}");
@@ -388,7 +350,7 @@ mod tests {
     fn a_flow_that_was_idle_opens_again() {
         let at = |second| (second, frame(1, 1, false));
         let opens = |frames: &[(u64, Vec<u8>)]| {
-            census(frames).groups()["FiveTuple"].values().map(|group| group.opens).sum::<u64>()
+            stats(frames).groups()["FiveTuple"].values().map(|group| group.opens).sum::<u64>()
         };
         assert_eq!(opens(&[at(0), at(10), at(20)]), 1);
         assert_eq!(opens(&[at(0), at(11), at(12)]), 2);
@@ -399,7 +361,7 @@ mod tests {
     /// Mean flows over the seconds 10 to 30 of a capture that is idle after ten.
     #[test]
     fn flows_at_a_time_are_a_mean_behind_the_first_idle_time() {
-        let census = census(&[
+        let stats = stats(&[
             (0, frame(1, 1, false)),  // there until second 10: not in the window
             (5, frame(1, 2, false)),  // until 15: 5 s of it
             (12, frame(1, 3, false)), // to 22
@@ -407,14 +369,14 @@ mod tests {
             (30, frame(1, 4, false)), // begins at the end
         ]);
         let at_a_time: f64 =
-            census.groups()["FiveTuple"].values().map(|group| group.at_a_time).sum();
+            stats.groups()["FiveTuple"].values().map(|group| group.at_a_time).sum();
         assert!((at_a_time - (5.0 + 16.0) / 20.0).abs() < 1e-12, "{at_a_time}");
     }
 
     #[test]
     fn a_short_capture_has_all_its_flows_at_a_time() {
-        let census = census(&[(0, frame(1, 1, false)), (9, frame(1, 2, false))]);
-        let groups = census.groups();
+        let stats = stats(&[(0, frame(1, 1, false)), (9, frame(1, 2, false))]);
+        let groups = stats.groups();
         assert!((groups["FiveTuple"][&1].at_a_time - 2.0).abs() < 1e-12);
     }
 }

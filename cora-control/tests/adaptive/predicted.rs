@@ -1,7 +1,7 @@
 //! Costs that the plan predicts: what is learned is bound to them, how far it drifts is told, and beyond the bounds
 //! the plan alone decides.
 
-use cora_host::conductor::adaptive::{Costs, Settings, WITHIN};
+use cora_control::adaptive::{Costs, Settings, WITHIN};
 
 use crate::plant::{PLAN, Plant, REAL};
 use crate::words_of;

@@ -1,13 +1,19 @@
 //! `compare`: two captures, flow by flow.
 
+mod flows;
+#[cfg(test)]
+mod tests;
+
 use std::process::ExitCode;
 
-use cora_host::capture::{Comparison, Finding, Reader, compare};
+use cora_host::capture::Reader;
 use serde_json::{Value, json};
 
 use crate::arguments::Compare;
 use crate::failure::{Failure, Outcome};
 use crate::tell::tell_line;
+
+pub use flows::{CompareError, Comparison, Difference, Finding, compare};
 
 pub(crate) fn run(arguments: &Compare) -> Outcome {
     let open = |path: &std::path::Path| {

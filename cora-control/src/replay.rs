@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 
-use super::adaptive::{Costs, Decider, Decision, FlowId, Gauge, Settings, Wish};
+use super::adaptive::{Action, Costs, Decider, Decision, FlowId, Settings, Utilisation};
 use super::log::{FORMAT, Line};
 
 /// Why a log can't be replayed.
@@ -36,7 +36,7 @@ pub struct Decided {
     /// What.
     pub decision: Decision,
     /// How much the sides had to do.
-    pub gauge: Gauge,
+    pub utilisation: Utilisation,
 }
 
 /// What a log holds, decided anew.
@@ -62,11 +62,11 @@ impl Replayed {
     /// How many offers, recalls and changes of what is admitted there were.
     pub fn counts(&self) -> [u64; 3] {
         let mut counts = [0; 3];
-        for wish in self.decided.iter().flat_map(|decided| &decided.decision.wishes) {
-            let place = match wish {
-                Wish::Offer(_) => 0,
-                Wish::Recall(_) => 1,
-                Wish::Admit(_) => 2,
+        for action in self.decided.iter().flat_map(|decided| &decided.decision.actions) {
+            let place = match action {
+                Action::Offer(_) => 0,
+                Action::Recall(_) => 1,
+                Action::Admit(_) => 2,
             };
             counts[place] += 1;
         }
@@ -111,8 +111,8 @@ pub fn replay(mut log: impl BufRead) -> Result<Replayed, ReplayError> {
                 replayed.periods += 1;
                 replayed.end = time;
                 if !decision.is_empty() {
-                    let gauge = decider.gauge();
-                    replayed.decided.push(Decided { time, decision, gauge });
+                    let utilisation = decider.utilisation();
+                    replayed.decided.push(Decided { time, decision, utilisation });
                 }
             }
         }

@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 use ahash::RandomState;
 use cora_core::monitor::SAMPLED;
 
-use super::digest::{Digest, FlowId, Told, flow_of};
+use super::digest::{Digest, FlowId, SideReport, flow_of};
 use super::number::{fading, real};
 use super::settings::Settings;
 
@@ -208,12 +208,12 @@ impl Flows {
     /// New samples of the flows that a side told of.
     fn news(
         &mut self,
-        told: &Told,
+        report: &SideReport,
         now: u64,
         stands: fn(&mut Flow) -> &mut Stands,
     ) -> Vec<(FlowId, f64)> {
-        let mut news = Vec::with_capacity(told.talkers.len());
-        for &(direction, count, error) in &told.talkers {
+        let mut news = Vec::with_capacity(report.talkers.len());
+        for &(direction, count, error) in &report.talkers {
             let id = flow_of(direction);
             let Some(flow) = self.entry(id, now) else { continue };
             let stand = &mut stands(flow)[(direction & 1) as usize];
@@ -346,12 +346,12 @@ impl Flows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conductor::adaptive::settings::Admitted;
+    use crate::adaptive::settings::Admitted;
 
     const MS: u64 = 1_000_000;
 
-    fn told(talkers: &[(FlowId, u32, u32)]) -> Told {
-        Told { talkers: talkers.to_vec(), ..Told::default() }
+    fn report(talkers: &[(FlowId, u32, u32)]) -> SideReport {
+        SideReport { talkers: talkers.to_vec(), ..SideReport::default() }
     }
 
     #[test]
@@ -361,8 +361,8 @@ mod tests {
         let (mut one, mut two) = (0, 0);
         for period in 1..=400 {
             (one, two) = (one / 2 + 3, two / 2 + 1);
-            let host = Told { time: period * MS, ..told(&[(12, two, 0)]) };
-            let nic = Some(told(&[(10, one, 0), (12, two, 0)]));
+            let host = SideReport { time: period * MS, ..report(&[(12, two, 0)]) };
+            let nic = Some(report(&[(10, one, 0), (12, two, 0)]));
             flows.see(&Digest { host, nic, moved: Vec::new() }, false);
         }
         for (id, at_nic, samples) in [(10, true, 3.0), (12, false, 1.0)] {
@@ -394,7 +394,7 @@ mod tests {
         let mut flows = Flows::default();
         for period in 1..=400 {
             // Counts are halved when they are told.
-            let side = Told { time: period * MS, ..told(&[(20, 3, 0), (21, 5, 0)]) };
+            let side = SideReport { time: period * MS, ..report(&[(20, 3, 0), (21, 5, 0)]) };
             flows.see(&Digest { host: side.clone(), nic: Some(side), moved: Vec::new() }, false);
         }
         assert!(!flows.knows(21));

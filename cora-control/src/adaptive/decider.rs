@@ -6,8 +6,8 @@ use std::fmt;
 use super::admission::{self, Tuning};
 use super::choose::{Choice, Scene};
 use super::coefficients::Coefficients;
-use super::decision::{Decision, Wish};
-use super::digest::{Digest, FlowId, Told};
+use super::decision::{Action, Decision};
+use super::digest::{Digest, FlowId, SideReport};
 use super::fallback::{Fallback, State};
 use super::number::real;
 use super::rates::{Growth, Side};
@@ -33,17 +33,17 @@ pub struct Decider {
     choice: Choice,
     tuning: Tuning,
     fallback: Fallback,
-    nic_told: Told,
+    nic_report: SideReport,
     growth: Growth,
     /// When the last observation was, and when costs were told last.
     time: u64,
-    drift_told: u64,
-    told_costs: Costs,
+    drift_reported: u64,
+    reported_costs: Costs,
 }
 
 /// How much the sides have to do, for somebody who watches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Gauge {
+pub struct Utilisation {
     /// The part of its time that the host works.
     pub host: f64,
     /// The part of its time that the NIC works.
@@ -52,7 +52,7 @@ pub struct Gauge {
     pub nic_flows: u64,
 }
 
-impl fmt::Display for Gauge {
+impl fmt::Display for Utilisation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { host, nic, nic_flows } = self;
         let (host, nic) = (100.0 * host, 100.0 * nic);
@@ -70,11 +70,11 @@ impl Decider {
             choice: Choice::new(),
             tuning: Tuning::new(&settings),
             fallback: Fallback::default(),
-            nic_told: Told::default(),
+            nic_report: SideReport::default(),
             growth: Growth::default(),
             time: 0,
-            drift_told: 0,
-            told_costs: settings.expected,
+            drift_reported: 0,
+            reported_costs: settings.expected,
             settings,
         }
     }
@@ -90,9 +90,9 @@ impl Decider {
     }
 
     /// How much the sides have to do.
-    pub fn gauge(&self) -> Gauge {
+    pub fn utilisation(&self) -> Utilisation {
         let (host, nic) = (self.choice.host.level(), self.choice.nic.level());
-        Gauge { host, nic, nic_flows: self.nic_told.flows }
+        Utilisation { host, nic, nic_flows: self.nic_report.flows }
     }
 
     /// Whether the sides exchange flows by themselves and the NIC has time left: then there is little to decide.
@@ -141,11 +141,11 @@ impl Decider {
                 let reason = Reason::Fallback { wrong, seconds, costs: self.costs() };
                 let mut plan = self.tuning.fall_back(&self.settings);
                 // The plan does not know how many flows fit: offers that the NIC declines cost both sides.
-                let fits = self.nic_told.flows.saturating_add(self.nic_told.room);
+                let fits = self.nic_report.flows.saturating_add(self.nic_report.room);
                 plan.most = plan.most.min(u32::try_from(fits).unwrap_or(u32::MAX));
                 // Flows rest all the same: what is promised about moves does not depend on who decides.
                 plan.rest = plan.rest.max(self.settings.rest_ns);
-                decision.wishes.push(Wish::Admit(plan));
+                decision.actions.push(Action::Admit(plan));
                 decision.why.push(reason.to_string());
                 return decision;
             }
@@ -172,24 +172,24 @@ impl Decider {
             self.choice.host.add(&step, &self.settings);
             self.choice.budget.add(&step);
         }
-        let Some(told) = &seen.nic else { return };
-        if let Some(step) = self.nic.step(told) {
+        let Some(report) = &seen.nic else { return };
+        if let Some(step) = self.nic.step(report) {
             self.coefficients.nic(&step);
             self.choice.nic.add(&step, &self.settings);
             self.tuning.add(&step);
             self.growth.add(&step);
         }
-        self.nic_told.clone_from(told);
+        self.nic_report.clone_from(report);
     }
 
     fn act(&mut self, seen: &Digest, decision: &mut Decision) {
-        let fits = self.nic_told.flows.saturating_add(self.nic_told.room);
+        let fits = self.nic_report.flows.saturating_add(self.nic_report.room);
         let scene = Scene {
             time: self.time,
             settings: &self.settings,
             costs: self.coefficients.costs(),
-            host_told: &seen.host,
-            nic_told: &self.nic_told,
+            host_report: &seen.host,
+            nic_report: &self.nic_report,
             capacity: real(fits.min(self.settings.most.into())),
             growth: self.growth.now(),
             by_themselves: self.tuning.gives_places(),
@@ -197,7 +197,7 @@ impl Decider {
         let (host, nic) = (&self.choice.host, &self.choice.nic);
         let around = admission::Scene {
             time: self.time,
-            flows: real(self.nic_told.flows),
+            flows: real(self.nic_report.flows),
             capacity: scene.capacity,
             nic_over: nic.is_over(),
             nic_was_over: nic.was_over(),
@@ -207,25 +207,26 @@ impl Decider {
             host_load: host.level(),
         };
         if let Some((admitted, reason)) = self.tuning.tune(&around, &scene.costs, &self.settings) {
-            decision.wishes.push(Wish::Admit(admitted));
+            decision.actions.push(Action::Admit(admitted));
             decision.why.push(reason.to_string());
         }
         self.choice.choose(&scene, decision);
     }
 
     fn report_drift(&mut self, decision: &mut Decision) {
-        if self.time.saturating_sub(self.drift_told) < DRIFT_EVERY {
+        if self.time.saturating_sub(self.drift_reported) < DRIFT_EVERY {
             return;
         }
-        self.drift_told = self.time;
-        let (costs, told, expected) = (self.costs(), self.told_costs, self.settings.expected);
+        self.drift_reported = self.time;
+        let (costs, reported) = (self.costs(), self.reported_costs);
+        let expected = self.settings.expected;
         let by_plan = self.settings.predicted;
-        for (((what, cost), (_, told)), (_, expected)) in
-            costs.each().into_iter().zip(told.each()).zip(expected.each())
+        for (((what, cost), (_, before)), (_, expected)) in
+            costs.each().into_iter().zip(reported.each()).zip(expected.each())
         {
-            if !(1.0 / DRIFT..DRIFT).contains(&(cost / told)) {
+            if !(1.0 / DRIFT..DRIFT).contains(&(cost / before)) {
                 decision.why.push(Reason::Drift { what, cost, expected, by_plan }.to_string());
-                self.told_costs = costs;
+                self.reported_costs = costs;
             }
         }
     }

@@ -11,10 +11,10 @@ use std::io::{self, BufWriter, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::adaptive::{Decision, Digest, FlowId, Settings, Wish};
+use super::adaptive::{Action, Decision, Digest, FlowId, Settings};
 
 /// What the first line says of the format.
-pub(super) const FORMAT: &str = "cora-moves/1";
+pub(super) const FORMAT: &str = "cora-moves/2";
 /// Flows that are given a name at most; those that come later stay numbers.
 const NAMES: usize = 65_536;
 
@@ -57,8 +57,8 @@ impl Log {
         did: &Decision,
         name: impl Fn(FlowId) -> Option<String>,
     ) {
-        for wish in &did.wishes {
-            let (Wish::Offer(flow) | Wish::Recall(flow)) = *wish else { continue };
+        for action in &did.actions {
+            let (Action::Offer(flow) | Action::Recall(flow)) = *action else { continue };
             if self.named.len() < NAMES
                 && !self.named.contains(&flow)
                 && let Some(key) = name(flow)

@@ -1,6 +1,6 @@
 //! What a side did between two tellings.
 
-use super::digest::Told;
+use super::digest::SideReport;
 use super::number::{fading, real};
 
 /// What a side did in a time.
@@ -32,23 +32,24 @@ impl Step {
 /// A side's last telling.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Side {
-    last: Option<Told>,
+    last: Option<SideReport>,
 }
 
 impl Side {
     /// What was done since the last telling; `None` at the first, and when counts begin anew, as after a restart.
-    pub(super) fn step(&mut self, told: &Told) -> Option<Step> {
-        let now = Told { talkers: Vec::new(), ..told.clone() };
+    pub(super) fn step(&mut self, report: &SideReport) -> Option<Step> {
+        let now = SideReport { talkers: Vec::new(), ..report.clone() };
         let last = self.last.replace(now)?;
-        let since = |count: fn(&Told) -> u64| count(told).checked_sub(count(&last)).map(real);
+        let since =
+            |count: fn(&SideReport) -> u64| count(report).checked_sub(count(&last)).map(real);
         let step = Step {
-            time: since(|told| told.time)?,
-            packets: since(|told| told.packets)?,
-            passed: since(|told| told.punts)? + since(|told| told.passed_on)?,
-            moves: since(|told| told.offloads)? + since(|told| told.released)?,
-            offloads: since(|told| told.offloads)?,
-            bytes: since(|told| told.moved_bytes)?,
-            busy: since(|told| told.busy_ns)?,
+            time: since(|report| report.time)?,
+            packets: since(|report| report.packets)?,
+            passed: since(|report| report.punts)? + since(|report| report.passed_on)?,
+            moves: since(|report| report.offloads)? + since(|report| report.released)?,
+            offloads: since(|report| report.offloads)?,
+            bytes: since(|report| report.moved_bytes)?,
+            busy: since(|report| report.busy_ns)?,
         };
         (step.time > 0.0).then_some(step)
     }

@@ -66,14 +66,14 @@ use cora_core::hash::flow_hash;
 use cora_core::key::Key;
 use cora_core::migration::Order;
 
-pub use decider::{Decider, Gauge};
-pub use decision::{Decision, Wish};
+pub use decider::{Decider, Utilisation};
+pub use decision::{Action, Decision};
 use digest::flow_of;
-pub use digest::{Digest, FlowId, Told};
+pub use digest::{Digest, FlowId, SideReport};
 pub use settings::{Admitted, Costs, Settings, WITHIN};
 
 use super::log::Log;
-use super::{Conductor, Drift, Observation};
+use super::{Controller, Drift, Observation};
 
 /// Makes numbers of keys.
 const SEED: u64 = 0x0066_6c6f_7773;
@@ -132,7 +132,7 @@ impl<K: Key> Adaptive<K> {
         let weighs_flows = self.decider.weighs_flows();
         let mut side = |seen: &super::Seen<K>| {
             let talkers = if weighs_flows { &seen.talkers[..] } else { &[] };
-            seen.load.map(|load| Told::new(&load, talkers, &mut id))
+            seen.load.map(|load| SideReport::new(&load, talkers, &mut id))
         };
         let host = side(&seen.host).unwrap_or_default();
         let mut nic = side(&seen.nic);
@@ -149,21 +149,21 @@ impl<K: Key> Adaptive<K> {
         Digest { host, nic, moved }
     }
 
-    fn order(&self, wish: &Wish) -> Option<Order<K>> {
-        Some(match wish {
-            Wish::Admit(admitted) => Order::Admit((*admitted).into()),
-            Wish::Offer(flow) => Order::Offer(*self.keys.get(flow)?),
-            Wish::Recall(flow) => Order::Recall(*self.keys.get(flow)?),
+    fn order(&self, action: &Action) -> Option<Order<K>> {
+        Some(match action {
+            Action::Admit(admitted) => Order::Admit((*admitted).into()),
+            Action::Offer(flow) => Order::Offer(*self.keys.get(flow)?),
+            Action::Recall(flow) => Order::Recall(*self.keys.get(flow)?),
         })
     }
 }
 
-impl<K: Key> Conductor<K> for Adaptive<K> {
+impl<K: Key> Controller<K> for Adaptive<K> {
     fn period(&self) -> Duration {
         Duration::from_nanos(self.decider.period())
     }
 
-    fn conduct(&mut self, seen: &Observation<K>) -> Vec<Order<K>> {
+    fn decide(&mut self, seen: &Observation<K>) -> Vec<Order<K>> {
         let mut keys = Vec::with_capacity(128);
         let digest = self.digest(seen, &mut keys);
         let decision = self.decider.decide(&digest);
@@ -172,7 +172,7 @@ impl<K: Key> Conductor<K> for Adaptive<K> {
                 self.keys.insert(flow, key);
             }
         }
-        let orders = decision.wishes.iter().filter_map(|wish| self.order(wish)).collect();
+        let orders = decision.actions.iter().filter_map(|action| self.order(action)).collect();
         if let Some(log) = &mut self.log {
             let keys = &self.keys;
             log.period(&digest, &decision, |flow| keys.get(&flow).map(|key| format!("{key:?}")));
@@ -183,8 +183,8 @@ impl<K: Key> Conductor<K> for Adaptive<K> {
         orders
     }
 
-    fn gauge(&self) -> Option<Gauge> {
-        Some(self.decider.gauge())
+    fn utilisation(&self) -> Option<Utilisation> {
+        Some(self.decider.utilisation())
     }
 
     fn drift(&self) -> Option<Drift> {
