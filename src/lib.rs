@@ -194,8 +194,20 @@ pub mod testing {
 /// What generated code names; nothing here is for people.
 #[doc(hidden)]
 pub mod __private {
+    #[cfg(all(feature = "host", not(target_os = "none")))]
+    extern crate std;
+
     pub use cora_core as core;
     #[cfg(all(feature = "host", not(target_os = "none")))]
     pub use cora_host as host;
     pub use cora_nic as nic;
+
+    /// The `main` of a program. With the feature `measure`, the program has instruments as well.
+    #[cfg(all(feature = "host", not(target_os = "none")))]
+    #[cfg_attr(feature = "measure", expect(unreachable_code, reason = "the other `main` runs"))]
+    pub fn main<A: core::app::App + Send>(program: host::Program) -> std::process::ExitCode {
+        #[cfg(feature = "measure")]
+        return cora_measure::main::<A>(program);
+        host::main::<A>(program)
+    }
 }

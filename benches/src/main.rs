@@ -24,16 +24,16 @@
 //! | `punt` | how long a punt's round trip takes |
 //! | `instructions` | the same counted, at both sides |
 //! | `pairs` | several pairs of NIC core and host worker against one |
-//! | `adapt` | whether moving flows while traffic changes pays |
+//! | `adaptation` | whether moving flows while traffic changes pays |
 //! | `model` | what the performance model says against what is measured |
-//! | `moves` | what it costs that flows move |
+//! | `migration` | what it costs that flows move |
 //! | `ring` | the ring against crates, bare lines and `memcpy` |
 //! | `table` | the flow table against hashbrown |
 //! | `dpdk` | table and ring against DPDK, where it is installed |
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command's output")]
 #![expect(clippy::cast_precision_loss, reason = "counts and nanoseconds of a few seconds")]
 
-mod adapt;
+mod adaptation;
 mod by_hand;
 mod count;
 #[cfg(dpdk)]
@@ -46,8 +46,8 @@ mod handler;
 mod heads;
 mod instructions;
 mod keys;
+mod migration;
 mod model;
-mod moves;
 mod nf;
 mod page;
 mod pairs;
@@ -94,7 +94,7 @@ struct Arguments {
     #[command(flatten)]
     model: model::Request,
     #[command(flatten)]
-    adapt: adapt::Comparison,
+    adapt: adaptation::Comparison,
     /// Be the loop by hand of this example, for whoever counts instructions: a pass per line of standard
     /// input.
     #[arg(long, value_name = "EXAMPLE", hide = true)]
@@ -127,11 +127,17 @@ fn main() -> std::io::Result<()> {
         return model::run(&wanted, arguments.quick, arguments.json, &arguments.only);
     }
     if let Some(programs) = &arguments.moves {
-        return moves::run(programs, arguments.quick, arguments.json);
+        return migration::run(programs, arguments.quick, arguments.json);
     }
     if let Some(program) = &arguments.adapt.adapt {
         let page = arguments.page.as_deref();
-        return adapt::run(program, arguments.adapt.seed, arguments.quick, arguments.json, page);
+        return adaptation::run(
+            program,
+            arguments.adapt.seed,
+            arguments.quick,
+            arguments.json,
+            page,
+        );
     }
     let mut figures = Vec::new();
     let mut tell = |figure: Figure| {

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::BufReader;
 use std::process::ExitCode;
 
-use cora_host::conductor::adaptive::{Decision, Settings, Wish};
-use cora_host::conductor::{Decided, Drift, Replayed, replay};
+use cora_control::adaptive::{Action, Decision, Settings};
+use cora_control::{Decided, Drift, Replayed, replay};
 
 use crate::arguments::Replay;
 use crate::failure::{Failure, Outcome};
@@ -52,17 +52,17 @@ struct Told<'a> {
 
 impl Display for Told<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Decided { time, decision, gauge } = self.decided;
-        writeln!(f, "{:>9.3} s  {gauge}", seconds(*time))?;
+        let Decided { time, decision, utilisation } = self.decided;
+        writeln!(f, "{:>9.3} s  {utilisation}", seconds(*time))?;
         for why in &decision.why {
             writeln!(f, "             {why}")?;
         }
-        self.flows(f, "to the NIC", decision, |wish| match wish {
-            Wish::Offer(flow) => Some(flow),
+        self.flows(f, "to the NIC", decision, |action| match action {
+            Action::Offer(flow) => Some(flow),
             _ => None,
         })?;
-        self.flows(f, "to the host", decision, |wish| match wish {
-            Wish::Recall(flow) => Some(flow),
+        self.flows(f, "to the host", decision, |action| match action {
+            Action::Recall(flow) => Some(flow),
             _ => None,
         })
     }
@@ -74,9 +74,9 @@ impl Told<'_> {
         f: &mut fmt::Formatter<'_>,
         where_to: &str,
         decision: &Decision,
-        of: fn(Wish) -> Option<u64>,
+        of: fn(Action) -> Option<u64>,
     ) -> fmt::Result {
-        let flows: Vec<u64> = decision.wishes.iter().filter_map(|wish| of(*wish)).collect();
+        let flows: Vec<u64> = decision.actions.iter().filter_map(|action| of(*action)).collect();
         if flows.is_empty() {
             return Ok(());
         }

@@ -11,14 +11,15 @@ use cora_core::state::Kind;
 use serde_json::Value;
 
 use crate::RunError;
-use crate::conductor::Drift;
+use crate::direct::Direct;
 use crate::ipfix::Exporter;
 use crate::nic_process::NicMode;
 use crate::report::{Recovery, RunReport, Side, Sides};
 use crate::run::Request;
 use crate::state_out::Contents;
 use crate::tally::Losses;
-use crate::worker::{Direct, NicAccount};
+use crate::worker::NicAccount;
+use cora_control::Drift;
 
 /// What came of a run: the report, and the final state.
 pub(crate) type Finished = (RunReport, Value);
@@ -52,7 +53,7 @@ pub(crate) fn finish<A: App>(
     first: Ended<A>,
     others: Vec<Ended<A>>,
     wire: WireCounts,
-    request: &Request,
+    request: &Request<A::Group>,
     elapsed: Duration,
 ) -> Result<Finished, RunError> {
     let mode = request.nic;

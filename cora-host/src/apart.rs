@@ -3,7 +3,7 @@
 /// A value on lines of its own, two of them at a time: processors of today fetch lines in pairs.
 #[derive(Debug)]
 #[repr(align(128))]
-pub(crate) struct Apart<T>(pub(crate) T);
+pub struct Apart<T>(pub T);
 
 impl<T> Apart<T> {
     /// Its alignment, of which its size is a multiple: nothing else can lie on its lines, wherever it is.
@@ -13,18 +13,18 @@ impl<T> Apart<T> {
     );
 
     /// Puts a value apart.
-    pub(crate) const fn new(value: T) -> Self {
+    pub const fn new(value: T) -> Self {
         let () = Self::ALIGNED;
         Self(value)
     }
 }
 
 /// Zeroed bytes on lines of their own.
-pub(crate) type Bytes<const SIZE: usize> = Box<Apart<[u8; SIZE]>>;
+pub type Bytes<const SIZE: usize> = Box<Apart<[u8; SIZE]>>;
 
 /// So many of them.
-#[expect(clippy::unnecessary_box_returns, reason = "buffers are too large for anything else")]
-pub(crate) fn bytes<const SIZE: usize>() -> Bytes<SIZE> {
+#[must_use]
+pub fn bytes<const SIZE: usize>() -> Bytes<SIZE> {
     Box::new(Apart::new([0; SIZE]))
 }
 

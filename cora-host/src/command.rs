@@ -6,26 +6,22 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use cora_core::app::App;
 use serde_json::Value;
 
-use crate::bench::{Half, bench};
-use crate::conductor::Moves;
-use crate::count::{self, Counted, count};
-use crate::inside::{DEFAULT, Inside};
+use crate::control_loop::{Controllers, Moves, NamedController};
+use crate::inside::{DEFAULT_INSIDE, Inside};
 use crate::ipfix::{Exporter, TargetName};
 use crate::nic_process::{NIC_COMMAND, NicMode, PATIENCE};
 use crate::pages::Pages;
 use crate::pairs::MOST_PAIRS;
 use crate::report::RunReport;
 use crate::run::{Request, run};
-use crate::scale::scale;
 use crate::supervisor::{
     CHANGE_COMMAND, HOST_COMMAND, HostArguments, LAYOUT_COMMAND, Legacy, LiveRequest, Ports,
     entry_layout, host_half, make_change, supervise,
 };
-use crate::trace::trace;
 use crate::{Program, RunError};
 
 /// A network function that runs on SmartNIC and host together.
@@ -40,54 +36,6 @@ struct Cli {
 enum Command {
     /// Run it on a capture.
     Run(Box<RunArguments>),
-    /// Measure it in memory: a pass over a capture per line of standard input.
-    Bench {
-        /// The capture.
-        #[arg(long = "in", value_name = "FILE")]
-        input: PathBuf,
-        /// Packets at its beginning that only fill the tables.
-        #[arg(long, default_value_t = 0)]
-        warm: usize,
-        /// Which half runs.
-        #[arg(long, value_enum, default_value = "host")]
-        half: Half,
-        /// So many host halves at once, each on a thread of its own, with the time of all together.
-        #[arg(long, value_name = "N", value_parser = pairs(), conflicts_with = "half")]
-        pairs: Option<u16>,
-        /// A configuration for a read-mostly state, as State=file.
-        #[arg(long = "config", value_name = "STATE=FILE", value_parser = configuration)]
-        configurations: Vec<(String, PathBuf)>,
-        /// Source prefixes that come in at the inside port, unless the capture has several interfaces.
-        #[arg(long, value_name = "PREFIX,…", default_value = DEFAULT)]
-        inside: Inside,
-        /// Which pages the host's states are on.
-        #[arg(long, value_enum, default_value_t)]
-        pages: Pages,
-    },
-    /// Print which ways packets take through the handlers, as JSON: of a build that traces.
-    #[command(hide = true)]
-    Trace {
-        #[command(flatten)]
-        traffic: TrafficArguments,
-        /// Where to write the way of each packet, as a little-endian `u32`.
-        #[arg(long, value_name = "FILE")]
-        each: Option<PathBuf>,
-    },
-    /// Run it in memory with a mark between bursts, for an emulator that counts instructions.
-    #[command(hide = true)]
-    Count {
-        #[command(flatten)]
-        traffic: TrafficArguments,
-        /// Which half runs.
-        #[arg(long, value_enum)]
-        half: Counted,
-        /// Packets between two marks, at most.
-        #[arg(long, default_value_t = 1)]
-        burst: usize,
-        /// Packets in all, at most.
-        #[arg(long, default_value_t = usize::MAX)]
-        packets: usize,
-    },
     /// Print the state-flow graph it was built with, as JSON.
     Graph,
     /// Print the plan it was built with, as JSON.
@@ -114,27 +62,13 @@ enum Command {
     },
 }
 
-/// What packets a measurement is made with.
-#[derive(Debug, Args)]
-struct TrafficArguments {
-    /// The capture.
-    #[arg(long = "in", value_name = "FILE")]
-    input: PathBuf,
-    /// A configuration for a read-mostly state, as State=file.
-    #[arg(long = "config", value_name = "STATE=FILE", value_parser = configuration)]
-    configurations: Vec<(String, PathBuf)>,
-    /// Source prefixes that come in at the inside port, unless the capture has several interfaces.
-    #[arg(long, value_name = "PREFIX,…", default_value = DEFAULT)]
-    inside: Inside,
-}
-
 #[derive(Debug, Args)]
 struct RunArguments {
     /// How the NIC half runs.
     #[arg(long, value_enum, default_value = "native")]
     nic: NicMode,
     /// Pairs of NIC core and host worker: flows are steered to them, and they share nothing.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = pairs())]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = pair_count())]
     pairs: u16,
     /// The capture that comes in at the NIC's wire: pcap or pcapng, Ethernet.
     #[arg(long = "in", value_name = "FILE", required_unless_present = "live")]
@@ -171,13 +105,13 @@ struct RunArguments {
     #[arg(conflicts_with_all = ["live", "pairs"])]
     changes: Vec<(u64, String, PathBuf)>,
     /// Source prefixes that come in at the inside port, unless the capture has several interfaces.
-    #[arg(long, value_name = "PREFIX,…", default_value = DEFAULT)]
+    #[arg(long, value_name = "PREFIX,…", default_value = DEFAULT_INSIDE)]
     inside: Inside,
     /// Which pages the host's states are on.
     #[arg(long, value_enum, default_value_t)]
     pages: Pages,
-    /// Who decides which flows move: `plan`; `adapt`, a controller, or `adapt:FILE` with a log of what it does;
-    /// `random:SEED`, for tests.
+    /// Who decides which flows move: `plan`; `adapt`, a controller that learns; or `adapt:FILE`, with a log of its
+    /// decisions.
     #[arg(long, value_name = "WHO", default_value = "plan")]
     moves: Moves,
     /// Where records of entries that ended go, as IPFIX (RFC 7011): a file, or udp:HOST:PORT for a collector. For programs
@@ -193,12 +127,16 @@ struct RunArguments {
     patience: u16,
 }
 
-/// How many pairs there may be.
-fn pairs() -> clap::builder::RangedI64ValueParser<u16> {
+/// How many pairs there may be, as an option says it.
+pub fn pair_count() -> clap::builder::RangedI64ValueParser<u16> {
     clap::value_parser!(u16).range(1..=i64::from(MOST_PAIRS))
 }
 
-pub(crate) fn configuration(text: &str) -> Result<(String, PathBuf), String> {
+/// A configuration for a read-mostly state, as an option says it: `State=file`.
+///
+/// # Errors
+/// What is expected.
+pub fn configuration(text: &str) -> Result<(String, PathBuf), String> {
     let (state, file) =
         text.split_once('=').ok_or("write it as State=file, for example Backends=backends.txt")?;
     Ok((state.into(), file.into()))
@@ -224,32 +162,26 @@ pub fn main_with<A: App + Send>(
     program: Program,
     arguments: impl IntoIterator<Item = OsString>,
 ) -> ExitCode {
-    let matches = Cli::command().name(A::NAME).get_matches_from(arguments);
-    let cli = match Cli::from_arg_matches(&matches) {
+    perform::<A>(&program, &command_line(A::NAME).get_matches_from(arguments), &[])
+}
+
+/// The command line of the program with this name: for a `main` that knows more commands.
+pub fn command_line(name: &'static str) -> clap::Command {
+    Cli::command().name(name)
+}
+
+/// Does what a [command line](command_line) says; its runs may have a controller of these.
+pub fn perform<A: App + Send>(
+    program: &Program,
+    matches: &ArgMatches,
+    known: &[NamedController<A::Group>],
+) -> ExitCode {
+    let cli = match Cli::from_arg_matches(matches) {
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };
     match cli.command {
-        Command::Run(arguments) => run_command::<A>(&program, *arguments),
-        Command::Bench { input, warm, half, pairs, configurations, inside, pages } => {
-            let done = match pairs {
-                Some(pairs) => scale::<A>(&input, inside, &configurations, warm, pairs, pages),
-                None => bench::<A>(&input, inside, &configurations, half, warm, pages),
-            };
-            done.map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS)
-        }
-        Command::Trace { traffic, each } => {
-            let TrafficArguments { input, configurations, inside } = traffic;
-            let done = trace::<A>(&input, inside, &configurations, each.as_deref());
-            done.map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS)
-        }
-        Command::Count { traffic, half, burst, packets } => {
-            let TrafficArguments { input, configurations, inside } = traffic;
-            let (input, configurations) = (&input, &configurations);
-            let request = count::Request { input, inside, configurations, half, burst, packets };
-            let done = count::<A>(&request);
-            done.map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS)
-        }
+        Command::Run(arguments) => run_command::<A>(program, *arguments, known),
         Command::Graph => print(program.graph_json),
         Command::Plan => print(program.plan_json),
         Command::Nic { fd, length } => {
@@ -260,12 +192,16 @@ pub fn main_with<A: App + Send>(
             .map_or_else(|error| fail(&error.to_string()), |layout| print(&layout)),
         Command::Change { file } => make_change::<A>(file)
             .map_or_else(|error| fail(&error.to_string()), |change| print(&change)),
-        Command::Host(arguments) => host_half::<A>(&program, arguments)
+        Command::Host(arguments) => host_half::<A>(program, arguments, known)
             .map_or_else(|error| fail(&error.to_string()), |account| print(&account.to_string())),
     }
 }
 
-fn run_command<A: App + Send>(program: &Program, arguments: RunArguments) -> ExitCode {
+fn run_command<A: App + Send>(
+    program: &Program,
+    arguments: RunArguments,
+    known: &[NamedController<A::Group>],
+) -> ExitCode {
     let RunArguments {
         nic,
         pairs,
@@ -286,6 +222,13 @@ fn run_command<A: App + Send>(program: &Program, arguments: RunArguments) -> Exi
         patience,
         restarts,
     } = arguments;
+    let controllers = match Controllers::new(&moves, known) {
+        Ok(controllers) => controllers,
+        Err(why) => {
+            let _printed = fail(&why);
+            return ExitCode::from(2);
+        }
+    };
     let patience = Duration::from_secs(patience.into());
     if let Some(ports) = live {
         let request = LiveRequest {
@@ -323,7 +266,7 @@ fn run_command<A: App + Send>(program: &Program, arguments: RunArguments) -> Exi
         changes,
         inside,
         pages,
-        moves,
+        controllers,
         restarts,
         exporter,
     };
@@ -367,7 +310,8 @@ fn print(text: &str) -> ExitCode {
     }
 }
 
-fn fail(what: &str) -> ExitCode {
+/// Says on standard error why a command failed, and gives the exit status for that.
+pub fn fail(what: &str) -> ExitCode {
     let _printed = writeln!(std::io::stderr(), "error: {what}");
     ExitCode::FAILURE
 }

@@ -37,11 +37,6 @@ pub enum RunError {
     /// The states don't fit.
     #[error("{0}: lower a `capacity`, or give the machine more memory")]
     Memory(OutOfMemory),
-    /// What packets do was asked of a build that does not note it.
-    #[error(
-        "this build notes nothing of what packets do: `cargo cora measure` makes one that does"
-    )]
-    NotTraced,
     /// Too few huge pages are set aside.
     #[error(
         "--pages hugetlb: the states of the host need {needed} huge pages of {page_kib} KiB, and \
@@ -155,6 +150,9 @@ pub enum RunError {
         /// What the system says.
         cause: std::io::Error,
     },
+    /// There is no controller as the run should have.
+    #[error("{0}")]
+    Controller(String),
     /// A `--config` names no read-mostly state.
     #[error("--config {name}: the program has no read-mostly state of that name")]
     NoSuchState {

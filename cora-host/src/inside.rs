@@ -11,7 +11,7 @@ use cora_core::packet::{Meta, Packet, Port};
 
 /// The prefixes that are inside unless others are given: private addresses (RFC 1918, RFC 4193), and
 /// link-local ones.
-pub(crate) const DEFAULT: &str =
+pub const DEFAULT_INSIDE: &str =
     "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,fc00::/7,fe80::/10";
 
 /// Prefixes that are inside, as `10.0.0.0/8,fd00::/8` says them; private ones by [default](Inside::default).
@@ -47,7 +47,7 @@ impl Inside {
 impl Default for Inside {
     fn default() -> Self {
         // The constant parses, as the tests show; nothing inside is what would be left.
-        DEFAULT.parse().unwrap_or(Self(Vec::new()))
+        DEFAULT_INSIDE.parse().unwrap_or(Self(Vec::new()))
     }
 }
 
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn knows_what_is_inside() {
-        let inside: Inside = DEFAULT.parse().unwrap();
+        let inside: Inside = DEFAULT_INSIDE.parse().unwrap();
         assert!(inside.holds(Address::v4([10, 200, 0, 1])));
         assert!(inside.holds(Address::v4([172, 31, 255, 1])));
         assert!(!inside.holds(Address::v4([172, 32, 0, 1])));

@@ -5,29 +5,17 @@
 //!
 //! ```text
 //! <program> run --nic off|emulated|native [--pairs N] --in a.pcap [--out b.pcap] [--json] [--state-out f.json]
-//!               [--config State=file]… [--inside prefix,…] [--pages 4k|thp|hugetlb] [--moves plan|adapt[:log]|random:SEED]
+//!               [--config State=file]… [--inside prefix,…] [--pages 4k|thp|hugetlb] [--moves plan|adapt[:log]]
 //!               [--ipfix FILE|udp:HOST:PORT]
 //! <program> run --live inside=PORT,outside=PORT [--seconds N]    until SIGINT; either half may die
-//! <program> bench --in a.pcap [--pairs N]    how fast it is in memory, a pass per line of standard input
-//! <program> trace | count        what `cargo cora measure` asks for
 //! <program> graph | plan         the state-flow graph and the plan that it was built with, as JSON
 //! ```
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`capture`] | pcap and pcapng files: read, written, compared flow by flow |
-//! | [`census`] | what flows a capture holds |
+//! | [`capture`] | pcap and pcapng files: read and written |
 //! | `command` | the command line |
-//! | `trace` | which ways packets take through the handlers |
-//! | `count` | the program in memory, with a mark between bursts |
-//! | `bench` | the program in memory |
-//! | `punts` | how long a punt's round trip takes |
-//! | `moves` | what it costs that flows move |
-//! | `in_memory` | both halves in this process, for those who measure them |
-//! | `throughput` | how many packets a second both halves handle together |
-//! | `adapt` | both halves under changing traffic, with one conductor or another |
-//! | `scale` | the program in memory, on several pairs |
-//! | [`conductor`] | who decides which flows move |
+//! | `control_loop` | which controller decides about moves, when it is asked, and that it is obeyed |
 //! | `run` | one run, from the first frame to the report |
 //! | `pair` | a pair of NIC core and host worker |
 //! | `pairs` | a run on several of them |
@@ -39,6 +27,7 @@
 //! | `wire` | the capture at the NIC's wire |
 //! | `wire_end` | the wire's end of a region |
 //! | `worker` | the host's half of the protocol, on its rings |
+//! | `direct` | packets to the wire, where there is no NIC between |
 //! | `ipfix` | records of entries that ended, to a file or a collector |
 //! | `state_out` | the final state, in canonical order |
 //! | `report` | what a run tells: table and JSON |
@@ -49,53 +38,57 @@
 //! | `futex` | waiting for the NIC, asleep |
 
 mod account;
-mod adapt;
 mod apart;
-mod bench;
 pub mod capture;
-pub mod census;
 mod command;
-pub mod conductor;
+mod control_loop;
 mod copies;
 mod cores;
-mod count;
+mod direct;
 mod error;
 mod futex;
-pub mod heads;
-mod in_memory;
 mod inside;
 mod ipfix;
 mod map;
-mod moves;
 mod nic_process;
 mod pages;
 mod pair;
 mod pairs;
 mod progress;
-mod punts;
 mod report;
 mod revive;
 mod run;
-mod scale;
 mod state_out;
 mod supervisor;
 mod supply;
 mod tally;
-mod throughput;
-mod trace;
 mod versions;
 mod wire;
 mod wire_end;
 mod worker;
 
-pub use command::{main, main_with};
+pub use command::{command_line, configuration, fail, main, main_with, pair_count, perform};
+pub use control_loop::{AnyController, Controllers, Moves, NamedController};
 pub use error::RunError;
 pub use futex::SharedFutex;
-pub use inside::Inside;
+pub use inside::{DEFAULT_INSIDE, Inside};
 pub use ipfix::Records;
 pub use map::{inherited_memory, shared_memory};
 pub use report::{RunReport, Side};
 pub use supply::memory_for_states;
+
+/// The parts of a run, for `cora-measure`, which puts them together in another way: in one process, with traffic from
+/// memory. What is measured so is what runs.
+pub mod parts {
+    pub use crate::apart::{Apart, Bytes, bytes as bytes_apart};
+    pub use crate::direct::Direct;
+    pub use crate::pages::Pages;
+    pub use crate::pair::{RING_BYTES, layout as region_layout};
+    pub use crate::run::configure;
+    pub use crate::supply::Supply;
+    pub use crate::wire::Source;
+    pub use crate::worker::{Back, Worker};
+}
 
 /// A program, as `cora::app!` hands it over.
 #[derive(Clone, Copy, Debug)]

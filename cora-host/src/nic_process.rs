@@ -44,9 +44,9 @@ pub(crate) struct NicProcess {
 
 impl NicProcess {
     /// Starts the NIC half on the region in `file`, on a processor of its own if one is given.
-    pub(crate) fn start(
+    pub(crate) fn start<K>(
         program: &Program,
-        request: &Request,
+        request: &Request<K>,
         file: &OwnedFd,
         length: usize,
         core: Option<usize>,

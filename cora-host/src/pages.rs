@@ -2,7 +2,7 @@
 
 /// Which pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Pages {
+pub enum Pages {
     /// The machine's small pages, of 4 KiB on most
     #[value(name = "4k")]
     Small,
@@ -28,7 +28,8 @@ pub(crate) struct HugePages {
 
 impl Pages {
     /// What comes of asking for these.
-    pub(crate) fn in_force(self) -> Self {
+    #[must_use]
+    pub fn in_force(self) -> Self {
         if self == Self::Transparent && !has_transparent() { Self::Small } else { self }
     }
 
@@ -38,7 +39,7 @@ impl Pages {
     }
 
     /// The word of the command line.
-    pub(crate) const fn word(self) -> &'static str {
+    pub const fn word(self) -> &'static str {
         match self {
             Self::Small => "4k",
             Self::Transparent => "thp",

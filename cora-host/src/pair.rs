@@ -7,7 +7,7 @@ use cora_core::migration::HostHalf;
 use cora_core::region::{self, Bell, HashSeed, Identity, Idle, NicStatus, Region, RegionLayout};
 
 use crate::account::Ended;
-use crate::conductor::Conducted;
+use crate::control_loop::ControlLoop;
 use crate::futex::SharedFutex;
 use crate::nic_process::NicProcess;
 use crate::progress::Progress;
@@ -20,12 +20,12 @@ use crate::{Program, RunError};
 
 /// Bytes of the rings wire-in, wire-out, punt and back. The last two are no larger than the longest
 /// message asks for: what is on its way there delays every flow that moves.
-pub(crate) const RING_BYTES: [usize; 4] = [1 << 20, 1 << 20, 1 << 19, 1 << 19];
+pub const RING_BYTES: [usize; 4] = [1 << 20, 1 << 20, 1 << 19, 1 << 19];
 /// Rounds without work between two looks at the NIC process.
 const WATCH_EVERY: u32 = 4096;
 
 /// What lies in a pair's region: lots, too, where the host may get the heads of frames alone.
-pub(crate) fn layout<A: App>() -> RegionLayout {
+pub fn layout<A: App>() -> RegionLayout {
     match RegionLayout::new(RING_BYTES) {
         Ok(layout) if A::HEADS => layout.with_lots(),
         Ok(layout) => layout,
@@ -40,15 +40,15 @@ pub(crate) struct Pair<A: App, C> {
     pub(crate) worker: Worker<A>,
     /// Where its frames come from and go to.
     pub(crate) wire: WireEnd<C>,
-    pub(crate) conducted: Option<Conducted<A::Group>>,
-    pub(crate) revival: Revival,
+    pub(crate) control: Option<ControlLoop<A::Group>>,
+    pub(crate) revival: Revival<A::Group>,
 }
 
 impl<A: App, C: Cable> Pair<A, C> {
     /// Starts the NIC of the pair with this number, on a processor of its own if one is given.
     pub(crate) fn start(
         program: &Program,
-        request: &Request,
+        request: &Request<A::Group>,
         seed: u64,
         half: HostHalf<A>,
         cable: C,
@@ -56,7 +56,7 @@ impl<A: App, C: Cable> Pair<A, C> {
         core: Option<usize>,
     ) -> Result<Self, RunError> {
         // Before the NIC starts: its log may be a file that can't be written.
-        let conducted = Conducted::begin::<A>(&request.moves, program.plan_json, number)?;
+        let control = ControlLoop::begin::<A>(&request.controllers, program, number)?;
         let revival = Revival::new::<A>(program, request, core);
         let identity =
             Identity { plan: A::PLAN.hash, generation: 1, seed: HashSeed(seed), resident: false };
@@ -67,7 +67,7 @@ impl<A: App, C: Cable> Pair<A, C> {
         if A::DURABLE {
             worker.keep_copies();
         }
-        Ok(Self { process, worker, revival, wire: WireEnd::new(cable, &rings), region, conducted })
+        Ok(Self { process, worker, revival, wire: WireEnd::new(cable, &rings), region, control })
     }
 
     /// What wakes the host worker.
@@ -102,14 +102,14 @@ impl<A: App, C: Cable> Pair<A, C> {
             if let Some(number) = self.worker.arriving.in_force {
                 self.wire.in_force(number);
             }
-            if let Some(conducted) = &mut self.conducted {
-                conducted.conduct(&mut self.worker);
+            if let Some(control) = &mut self.control {
+                control.step(&mut self.worker);
             }
             if self.worker.account.is_some() {
                 break;
             }
             let (came, left) = self.wire.cable.packets();
-            progress.tell_more(came, left, || self.conducted.as_ref()?.gauge());
+            progress.tell_more(came, left, || self.control.as_ref()?.utilisation());
             region::wake(&self.region.nic_bell(SharedFutex));
             rounds = if busy { 0 } else { rounds + 1 };
             let slept = if busy {
@@ -132,17 +132,17 @@ impl<A: App, C: Cable> Pair<A, C> {
     /// Tells the NIC what it needs to begin.
     pub(crate) fn begin(&mut self, configured: &[usize]) {
         self.worker.begin(configured);
-        if let Some(conducted) = &self.conducted {
-            conducted.watch(&mut self.worker);
+        if let Some(control) = &self.control {
+            control.watch(&mut self.worker);
         }
     }
 
     /// Waits for the NIC to end; gives what the pair leaves behind, and its cable.
     pub(crate) fn end(mut self) -> Result<(Ended<A>, C), RunError> {
-        if let Some(conducted) = &mut self.conducted {
-            conducted.finish()?;
+        if let Some(control) = &mut self.control {
+            control.finish()?;
         }
-        let drift = self.conducted.as_ref().and_then(Conducted::drift);
+        let drift = self.control.as_ref().and_then(ControlLoop::drift);
         let now = self.worker.now();
         self.worker.half.report.ring_records = self.worker.ring_records();
         let Worker { half, account, contents, left, .. } = self.worker;

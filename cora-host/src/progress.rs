@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Write as _, stderr};
 use std::time::{Duration, Instant};
 
-use crate::conductor::adaptive::Gauge;
+use cora_control::adaptive::Utilisation;
 
 /// How often the line changes.
 const EVERY: Duration = Duration::from_millis(200);
@@ -35,7 +35,7 @@ impl Progress {
         &mut self,
         packets_in: u64,
         packets_out: u64,
-        gauge: impl FnOnce() -> Option<Gauge>,
+        utilisation: impl FnOnce() -> Option<Utilisation>,
     ) {
         let now = Instant::now();
         if self.next.is_none_or(|next| now < next) {
@@ -44,10 +44,10 @@ impl Progress {
         self.next = Some(now + EVERY);
         self.shown = true;
         // A line that can't be shown is no reason to stop.
-        let _shown = match gauge() {
+        let _shown = match utilisation() {
             None => write!(stderr(), "\r{packets_in} packets in, {packets_out} out "),
-            Some(gauge) => {
-                write!(stderr(), "\r{packets_in} packets in, {packets_out} out; {gauge} ")
+            Some(utilisation) => {
+                write!(stderr(), "\r{packets_in} packets in, {packets_out} out; {utilisation} ")
             }
         };
     }

@@ -7,8 +7,8 @@ use std::ops::AddAssign;
 use cora_core::message::Report;
 use serde::Serialize;
 
-use crate::conductor::Drift;
 use crate::ipfix::Records;
+use cora_control::Drift;
 
 macro_rules! side {
     ($($(#[$doc:meta])* $field:ident,)*) => {

@@ -25,9 +25,9 @@ use crate::{Program, RunError, map};
 const TIMES: u16 = 3;
 
 /// How to start a NIC, and what became of those before.
-pub(crate) struct Revival {
+pub(crate) struct Revival<K> {
     program: Program,
-    request: Request,
+    request: Request<K>,
     core: Option<usize>,
     layout: RegionLayout,
     /// How often in a row, without a packet in between.
@@ -39,8 +39,12 @@ pub(crate) struct Revival {
     losses: Losses,
 }
 
-impl Revival {
-    pub(crate) fn new<A: App>(program: &Program, request: &Request, core: Option<usize>) -> Self {
+impl<K: Clone> Revival<K> {
+    pub(crate) fn new<A: App<Group = K>>(
+        program: &Program,
+        request: &Request<K>,
+        core: Option<usize>,
+    ) -> Self {
         Self {
             program: *program,
             request: request.clone(),

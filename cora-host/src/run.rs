@@ -11,7 +11,8 @@ use cora_core::packet::Port;
 use cora_core::state::Place;
 
 use crate::account::{Ended, Finished, WireCounts, finish};
-use crate::conductor::Moves;
+use crate::control_loop::Controllers;
+use crate::direct::Direct;
 use crate::inside::Inside;
 use crate::ipfix::Exporter;
 use crate::nic_process::NicMode;
@@ -22,12 +23,12 @@ use crate::state_out::Contents;
 use crate::supply::Supply;
 use crate::versions::{self, Changes, Version};
 use crate::wire::{Files, Sink, Source};
-use crate::worker::{Direct, NicAccount};
+use crate::worker::NicAccount;
 use crate::{Program, RunError, pairs};
 
 /// What a run is asked to do.
 #[derive(Clone, Debug)]
-pub(crate) struct Request {
+pub(crate) struct Request<K> {
     pub(crate) nic: NicMode,
     /// Pairs of NIC core and host worker.
     pub(crate) pairs: u16,
@@ -40,7 +41,7 @@ pub(crate) struct Request {
     pub(crate) changes: Vec<(u64, String, PathBuf)>,
     pub(crate) inside: Inside,
     pub(crate) pages: Pages,
-    pub(crate) moves: Moves,
+    pub(crate) controllers: Controllers<K>,
     /// How often in a row a NIC that was killed is started anew; what the program's states say unless stated.
     pub(crate) restarts: Option<u16>,
     /// Where records of entries that ended go.
@@ -50,7 +51,7 @@ pub(crate) struct Request {
 /// Runs the program on a capture.
 pub(crate) fn run<A: App + Send>(
     program: &Program,
-    request: &Request,
+    request: &Request<A::Group>,
 ) -> Result<Finished, RunError> {
     if request.pairs > 1 {
         return pairs::run::<A>(program, request);
@@ -91,7 +92,7 @@ pub(crate) fn random_seed() -> u64 {
 }
 
 /// Puts configurations in force; gives the numbers of the read-mostly states that the NIC is told.
-pub(crate) fn configure<A: App>(
+pub fn configure<A: App>(
     app: &mut A,
     configurations: &[(String, PathBuf)],
 ) -> Result<Vec<usize>, RunError> {
@@ -106,7 +107,7 @@ fn put_in_force<A: App>(app: &mut A, version: &Version) -> Result<Vec<usize>, Ru
 }
 
 fn without_nic<A: App>(
-    request: &Request,
+    request: &Request<A::Group>,
     mut half: HostHalf<A>,
     files: Files,
     mut changes: Changes,
@@ -162,7 +163,7 @@ fn without_nic<A: App>(
 }
 
 fn with_nic<A: App>(
-    request: &Request,
+    request: &Request<A::Group>,
     mut pair: Pair<A, Files>,
     configured: &[usize],
 ) -> Result<Finished, RunError> {

@@ -9,13 +9,14 @@ use crate::pages::{HugePages, Pages};
 
 /// Where memory for states comes from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Supply {
+pub struct Supply {
     /// Of the tables' hashes.
-    pub(crate) seed: u64,
-    pub(crate) pages: Pages,
+    pub seed: u64,
+    /// Which pages it is on.
+    pub pages: Pages,
     /// Whether all pages are made before the first packet comes; otherwise each when it is first touched. Worth its while
     /// where packets have to do with time: making them takes some 50 ms per 100 MB.
-    pub(crate) resident: bool,
+    pub resident: bool,
 }
 
 /// Memory like that of a run's states, on its pages: for those who measure what a run would find there.
@@ -29,7 +30,7 @@ pub fn memory_for_states(bytes: usize) -> Result<Memory, RunError> {
 impl Supply {
     /// The program's states, empty. `beside` says how many bytes a half will take beside them: somebody whom
     /// huge pages lack is told at once how many the whole run needs.
-    pub(crate) fn app<A: App>(self, beside: fn(&mut A) -> usize) -> Result<A, RunError> {
+    pub fn app<A: App>(self, beside: fn(&mut A) -> usize) -> Result<A, RunError> {
         let mut memory = self.memory(A::MEMORY).map_err(|error| match error {
             RunError::NoHugePages { .. } => self.lacking(beside).unwrap_or(error),
             other => other,
@@ -38,7 +39,7 @@ impl Supply {
     }
 
     /// Memory for so many bytes.
-    pub(crate) fn memory(self, bytes: usize) -> Result<Memory, RunError> {
+    pub fn memory(self, bytes: usize) -> Result<Memory, RunError> {
         let system = |errno: rustix::io::Errno| RunError::System {
             what: "memory for the states",
             cause: errno.into(),

@@ -1,5 +1,6 @@
 //! The capture at the wire: frames are read from a file, stamped, and fed in; what leaves is written.
 
+use std::fmt;
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -68,22 +69,26 @@ impl Cable for Files {
 }
 
 /// Where packets come from.
-pub(crate) struct Source {
+pub struct Source {
     reader: capture::Reader<File>,
     path: PathBuf,
     inside: Inside,
     /// Latest time so far: what states expire by never runs backwards.
     pub(crate) now: u64,
     /// Frames read.
-    pub(crate) packets: u64,
+    pub packets: u64,
     /// Frames that are longer than any frame may be.
-    pub(crate) too_long: u64,
+    pub too_long: u64,
     /// None comes from the frame with this number on, until it is another.
     pub(crate) stop_before: u64,
 }
 
 impl Source {
-    pub(crate) fn open(path: &Path, inside: Inside) -> Result<Self, RunError> {
+    /// Opens a capture.
+    ///
+    /// # Errors
+    /// When it can't be read, or is none.
+    pub fn open(path: &Path, inside: Inside) -> Result<Self, RunError> {
         let file = File::open(path).map_err(|cause| RunError::File { path: path.into(), cause })?;
         let reader = capture::Reader::new(file)
             .map_err(|cause| RunError::Capture { path: path.into(), cause })?;
@@ -99,12 +104,12 @@ impl Source {
     }
 
     /// Bytes of the capture that were passed so far.
-    pub(crate) fn offset(&self) -> u64 {
+    pub fn offset(&self) -> u64 {
         self.reader.offset()
     }
 
     /// The next frame, copied to the beginning of `buffer`: its stamp and length.
-    pub(crate) fn next(&mut self, buffer: &mut [u8]) -> Result<Option<(Stamp, usize)>, RunError> {
+    pub fn next(&mut self, buffer: &mut [u8]) -> Result<Option<(Stamp, usize)>, RunError> {
         while self.packets < self.stop_before {
             let damaged =
                 |cause: CaptureError| RunError::Capture { path: self.path.clone(), cause };
@@ -126,6 +131,16 @@ impl Source {
             return Ok(Some((stamp, bytes.len())));
         }
         Ok(None)
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (path, packets) = (&self.path, self.packets);
+        f.debug_struct("Source")
+            .field("path", path)
+            .field("packets", &packets)
+            .finish_non_exhaustive()
     }
 }
 

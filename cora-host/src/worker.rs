@@ -1,12 +1,13 @@
 //! The host's half of the protocol, on its ends of the rings.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
 use cora_core::message::{MAX_MESSAGE, Message, Report, Stamp};
 use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
-use cora_core::migration::nic::Wire;
+use cora_core::migration::reassemble::reassemble;
 use cora_core::migration::{AT_ONCE, Burst, HostHalf, Order, Outbox, ProtocolError, Standby};
 use cora_core::monitor::{Load, TALKERS, Talker};
 use cora_core::packet::Port;
@@ -17,17 +18,16 @@ use cora_core::state::table::Ending;
 
 use crate::RunError;
 use crate::apart::{self, Bytes};
-use crate::conductor::{Ledger, Observation, Seen};
 use crate::copies::Copies;
-use crate::heads;
 use crate::ipfix::Exporter;
 use crate::state_out::Contents;
 use crate::tally::{HANDLED, Ways};
 use crate::versions::Arriving;
+use cora_control::{Ledger, Observation, Seen};
 
 /// The way to the NIC (or, where both sides take turns on one thread, from it): what its ring has no room for now
 /// waits in memory, so that the host never waits for the NIC (which may be waiting for the host).
-pub(crate) struct Back {
+pub struct Back {
     ring: Producer<SharedMemory>,
     waiting: VecDeque<(u16, Vec<u8>)>,
     broken: bool,
@@ -42,7 +42,8 @@ pub(crate) struct Back {
 }
 
 impl Back {
-    pub(crate) fn new(memory: SharedMemory) -> Self {
+    /// A way over this ring.
+    pub fn new(memory: SharedMemory) -> Self {
         Self {
             ring: Producer::new(memory),
             waiting: VecDeque::new(),
@@ -55,17 +56,17 @@ impl Back {
     }
 
     /// Whether nothing waits for room.
-    pub(crate) fn is_clear(&self) -> bool {
+    pub fn is_clear(&self) -> bool {
         self.waiting.is_empty()
     }
 
     /// Whether the ring is of no use any more.
-    pub(crate) const fn is_broken(&self) -> bool {
+    pub const fn is_broken(&self) -> bool {
         self.broken
     }
 
     /// Bytes on the ring.
-    pub(crate) fn occupancy(&self) -> usize {
+    pub fn occupancy(&self) -> usize {
         self.ring.occupancy()
     }
 
@@ -95,7 +96,7 @@ impl Back {
     }
 
     /// Sends what waits, as far as there is room, and makes all visible.
-    pub(crate) fn flush(&mut self) {
+    pub fn flush(&mut self) {
         while let Some((kind, bytes)) = self.waiting.front() {
             match self.ring.push(*kind, &[bytes]) {
                 Ok(()) => drop(self.waiting.pop_front()),
@@ -107,6 +108,16 @@ impl Back {
             }
         }
         self.ring.publish();
+    }
+}
+
+impl fmt::Debug for Back {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let waiting = self.waiting.len();
+        f.debug_struct("Back")
+            .field("waiting", &waiting)
+            .field("broken", &self.broken)
+            .finish_non_exhaustive()
     }
 }
 
@@ -149,8 +160,9 @@ pub(crate) struct NicAccount {
 }
 
 /// The host's half at work.
-pub(crate) struct Worker<A: App> {
-    pub(crate) half: HostHalf<A>,
+pub struct Worker<A: App> {
+    /// Its half of the program.
+    pub half: HostHalf<A>,
     punt: Consumer<SharedMemory>,
     back: Back,
     buffer: Option<Bytes<BURST_BYTES>>,
@@ -171,8 +183,15 @@ pub(crate) struct Worker<A: App> {
     outcomes: BTreeMap<String, u64>,
 }
 
+impl<A: App> fmt::Debug for Worker<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker").field("back", &self.back).finish_non_exhaustive()
+    }
+}
+
 impl<A: App> Worker<A> {
-    pub(crate) fn new(half: HostHalf<A>, rings: &Rings) -> Self {
+    /// A worker that has handled nothing, at its ends of these rings.
+    pub fn new(half: HostHalf<A>, rings: &Rings) -> Self {
         Self {
             half,
             punt: Consumer::new(rings.punt),
@@ -208,7 +227,8 @@ impl<A: App> Worker<A> {
         done.append(&mut self.back.waiting);
         done.retain(|(kind, _)| *kind == Message::SEND);
         for (kind, bytes) in &mut done {
-            heads::complete(*kind, bytes, old.lots.as_ref())?;
+            let whole = reassemble(*kind, bytes, old.lots.as_ref(), &mut buffer)?;
+            *bytes = whole.encode(|_, parts| parts.concat());
         }
         self.back.waiting = done;
         self.back.ring = Producer::new(rings.back);
@@ -261,7 +281,7 @@ impl<A: App> Worker<A> {
     }
 
     /// Tells the NIC the versions of read-mostly states, and that it may begin.
-    pub(crate) fn begin(&mut self, configured: &[usize]) {
+    pub fn begin(&mut self, configured: &[usize]) {
         for number in configured {
             let back = &mut self.back;
             let home = self.half.engine().app().state(*number);
@@ -272,7 +292,7 @@ impl<A: App> Worker<A> {
     }
 
     /// Handles what the NIC sent; whether there was anything.
-    pub(crate) fn poll(&mut self) -> Result<bool, RunError> {
+    pub fn poll(&mut self) -> Result<bool, RunError> {
         self.back.flush();
         if self.back.broken {
             return Err(RunError::RingToNic);
@@ -396,20 +416,20 @@ impl<A: App> Worker<A> {
     }
 
     /// Asks the NIC to tell its load so often.
-    pub(crate) fn watch(&mut self, every: Duration) {
+    pub fn watch(&mut self, every: Duration) {
         self.back.ledger = Some(Ledger::new());
         self.half.watch();
         self.tell_every(every);
     }
 
     /// From now on the NIC should tell it so often.
-    pub(crate) fn tell_every(&mut self, every: Duration) {
+    pub fn tell_every(&mut self, every: Duration) {
         self.back.send(&Message::Watch(every.as_nanos() as u64));
         self.back.flush();
     }
 
     /// What both sides have to do, as far as it is known here.
-    pub(crate) fn observe(&mut self, now_ns: u64) -> Observation<A::Group> {
+    pub fn observe(&mut self, now_ns: u64) -> Observation<A::Group> {
         let mut talkers = Vec::new();
         let load = self.half.load(|talker| talkers.push(*talker));
         let load = Load {
@@ -423,7 +443,7 @@ impl<A: App> Worker<A> {
     }
 
     /// Has flows moved, as far as that is possible.
-    pub(crate) fn follow(&mut self, orders: &[Order<A::Group>]) {
+    pub fn follow(&mut self, orders: &[Order<A::Group>]) {
         for order in orders {
             self.half.follow(order, &mut self.back);
         }
@@ -431,12 +451,12 @@ impl<A: App> Worker<A> {
     }
 
     /// Whether something waits for room on the ring to the NIC.
-    pub(crate) fn waits_for_room(&self) -> bool {
+    pub fn waits_for_room(&self) -> bool {
         !self.back.is_clear() || self.half.is_handing_over()
     }
 
     /// Whether the NIC has sent nothing, and its ring is sound.
-    pub(crate) fn has_nothing(&mut self) -> Result<bool, RunError> {
+    pub fn has_nothing(&mut self) -> Result<bool, RunError> {
         Ok(self.punt.is_empty_indeed()?)
     }
 
@@ -448,50 +468,5 @@ impl<A: App> Worker<A> {
     /// The end of the run's time.
     pub(crate) fn now(&self) -> u64 {
         self.half.now().max(self.nic_drained.unwrap_or(0))
-    }
-}
-
-/// Takes a handled packet to the sink, where there is no NIC between.
-pub(crate) struct Direct<'a, F> {
-    /// Called with each packet that leaves, and the port where.
-    leave: F,
-    exporter: Option<&'a Exporter>,
-}
-
-impl<'a, F> Direct<'a, F> {
-    /// Without records of entries that ended.
-    pub(crate) const fn new(leave: F) -> Self {
-        Self { leave, exporter: None }
-    }
-
-    /// Records of entries that ended go there.
-    pub(crate) fn exporting(self, exporter: Option<&'a Exporter>) -> Self {
-        Self { exporter, ..self }
-    }
-}
-
-impl<F: FnMut(&Stamp, Port, &[u8])> Wire for Direct<'_, F> {
-    #[inline]
-    fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
-        (self.leave)(stamp, stamp.egress, frame);
-    }
-}
-
-impl<F: FnMut(&Stamp, Port, &[u8])> Outbox for Direct<'_, F> {
-    fn ended(&mut self, state: u16, ending: Ending<'_>) {
-        if let Some(exporter) = self.exporter {
-            exporter.ended(state, ending);
-        }
-    }
-
-    fn send(&mut self, message: &Message<'_>) {
-        if let Message::Send(stamp, frame) = message {
-            (self.leave)(stamp, stamp.egress, frame);
-        }
-    }
-
-    #[inline]
-    fn leave(&mut self, stamp: &Stamp, egress: Port, frame: &[u8]) {
-        (self.leave)(stamp, egress, frame);
     }
 }

@@ -107,7 +107,7 @@ pub(crate) fn case<A: SimApp>(
 
 struct Source {
     random: Random,
-    wishes: Wishes,
+    actions: Wishes,
     now: u64,
     /// Number and tuple of each flow of the moment.
     flows: Vec<(u32, FiveTuple)>,
@@ -117,11 +117,11 @@ struct Source {
 }
 
 impl Source {
-    fn new(seed: u64, wishes: Wishes, filling: usize) -> Self {
+    fn new(seed: u64, actions: Wishes, filling: usize) -> Self {
         let random = Random::new(seed ^ 0x7261_6666);
         let mut source =
-            Self { random, wishes, now: 5 * IDLE, flows: Vec::new(), next_flow: 1, filling };
-        for _ in 0..wishes.flows {
+            Self { random, actions, now: 5 * IDLE, flows: Vec::new(), next_flow: 1, filling };
+        for _ in 0..actions.flows {
             let flow = source.new_flow();
             source.flows.push(flow);
         }
@@ -132,7 +132,7 @@ impl Source {
     fn new_flow(&mut self) -> (u32, FiveTuple) {
         let flow = self.next_flow;
         self.next_flow += 1;
-        let host = self.random.below(self.wishes.hosts) as u8;
+        let host = self.random.below(self.actions.hosts) as u8;
         let tuple = FiveTuple {
             source: address([0, host], true),
             destination: address([100, self.random.below(2) as u8], false),
@@ -145,15 +145,15 @@ impl Source {
 
     fn next(&mut self, number: u32, left: &BTreeMap<u32, FiveTuple>) -> (Stamp, Vec<u8>) {
         self.pass_time();
-        let at = (self.random.below(self.wishes.flows) * self.random.below(self.wishes.flows + 1)
-            / self.wishes.flows) as usize;
+        let at = (self.random.below(self.actions.flows) * self.random.below(self.actions.flows + 1)
+            / self.actions.flows) as usize;
         if self.random.once_in(40) {
             self.flows[at] = self.new_flow();
         }
         let (flow, tuple) = self.flows[at];
         let answer = self.random.once_in(3);
         let op =
-            if self.random.once_in(8) { self.random.pick(self.wishes.ops) } else { op::NOTHING };
+            if self.random.once_in(8) { self.random.pick(self.actions.ops) } else { op::NOTHING };
         let (mut tuple, port) = if answer {
             (left.get(&flow).unwrap_or(&tuple).reversed(), Port::OUTSIDE)
         } else {
@@ -178,7 +178,7 @@ impl Source {
 
     /// Mostly small steps; some that end exactly where something expires, some far beyond.
     fn pass_time(&mut self) {
-        if !self.wishes.expires {
+        if !self.actions.expires {
             self.now += self.random.below(3);
             return;
         }

@@ -2,7 +2,8 @@
 //! and read again the same; a capture equals itself.
 #![no_main]
 
-use cora_host::capture::{MAX_FRAME, Reader, Writer, compare};
+use cargo_cora::compare::compare;
+use cora_host::capture::{MAX_FRAME, Reader, Writer};
 use libfuzzer_sys::fuzz_target;
 
 /// What begins a capture of each kind.

@@ -1,7 +1,15 @@
-//! Programs, built as a user would: by cargo, in a target directory of their own, so that whatever
-//! stands in the user's is left alone.
+//! Programs, built as a user would: by cargo.
+//!
+//! - Those of the workspace, under the plans that they state themselves, share the target directory
+//!   and the profile of the tests: what they are made of is compiled once. One build makes all of them.
+//! - The same under other plans are built one plan after the other, since cargo keeps a program under
+//!   one plan only.
+//! - Packages outside of the workspace have a target directory of their own.
+//!
+//! Host halves are built with checks of arithmetic and assertions, and without optimisation: they compile in a
+//! fifth of the time. Their NIC halves are those of a release, which an emulator has time for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,36 +40,36 @@ pub const EXAMPLES: [&str; 16] = [
     "carrier-nat",
 ];
 
-/// Those whose instructions are counted, beside loops by hand that do the same; a run of all tests has no time to
-/// build every example for each of its questions, unless [everything](is_full) is asked for.
+/// The examples whose instructions are counted, beside loops by hand that do the same.
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
 
-/// Whether the oracle is to try all that it can (`CORA_ORACLE=full`).
+/// Programs that are no examples: `tests/programs` and two of `benches/programs`.
+pub const WRITTEN_FOR_TESTS: [&str; 7] =
+    ["ledger", "fragments", "keeper", "quotas", "syn-limiter", "empty-chain", "punt-each"];
+
+/// What all of them are built with, beside their NIC halves: what measures a program in memory, and
+/// moves by chance.
+const FEATURES: [&str; 1] = ["cora/measure"];
+
+/// Whether all that there is to test is tested (`CORA_TESTS=all`), or what a run of some minutes has time for.
 ///
 /// # Panics
 /// When the variable says something else.
 pub fn is_full() -> bool {
-    match std::env::var("CORA_ORACLE").as_deref() {
-        Ok("full") => true,
-        Ok(other) => panic!("CORA_ORACLE={other}: say full, or leave it out"),
-        Err(_) => false,
+    match std::env::var("CORA_TESTS").as_deref() {
+        Ok("all") => true,
+        Ok("quick") | Err(_) => false,
+        Ok(other) => panic!("CORA_TESTS={other}: say all, or quick"),
     }
 }
 
-/// Whether there is time for few builds and few ways of this program alone.
-pub fn is_later(name: &str) -> bool {
-    EXAMPLES.contains(&name) && !FIRST.contains(&name) && !is_full()
-}
+/// Programs by their names.
+pub type Programs = BTreeMap<String, PathBuf>;
 
-/// The plan that a program is built under to run on the host alone: the later examples have one build that splits, whose
-/// NIC is off then.
-pub fn plan_of_host_alone(name: &str) -> &'static str {
-    if is_later(name) { "split" } else { "host-only" }
-}
-
-/// The examples that are built under a plan for the host alone.
-pub fn built_for_host_alone() -> Vec<&'static str> {
-    EXAMPLES.into_iter().filter(|name| !is_later(name)).collect()
+/// The plan that a program is built under to run on the host alone: in a run of some minutes it is the one
+/// build that there is, which splits, and its NIC is off then.
+pub fn plan_of_host_alone() -> &'static str {
+    if is_full() { "host-only" } else { "split" }
 }
 
 /// A build from nothing, on a slow machine.
@@ -73,16 +81,21 @@ pub fn root() -> &'static Path {
     here.parent().unwrap_or(here)
 }
 
-/// A target directory within the one that the running test was built in.
+/// The target directory that the running test was built in.
 pub fn target() -> PathBuf {
     let test = std::env::current_exe().unwrap_or_default();
     let target = test.ancestors().nth(3).map(Path::to_owned);
-    target.unwrap_or_else(|| root().join("target")).join("tests")
+    target.unwrap_or_else(|| root().join("target"))
+}
+
+/// What tests make of their own, in there.
+fn own() -> PathBuf {
+    target().join("tests")
 }
 
 /// An empty directory in there.
 pub fn room(name: &str) -> PathBuf {
-    let room = target().join("rooms").join(name);
+    let room = own().join("rooms").join(name);
     let _was_there = std::fs::remove_dir_all(&room);
     if let Err(error) = std::fs::create_dir_all(&room) {
         panic!("{}: {error}", room.display());
@@ -93,84 +106,162 @@ pub fn room(name: &str) -> PathBuf {
 /// The workshop is for one build at a time, from `cargo build` until the program is copied aside: the
 /// next one may overwrite it.
 fn lock() -> File {
-    let path = target().join("workshop.lock");
-    let made = std::fs::create_dir_all(target()).and_then(|()| File::create(&path));
+    let path = own().join("workshop.lock");
+    let made = std::fs::create_dir_all(own()).and_then(|()| File::create(&path));
     let locked = made.and_then(|file| file.lock().map(|()| file));
     locked.unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Cargo, at the root, building into the workshop.
+/// Cargo, at the root.
 pub fn cargo() -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root()).env("CARGO_TARGET_DIR", target()).env_remove("CORA_PLAN");
+    cargo.env("CORA_NIC_PROFILE", "release");
     cargo
 }
 
-/// Runs `cargo build` with these words to its end, without keeping what it makes.
-pub fn build(words: &[&str], plan: Option<&Path>) -> Ended {
+/// Cargo for packages outside of the workspace, whose programs may be called as those within.
+pub fn cargo_outside() -> Command {
+    let mut cargo = cargo();
+    cargo.env("CARGO_TARGET_DIR", own());
+    cargo
+}
+
+/// Builds with this command to its end, without keeping what it makes.
+pub fn build(cargo: &mut Command) -> Ended {
     let lock = lock();
-    let ended = process::run(&mut building(words, plan), BUILD);
+    let ended = process::run(cargo, BUILD);
     drop(lock);
     ended
 }
 
-/// Makes the NIC halves of these examples, as a release has them, and of the host halves only what that takes: build
-/// scripts run, nothing is linked. They are in `<target>/nic/aarch64-unknown-none/release` then.
-pub fn nic_halves(names: &[&str]) -> Ended {
+/// Builds with this command, copies the programs that come of it to `tests/programs/<shelf>` in the target
+/// directory, and gives their paths by their names.
+fn shelve(cargo: &mut Command, shelf: &str) -> Programs {
     let lock = lock();
-    let mut check = cargo();
-    check.args(["check", "--release", "--features", "nic"]);
-    for name in names {
-        check.args(["--package", name]);
-    }
-    let ended = process::run(&mut check, BUILD);
-    drop(lock);
-    ended
-}
-
-/// Builds with these words, copies the programs that come of it to `<target>/programs/<shelf>`, and
-/// gives their paths by their names.
-pub fn programs(words: &[&str], plan: Option<&Path>, shelf: &str) -> BTreeMap<String, PathBuf> {
-    let lock = lock();
-    let mut command = building(words, plan);
-    let ended = process::run(command.arg("--message-format=json-render-diagnostics"), BUILD);
+    let ended = process::run(cargo.arg("--message-format=json-render-diagnostics"), BUILD);
     assert!(!ended.stderr.contains("warning: unused"), "{}", ended.stderr);
     // Its messages on standard output are for programs.
-    assert_eq!(ended.code, Some(0), "cargo build {}\n{}", words.join(" "), ended.stderr);
-    let shelf = target().join("programs").join(shelf);
-    let copied = executables(&ended.stdout).into_iter().map(|(name, built)| {
-        let copy = shelf.join(&name);
-        put(&built, &copy);
-        (name, copy)
+    assert_eq!(ended.code, Some(0), "{cargo:?}\n{}", ended.stderr);
+    let shelf = own().join("programs").join(shelf);
+    let copied = executables(&ended.stdout).into_iter().map(|built| {
+        let copy = shelf.join(&built.name);
+        put(&built.host, &copy);
+        if let Some(nic) = &built.nic {
+            put(nic, &nic_half(&copy));
+        }
+        (built.name, copy)
     });
     let copied = copied.collect();
     drop(lock);
     copied
 }
 
+/// `cargo build` with these words, for programs that are not built as the tests' own are.
+pub fn programs(words: &[&str], plan: Option<&Path>, shelf: &str) -> Programs {
+    let mut cargo = cargo();
+    cargo.arg("build").args(words).envs(plan.map(|plan| ("CORA_PLAN", plan)));
+    shelve(&mut cargo, shelf)
+}
+
+/// The program of this name under the plan that it states, with its NIC half.
+///
+/// # Panics
+/// When there is none: it is an example, or one of [`WRITTEN_FOR_TESTS`].
+pub fn program(name: &str) -> &'static Path {
+    static BUILT: OnceLock<Programs> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        let names: Vec<&str> = EXAMPLES.into_iter().chain(WRITTEN_FOR_TESTS).collect();
+        once_in_a_run("stated", &names, |missing| {
+            shelve(&mut with_nic_halves(missing), "stated");
+        })
+    });
+    built.get(name).unwrap_or_else(|| panic!("no program {name} in the workspace"))
+}
+
+/// Programs of the workspace under `plan`, with their NIC halves, by name. `split` is the plan that all of
+/// them state.
+pub fn under(plan: &Path, names: &[&str]) -> Programs {
+    if plan == Path::new("split") {
+        return names.iter().map(|name| ((*name).to_owned(), program(name).to_owned())).collect();
+    }
+    let stem = plan.file_stem().unwrap_or_default().to_string_lossy();
+    once_in_a_run(&stem, names, |missing| {
+        shelve(with_nic_halves(missing).env("CORA_PLAN", plan), &stem);
+    })
+}
+
+/// `cargo build` of these packages, with what the tests need of each.
+fn with_nic_halves(names: &[&str]) -> Command {
+    let mut cargo = cargo();
+    cargo.arg("build").args(names.iter().flat_map(|name| ["--package", name]));
+    let halves = names.iter().map(|name| format!("{name}/nic"));
+    let features: Vec<String> = FEATURES.map(str::to_owned).into_iter().chain(halves).collect();
+    cargo.args(["--features", &features.join(",")]);
+    cargo
+}
+
+/// The programs of these names on a shelf; those that were not put there yet in this run of all tests, which
+/// `CORA_TEST_RUN` names, are made. Without that variable cargo is asked each time.
+fn once_in_a_run(
+    shelf: &str,
+    names: &[&str],
+    make: impl Fn(&[&str]),
+) -> Programs {
+    let directory = own().join("programs").join(shelf);
+    let stamp = |name: &str| directory.join(format!("{name}.run"));
+    let this_run = std::env::var("CORA_TEST_RUN").ok();
+    let is_made =
+        |name: &str| this_run.is_some() && std::fs::read_to_string(stamp(name)).ok() == this_run;
+    let missing: Vec<&str> = names.iter().copied().filter(|name| !is_made(name)).collect();
+    if !missing.is_empty() {
+        make(&missing);
+    }
+    for name in missing {
+        let said = this_run.as_ref().map_or(Ok(()), |run| std::fs::write(stamp(name), run));
+        said.unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    names.iter().map(|name| ((*name).to_owned(), directory.join(name))).collect()
+}
+
 /// A library that programs in other languages load: the file that comes of a package of that kind.
 pub fn library(package: &str) -> PathBuf {
-    let _built = build(&["--release", "--package", package], None).well(package);
+    let mut command = cargo();
+    command.args(["build", "--release", "--package", package]);
+    let _built = build(&mut command).well(package);
     target().join("release").join(format!("lib{}.so", package.replace('-', "_")))
 }
 
-fn building(words: &[&str], plan: Option<&Path>) -> Command {
-    let mut command = cargo();
-    command.arg("build").args(words);
-    if let Some(plan) = plan {
-        command.env("CORA_PLAN", plan);
-    }
-    command
+/// A program that cargo built.
+struct Built {
+    name: String,
+    host: PathBuf,
+    /// The NIC half that the host half carries.
+    nic: Option<PathBuf>,
 }
 
-fn executables(messages: &str) -> BTreeMap<String, PathBuf> {
+fn executables(messages: &str) -> Vec<Built> {
     let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let programs = messages.filter(|message| message["target"]["kind"][0] == "bin");
-    let program = |message: Value| {
+    let messages: Vec<Value> = messages.collect();
+    let nic = |package: &Value| {
+        let ran = |message: &&Value| {
+            message["reason"] == "build-script-executed" && message["package_id"] == *package
+        };
+        let out = messages.iter().find(ran)?["out_dir"].as_str()?;
+        Some(Path::new(out).join("nic-image")).filter(|image| image.is_file())
+    };
+    let programs = messages.iter().filter(|message| message["target"]["kind"][0] == "bin");
+    let program = |message: &Value| {
         let name = message["target"]["name"].as_str()?.to_owned();
-        Some((name, message["executable"].as_str()?.into()))
+        let host = message["executable"].as_str()?.into();
+        Some(Built { name, host, nic: nic(&message["package_id"]) })
     };
     programs.filter_map(program).collect()
+}
+
+/// Where the NIC half stands of a program that was built with one.
+pub fn nic_half(program: &Path) -> PathBuf {
+    program.with_added_extension("nic")
 }
 
 /// Copies a program; where it replaces one that still runs, that one keeps its file.
@@ -211,21 +302,42 @@ pub fn package(name: &str, program: &str) -> PathBuf {
     package
 }
 
-/// The program of such a package under `plan`, with its NIC half, from a debug build.
-pub fn halves(package: &Path, plan: &Path, shelf: &str) -> PathBuf {
-    let manifest = package.join("Cargo.toml").display().to_string();
-    let built = programs(&["--features", "nic", "--manifest-path", &manifest], Some(plan), shelf);
+
+/// The program of such a package under `plan`: its host half alone.
+pub fn host_half(package: &Path, plan: &Path, shelf: &str) -> PathBuf {
+    outside(package, plan, &[], shelf)
+}
+
+fn outside(package: &Path, plan: &Path, words: &[&str], shelf: &str) -> PathBuf {
+    let mut cargo = cargo_outside();
+    cargo.arg("build").args(words).arg("--manifest-path").arg(package.join("Cargo.toml"));
+    let built = shelve(cargo.env("CORA_PLAN", plan), shelf);
     assert_eq!(built.len(), 1, "{built:?}");
     built.into_values().collect()
+}
+
+/// The names of the packages in a package's dependency tree, itself among them.
+///
+/// # Panics
+/// When cargo makes no tree of it.
+pub fn linked(package: &str, target: Option<&str>, edges: &str) -> BTreeSet<String> {
+    let mut tree = cargo();
+    tree.args(["tree", "--offline", "--prefix", "none", "--format", "{p}"]);
+    tree.args(["--package", package, "--edges", edges]);
+    tree.args(target.iter().flat_map(|target| ["--target", target]));
+    let tree = process::run(&mut tree, BUILD).well("cargo tree").stdout;
+    tree.lines().filter_map(|line| Some(line.split_once(' ')?.0.to_owned())).collect()
 }
 
 /// The program of `cargo cora`.
 pub fn cargo_cora() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
-        let words = ["--profile", "checked", "--package", "cargo-cora"];
-        let built = programs(&words, None, "checked-tools").remove("cargo-cora");
-        built.unwrap_or_else(|| panic!("no program cargo-cora"))
+        once_in_a_run("tools", &["cargo-cora"], |_| {
+            shelve(cargo().args(["build", "--package", "cargo-cora"]), "tools");
+        })
+        .remove("cargo-cora")
+        .unwrap_or_else(|| panic!("no program cargo-cora"))
     })
 }
 
@@ -234,34 +346,6 @@ pub fn cora() -> Command {
     let mut command = Command::new(cargo_cora());
     command.arg("cora").current_dir(root()).env("CARGO_TARGET_DIR", target());
     command
-}
-
-/// Examples under `plan`, with their NIC halves, by name: with checks of arithmetic and assertions, and no link-time
-/// optimiser, which a question about results would wait for in vain.
-///
-/// Several tests ask for the same ones under plans in turn, and cargo keeps a program under one plan only. So what was
-/// built once in a run of all tests, which `CORA_TEST_RUN` names, is not built again in it.
-pub fn checked(names: &[&str], plan: &Path) -> BTreeMap<String, PathBuf> {
-    let stem = plan.file_stem().unwrap_or_default().to_string_lossy();
-    let shelf = format!("checked-{stem}");
-    let directory = target().join("programs").join(&shelf);
-    let stamp = |name: &str| directory.join(format!("{name}.run"));
-    let this_run = std::env::var("CORA_TEST_RUN").ok();
-    let is_built =
-        |name: &str| this_run.is_some() && std::fs::read_to_string(stamp(name)).ok() == this_run;
-    let missing: Vec<&str> = names.iter().copied().filter(|name| !is_built(name)).collect();
-    if !missing.is_empty() {
-        let packages = missing.iter().flat_map(|name| ["--package", name]);
-        let words: Vec<&str> =
-            ["--profile", "checked", "--features", "nic"].into_iter().chain(packages).collect();
-        let built = programs(&words, Some(plan), &shelf);
-        assert_eq!(built.len(), missing.len(), "{built:?}");
-    }
-    for name in missing {
-        let said = this_run.as_ref().map_or(Ok(()), |run| std::fs::write(stamp(name), run));
-        said.unwrap_or_else(|error| panic!("{name}: {error}"));
-    }
-    names.iter().map(|name| ((*name).to_owned(), directory.join(name))).collect()
 }
 
 /// Whether tests of the emulated NIC must not be left out.

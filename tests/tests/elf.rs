@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use cora_tests::golden::{blessing, check};
-use cora_tests::workshop::{EXAMPLES, nic_halves, root, target};
+use cora_tests::workshop::{EXAMPLES, nic_half, program, root};
 
 /// How far the size may be off before somebody has to look.
 const TOLERANCE_PERCENT: u64 = 2;
@@ -95,9 +95,7 @@ const fn is_lse(word: u32) -> bool {
 }
 
 fn images() -> BTreeMap<&'static str, Elf> {
-    let _made = nic_halves(&EXAMPLES).well("cargo check --release --features nic");
-    let directory = target().join("nic/aarch64-unknown-none/release");
-    EXAMPLES.into_iter().map(|name| (name, Elf::read(&directory.join(name)))).collect()
+    EXAMPLES.into_iter().map(|name| (name, Elf::read(&nic_half(program(name))))).collect()
 }
 
 #[test]

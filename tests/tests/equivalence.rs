@@ -1,9 +1,11 @@
 //! The oracle: what comes out of a program depends neither on the plan nor on which flows move when.
 //!
-//! For each program and each capture, the host alone gives the result: the host-only plan without a NIC, and of the later
-//! examples the split one without it. Every plan, with the NIC off, as a process of this machine and as the emulated
-//! aarch64 program, has to give the same: the same outcomes, the same packets of each flow in the same order, and
-//! byte for byte the same final state. So has every plan that splits with flows moved by chance while traffic runs.
+//! For each program and each capture, the host alone gives the result. Every plan, with the NIC off, as a process of
+//! this machine and as the emulated aarch64 program, has to give the same: the same outcomes, the same packets of each
+//! flow in the same order, and byte for byte the same final state. So has every plan that splits with flows moved by
+//! chance while traffic runs.
+//!
+//! A run of some minutes has the plan that each program states, and all plans of one that is written for it.
 //!
 //! | module | concept |
 //! | --- | --- |
@@ -16,8 +18,8 @@
 //! | `chance` | how much is run with flows moved by chance |
 //! | `table` | what ran |
 //!
-//! `CORA_ORACLE=full` (`cargo xtask oracle --full`) has at least a million packets and ten thousand moves for each
-//! program and each kind of NIC, and builds all examples for the host alone, too.
+//! `CORA_TESTS=all` (`cargo xtask oracle --full`) has every plan, and at least a million packets and ten thousand moves for
+//! each program and each kind of NIC.
 
 #[path = "equivalence/chance.rs"]
 mod chance;

@@ -2,18 +2,20 @@
 //! neither a process nor shared memory behind.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use cora_tests::process::{Ended, Running, marked, run, start_fed, wait_until};
-use cora_tests::workshop::{self, cargo_cora, checked, emulator, programs, room, target};
+use cora_tests::workshop::{
+    self, cargo_cora, emulator, nic_half, program, programs, room, target,
+};
 use cora_tests::{captures, tell};
 use cora_traffic::Profile;
 
@@ -28,13 +30,6 @@ static GOOD: LazyLock<PathBuf> = LazyLock::new(|| {
     captures::generate(Profile::Mix, 5, 12_000, 1_200, &path);
     path
 });
-
-/// A program under the split plan, with its NIC half.
-fn program(name: &str) -> PathBuf {
-    static BUILT: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
-    let build = || checked(&["nat", "balancer", "heavy-hitter"], Path::new("split"));
-    BUILT.get_or_init(build)[name].clone()
-}
 
 /// A command whose descendants can be told from everybody else's.
 struct Marked {
@@ -171,8 +166,10 @@ fn plans_and_packages_that_do_not_exist() {
     cora(&["nat", "--plan", "splti"])
         .fails(2, &["there is no plan `splti`", "did you mean `split`?"]);
     cora(&["nta"]).fails(2, &["`nta`", "did you mean `nat`?"]);
-    let build = ["--profile", "checked", "--package", "nat"];
-    let ended = workshop::build(&build, Some(Path::new("nonsense")));
+    let mut build = workshop::cargo();
+    // Of a program that is built under several plans anyway.
+    build.args(["build", "--package", "ledger"]).env("CORA_PLAN", "nonsense");
+    let ended = workshop::build(&mut build);
     assert_eq!(ended.code, Some(101), "{}", ended.stderr);
     assert!(
         ended.stderr.contains("nonsense") && ended.stderr.contains("error[CORA"),
@@ -210,9 +207,7 @@ fn script(name: &str, text: &str) -> PathBuf {
 #[test]
 fn the_other_half_of_another_program() {
     let Ok(qemu) = emulator() else { return };
-    let images = target().join("nic/aarch64-unknown-none/checked");
-    let _built = program("nat");
-    let other = images.join("heavy-hitter").display().to_string();
+    let other = nic_half(program("heavy-hitter")).display().to_string();
     // What it is given: -cpu cortex-a72 <image> <descriptor> <bytes>.
     let swapped = script(
         "swapped",
@@ -230,7 +225,7 @@ fn the_other_half_of_another_program() {
 
 #[test]
 fn a_program_without_its_nic_half() {
-    let built = programs(&["--profile", "checked", "--package", "firewall"], None, "without-nic");
+    let built = programs(&["--package", "firewall"], None, "without-nic");
     let mut marked = Marked::new(&built["firewall"]);
     marked.command.args(["run", "--nic", "emulated", "--in"]).arg(&*GOOD);
     marked.fails(1, &["without its NIC half", "--features nic"]);
@@ -372,7 +367,7 @@ fn command_lines_that_make_no_sense() {
     Marked::run("nat", "bogus", &*GOOD).fails(2, &["bogus", "emulated"]);
     Marked::new(program("nat")).with(&["run"]).fails(2, &["--in <FILE>"]);
     Marked::new(program("nat")).with(&["fly"]).fails(2, &["fly"]);
-    for bare in [program("nat").as_path(), cargo_cora()] {
+    for bare in [program("nat"), cargo_cora()] {
         let ended = run(&mut Command::new(bare), LIMIT);
         assert_eq!((ended.code, ended.stderr.contains("Usage:")), (Some(2), true), "{ended:?}");
     }

@@ -12,7 +12,8 @@ mod source;
 
 use std::collections::BTreeSet;
 
-use packages::{Arrow, Package, arrows, linked, packages};
+use cora_tests::workshop::linked;
+use packages::{Arrow, Package, arrows, packages};
 use source::{File, files, rust};
 
 const NIC: &str = "aarch64-unknown-none";
@@ -46,7 +47,8 @@ fn core_stands_alone_and_the_two_halves_are_strangers() {
     for (name, may) in [
         ("cora-core", &["cora-core"][..]),
         ("cora-nic", &["cora-core", "cora-nic"]),
-        ("cora-host", &["cora-core", "cora-host", "cora-port"]),
+        ("cora-control", &["cora-control", "cora-core"]),
+        ("cora-host", &["cora-control", "cora-core", "cora-host", "cora-port"]),
         ("cora-port", &["cora-port"]),
         ("cora-plan", &["cora-plan"]),
         ("cora-traffic", &["cora-traffic"]),
@@ -190,7 +192,7 @@ fn every_map_is_ordered_where_bytes_are_made() {
 
 #[test]
 fn unsafe_code_is_argued() {
-    for root in ["src", "cora-macros/src", "cora-build/src", "cora-plan/src"] {
+    for root in ["src", "cora-macros/src", "cora-build/src", "cora-plan/src", "cora-control/src"] {
         let root = File::read(&format!("{root}/lib.rs"));
         assert!(root.code.contains("#![forbid(unsafe_code)]"), "{} forbids unsafe code", root.path);
     }

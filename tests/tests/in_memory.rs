@@ -1,15 +1,14 @@
 //! `bench`: every choice of halves handles the capture, pass by pass, and says what came of it.
 
-use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Duration;
 
 use cora_tests::captures;
 use cora_tests::process::{run, start_fed};
-use cora_tests::workshop::{programs, room};
+use cora_tests::workshop::{program, room};
 use cora_traffic::Profile;
 use serde_json::Value;
 
@@ -22,14 +21,9 @@ static CAPTURE: LazyLock<PathBuf> = LazyLock::new(|| {
     path
 });
 
-static BUILT: LazyLock<BTreeMap<String, PathBuf>> = LazyLock::new(|| {
-    let words = ["--package", "punt-each", "--package", "empty-chain"];
-    programs(&words, Some(Path::new("split")), "in-memory")
-});
-
 /// `<program> bench --half <half>`.
-fn bench(program: &str, half: &str, words: &[&str]) -> Command {
-    let mut command = Command::new(&BUILT[program]);
+fn bench(name: &str, half: &str, words: &[&str]) -> Command {
+    let mut command = Command::new(program(name));
     command.args(["bench", "--half", half, "--in"]).arg(&*CAPTURE).args(words);
     command
 }

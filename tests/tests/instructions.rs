@@ -94,8 +94,11 @@ const LINUX_ON_NIC: &str = "aarch64-unknown-linux-musl";
 /// The directory where the measuring program and the examples stand, built for one side alone.
 fn one_sided(plan: &str, target: &[&str]) -> PathBuf {
     let packages = FIRST.into_iter().chain(["cora-bench"]).flat_map(|name| ["--package", name]);
-    let words: Vec<&str> =
-        ["--release"].into_iter().chain(packages).chain(target.iter().copied()).collect();
+    let words: Vec<&str> = ["--release", "--features", "cora/measure"]
+        .into_iter()
+        .chain(packages)
+        .chain(target.iter().copied())
+        .collect();
     let built = programs(&words, Some(Path::new(plan)), &format!("counted-{plan}"));
     built["cora-bench"].parent().unwrap().to_owned()
 }

@@ -14,7 +14,7 @@ use cora_tests::conversations::Conversations;
 use cora_tests::namespace::Namespace;
 use cora_tests::process::{Running, start};
 use cora_tests::tell;
-use cora_tests::workshop::{cora, package, programs, root};
+use cora_tests::workshop::{cora, host_half, package, root};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -31,9 +31,7 @@ fn build(name: &str, changes: &[(&str, &str)]) -> PathBuf {
         assert!(source.contains(from), "the example has no `{from}` any more");
         source = source.replace(from, to);
     }
-    let manifest = package(name, &source).join("Cargo.toml").display().to_string();
-    let built = programs(&["--manifest-path", &manifest], Some(Path::new("split")), name);
-    built.into_values().next().unwrap()
+    host_half(&package(name, &source), Path::new("split"), name)
 }
 
 /// The firewall with rules, whose connections are durable: both files of it in one, changed in these further ways.
@@ -51,9 +49,7 @@ fn firewall_with_rules(name: &str, changes: &[(&str, &str)]) -> PathBuf {
         assert!(program.contains(from), "the example has no `{from}` any more");
         program = program.replacen(from, to, 1);
     }
-    let manifest = package(name, &program).join("Cargo.toml").display().to_string();
-    let built = programs(&["--manifest-path", &manifest], Some(Path::new("split")), name);
-    built.into_values().next().unwrap()
+    host_half(&package(name, &program), Path::new("split"), name)
 }
 
 /// The firewall, whose connections are durable.
@@ -241,18 +237,21 @@ fn kill_and_check(label: &str, kills: u64, choose: impl Fn(u64) -> &'static str)
 }
 
 #[test]
+#[ignore = "minutes: cargo xtask test --all"]
 fn connections_outlive_whichever_half_is_killed() {
     let kills = variable("CORA_KILLS", 10);
     kill_and_check("b", kills, |chance| if chance.is_multiple_of(2) { "__nic" } else { "__host" });
 }
 
 #[test]
+#[ignore = "minutes: cargo xtask test --all"]
 fn connections_outlive_the_host_alone() {
     kill_and_check("h", variable("CORA_KILLS", 10).div_ceil(2), |_| "__host");
 }
 
 /// What waits for a host that is killed: its successor finds it, and says how many packets were lost.
 #[test]
+#[ignore = "minutes: cargo xtask test --all"]
 fn a_new_host_reads_what_the_dead_one_left_unread() {
     let site = match Site::build("m", &firewall()) {
         Ok(site) => site,
@@ -276,6 +275,7 @@ fn a_new_host_reads_what_the_dead_one_left_unread() {
 /// A second build whose entries have one more field, before one that was there: it takes the running one's place,
 /// and the server goes on to talk.
 #[test]
+#[ignore = "minutes: cargo xtask test --all"]
 fn connections_outlive_another_build_with_more_fields() {
     let more = [
         ("    packets: u64,\n}", "    again: u32,\n    packets: u64,\n}"),
@@ -333,6 +333,7 @@ fn wait_until_cut(cut: &Conversations, others: &Conversations) {
 /// Rules that change cut running connections that they deny, and leave the others; so they do after either half was
 /// killed, and after a file that is none. What is allowed again goes on where it stood, if inside speaks first.
 #[test]
+#[ignore = "minutes: cargo xtask test --all"]
 fn a_change_of_rules_cuts_what_it_denies_and_outlives_both_halves() {
     let program = firewall_with_rules("kills-rules", &[]);
     let rules = program.with_file_name("rules.txt");
@@ -390,6 +391,7 @@ fn a_change_of_rules_cuts_what_it_denies_and_outlives_both_halves() {
 /// A build whose entries are of another width takes the running one's place by the command, and makes its own of them:
 /// also of those of servers that talk while inside only listens. Before that, one that can't is refused.
 #[test]
+#[ignore = "minutes: cargo xtask test --all"]
 fn connections_outlive_a_build_that_converts_its_entries() {
     let narrower = ("    original_packets: u64,", "    original_packets: u32,");
     let converts = [

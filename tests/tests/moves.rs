@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use cora_tests::captures::{self, paced};
 use cora_tests::process::{run, start_fed};
-use cora_tests::workshop::{checked, cora, room};
+use cora_tests::workshop::{cora, program, room};
 use cora_traffic::Profile;
 
 /// A run takes some seconds; a hang is none.
@@ -28,7 +28,7 @@ fn a_real_run_is_right_and_its_log_replays() {
     let room = room("moves");
     let capture = room.join("zipf.pcap");
     captures::generate(Profile::Zipf, 31, 60_000, 2_000, &capture);
-    let program = &checked(&["firewall"], Path::new("split"))["firewall"];
+    let program = program("firewall");
     let log = room.join("log");
     let moves = format!("adapt:{}", log.display());
     let state = room.join("state");

@@ -5,13 +5,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 use std::thread::sleep;
 use std::time::Duration;
 
 use cora::prelude::FiveTuple;
 use cora_tests::process::{Running, start_fed};
-use cora_tests::workshop::{emulator, halves, package, room, root};
+use cora_tests::workshop::{emulator, program, room};
 use cora_tests::{captures, tell};
 use cora_traffic::Profile;
 use serde_json::Value;
@@ -19,14 +18,6 @@ use serde_json::Value;
 /// Ends by itself well before this, or hangs.
 const LIMIT: Duration = Duration::from_mins(2);
 const PACKETS: u64 = 24_000;
-
-fn keeper() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let source = std::fs::read_to_string(root().join("tests/programs/keeper.rs")).unwrap();
-        halves(&package("keeper", &source), Path::new("split"), "keeper")
-    })
-}
 
 /// Moments that differ from run to run of the test, by a seed that is told.
 struct Moments(u64);
@@ -65,7 +56,7 @@ fn run_and_kill(nic: &str, kills: u64, moments: &mut Moments) -> (Value, PathBuf
     let capture = room.join(format!("{nic}.pcap"));
     captures::generate(Profile::Mix, 7, PACKETS, 600, &capture);
     let (output, state) = (room.join(format!("{nic}-out.pcap")), room.join(format!("{nic}.json")));
-    let mut command = Command::new(keeper());
+    let mut command = Command::new(program("keeper"));
     command.args([
         "run",
         "--json",
@@ -149,6 +140,7 @@ fn a_native_nic_may_be_killed() {
 }
 
 #[test]
+#[ignore = "minutes: cargo xtask test --all"]
 fn an_emulated_nic_may_be_killed() {
     match emulator() {
         Ok(_) => holds("emulated", 6),
@@ -162,7 +154,7 @@ fn no_restart_unless_states_are_durable_or_it_is_asked_for() {
     let room = room("nic-kills-given-up");
     let capture = room.join("given-up.pcap");
     captures::generate(Profile::Mix, 7, PACKETS, 600, &capture);
-    let mut command = Command::new(keeper());
+    let mut command = Command::new(program("keeper"));
     command.args(["run", "--json", "--nic", "native", "--in", "/dev/stdin", "--restarts", "0"]);
     let host = start_fed(&mut command, captures::paced(&capture));
     let mut killed = false;

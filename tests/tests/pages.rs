@@ -1,12 +1,12 @@
 //! `--pages`: each choice runs and says what it is, or ends with a sentence that says what to type.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Duration;
 
 use cora_tests::process::{Ended, run};
-use cora_tests::workshop::{programs, room};
+use cora_tests::workshop::{program, room};
 use cora_tests::{captures, tell};
 use cora_traffic::Profile;
 
@@ -19,13 +19,9 @@ static CAPTURE: LazyLock<PathBuf> = LazyLock::new(|| {
     path
 });
 
-static NAT: LazyLock<PathBuf> = LazyLock::new(|| {
-    programs(&["--package", "nat"], Some(Path::new("split")), "pages")["nat"].clone()
-});
-
 /// `nat run` on these pages.
 fn on(pages: &str, words: &[&str]) -> Ended {
-    let mut command = Command::new(&*NAT);
+    let mut command = Command::new(program("nat"));
     command.args(["run", "--pages", pages, "--in"]).arg(&*CAPTURE).args(words);
     run(&mut command, LIMIT)
 }
@@ -86,7 +82,7 @@ fn huge_pages_serve_where_they_are_set_aside() {
 #[test]
 fn bench_takes_the_choice_too() {
     for pages in ["4k", "thp", "hugetlb"] {
-        let mut command = Command::new(&*NAT);
+        let mut command = Command::new(program("nat"));
         command.args(["bench", "--pages", pages, "--in"]).arg(&*CAPTURE);
         let ended = run(&mut command, LIMIT);
         if pages == "hugetlb" && ended.code == Some(1) {

@@ -14,22 +14,13 @@ use cora::prelude::FiveTuple;
 use cora_tests::captures;
 use cora_tests::process::{Ended, marked, run, start, start_fed, wait_until};
 use cora_tests::tell;
-use cora_tests::workshop::{checked, emulator, halves, package, room, root};
+use cora_tests::workshop::{emulator, program, room, under};
 use cora_traffic::Profile;
 use serde_json::Value;
 
 /// A run takes a second; a hang is none.
 const LIMIT: Duration = Duration::from_mins(1);
 const MOST: usize = 3;
-
-/// An example under the split plan.
-fn example(name: &str) -> PathBuf {
-    static BUILT: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        checked(&["firewall", "heavy-hitter", "nat", "balancer"], Path::new("split"))
-    })[name]
-        .clone()
-}
 
 fn inputs() -> &'static [PathBuf] {
     static MADE: OnceLock<Vec<PathBuf>> = OnceLock::new();
@@ -57,23 +48,26 @@ fn nics() -> Vec<&'static str> {
 
 #[test]
 fn firewall() {
-    Sharded::new("firewall", example("firewall")).ask();
+    Sharded::new("firewall", program("firewall").to_owned()).ask();
 }
 
 #[test]
 fn heavy_hitter() {
-    Sharded::new("heavy-hitter", example("heavy-hitter")).ask();
+    Sharded::new("heavy-hitter", program("heavy-hitter").to_owned()).ask();
 }
 
-/// Steered by a key that is coarser than a flow, where the NIC owns flows and where the host has them all.
+/// Steered by a key that is coarser than a flow, where the NIC owns flows.
 #[test]
 fn quotas() {
-    let source = std::fs::read_to_string(root().join("tests/programs/quotas.rs")).unwrap();
-    let package = package("quotas", &source);
-    for plan in ["split", "host-only"] {
-        let program = halves(&package, Path::new(plan), &format!("quotas-{plan}"));
-        Sharded::new(&format!("quotas-{plan}"), program).ask();
-    }
+    Sharded::new("quotas-split", program("quotas").to_owned()).ask();
+}
+
+/// As above, where the host has all flows.
+#[test]
+#[ignore = "minutes: cargo xtask test --all"]
+fn quotas_of_the_host_alone() {
+    let program = under(Path::new("host-only"), &["quotas"]).remove("quotas").unwrap();
+    Sharded::new("quotas-host-only", program).ask();
 }
 
 /// What one run left.
@@ -206,7 +200,7 @@ fn a_program_for_one_pair_is_refused_with_the_states_that_keep_it_there() {
     let input = inputs()[0].display().to_string();
     let words = ["--nic", "off", "--pairs", "2", "--in", &input];
     fails(
-        &example("nat"),
+        program("nat"),
         &words,
         &[
             "--pairs 2: under this plan the program runs on one pair",
@@ -215,12 +209,12 @@ fn a_program_for_one_pair_is_refused_with_the_states_that_keep_it_there() {
             "run it without --pairs",
         ],
     );
-    fails(&example("balancer"), &words, &["`Pin`: its handlers choose the keys of replies"]);
+    fails(program("balancer"), &words, &["`Pin`: its handlers choose the keys of replies"]);
     let one = ["run", "--nic", "off", "--pairs", "1", "--in", &input];
-    let _ran = run(Command::new(example("nat")).args(one), LIMIT).well("one pair is fine");
+    let _ran = run(Command::new(program("nat")).args(one), LIMIT).well("one pair is fine");
     let many = |pairs| ["--nic", "off", "--pairs", pairs, "--in", &input];
-    fails(&example("firewall"), &many("0"), &["--pairs", "1..=64"]);
-    fails(&example("firewall"), &many("65"), &["--pairs", "1..=64"]);
+    fails(program("firewall"), &many("0"), &["--pairs", "1..=64"]);
+    fails(program("firewall"), &many("65"), &["--pairs", "1..=64"]);
 }
 
 #[test]
@@ -232,8 +226,8 @@ fn what_goes_wrong_anywhere_ends_all_pairs() {
     for nic in ["off", "native"] {
         let run =
             |capture, output| ["--nic", nic, "--pairs", "3", "--in", capture, "--out", output];
-        fails(&example("firewall"), &run(&cut, "/dev/null"), &["cut.pcap", "byte"]);
-        fails(&example("firewall"), &run(&input, "/dev/full"), &["/dev/full: No space left"]);
+        fails(program("firewall"), &run(&cut, "/dev/null"), &["cut.pcap", "byte"]);
+        fails(program("firewall"), &run(&input, "/dev/full"), &["/dev/full: No space left"]);
     }
 }
 
@@ -242,7 +236,7 @@ fn a_nic_core_that_dies_ends_the_others() {
     let value = format!("pairs-{}", std::process::id());
     let mark = format!("CORA_TEST_MARK={value}\0");
     let bytes = std::fs::read(&inputs()[0]).unwrap();
-    let mut command = Command::new(example("firewall"));
+    let mut command = Command::new(program("firewall"));
     command.args(["run", "--nic", "native", "--pairs", "3", "--in", "/dev/stdin"]);
     let (rest, wait) = channel();
     let running = start_fed(command.env("CORA_TEST_MARK", value), move |mut to| {

@@ -2,36 +2,18 @@
 //! refuses stays out, and an upgrade in between breaks nothing.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use cora_tests::conversations::Conversations;
 use cora_tests::namespace::Namespace;
 use cora_tests::process::{Running, start};
 use cora_tests::tell;
-use cora_tests::workshop::{package, programs, root};
+use cora_tests::workshop::program;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 const CONNECTIONS: usize = 8;
-
-/// The example, whose connections are durable.
-fn firewall() -> PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let build = || {
-        let example = root().join("examples/firewall/src/main.rs");
-        let source = std::fs::read_to_string(example).unwrap();
-        assert!(source.contains("idle = \"5m\")"), "the example's connections expire");
-        let source = source.replace("idle = \"5m\")", "idle = \"5m\", durable)");
-        let manifest = package("ports-firewall", &source).join("Cargo.toml").display().to_string();
-        let words = ["--manifest-path", &manifest];
-        let built = programs(&words, Some(Path::new("split")), "ports-firewall");
-        built.into_values().next().unwrap()
-    };
-    BUILT.get_or_init(build).clone()
-}
 
 /// Two networks, and between them a namespace with the firewall.
 struct Site {
@@ -70,7 +52,8 @@ impl Site {
         outside.ip("route add 10.0.0.0/8 dev o0")?;
         let [i, o] = ports;
         let live = format!("inside={}i1{},outside={}o1{}", head(i), tail(i), head(o), tail(o));
-        let program = firewall();
+        // A firewall whose connections are durable.
+        let program = program("keeper");
         let mut command = Command::new("ip");
         command.args(["netns", "exec", middle.name()]).arg(program);
         command.args(["run", "--json", "--nic", nic, "--live", &live]);

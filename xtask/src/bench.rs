@@ -62,7 +62,7 @@ fn nic_programs(room: &Path) -> Result<(), String> {
 
 /// A build without an image for the emulator: the halves are code for this machine.
 fn build(plan: &str, room: &Path) -> Command {
-    let mut build = cargo(&["build", "--release"]);
+    let mut build = cargo(&["build", "--release", "--features", "cora/measure"]);
     build.env("CORA_PLAN", plan).env("CORA_SKIP_NIC", "1").env("CARGO_TARGET_DIR", room);
     build
 }

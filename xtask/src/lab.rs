@@ -8,7 +8,8 @@ const FUNCTIONS: [&str; 5] = ["firewall", "nat", "balancer", "policer", "port-sc
 /// Builds the lab and the examples, and starts it with these words.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
     need::lab()?;
-    let mut build = cargo(&["build", "--release", "--package", "cora-lab"]);
+    let mut build = cargo(&["build", "--release", "--features", "cora/measure"]);
+    build.args(["--package", "cora-lab"]);
     for function in FUNCTIONS {
         build.args(["--package", function]);
     }

@@ -7,8 +7,8 @@ mod bench;
 mod chaos;
 mod demo;
 mod lab;
+mod migration;
 mod model;
-mod moves;
 mod need;
 mod oracle;
 mod test;
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         "lab" => lab::run(rest),
         "model" => model::run(rest),
         "oracle" => oracle::run(rest),
-        "migrate-bench" => moves::run(rest),
+        "migrate-bench" => migration::run(rest),
         "wires" => wires::run(rest),
         "words" => words::run(rest),
         _ if !rest.is_empty() => return usage(),

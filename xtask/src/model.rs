@@ -60,7 +60,7 @@ fn build(room: &Path, to: &Path, statement: &str) -> Result<(), String> {
     if std::fs::read_to_string(&plan).ok().as_deref() != Some(statement) {
         std::fs::write(&plan, statement).map_err(failed)?;
     }
-    let mut build = cargo(&["build", "--release"]);
+    let mut build = cargo(&["build", "--release", "--features", "cora/measure"]);
     for program in PROGRAMS {
         build.args(["--package", program]);
     }

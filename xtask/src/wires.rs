@@ -18,7 +18,8 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
         return Err(format!("there is no example `{}`", only.unwrap_or_default()));
     }
     need::wires()?;
-    let mut build = cargo(&["build", "--release", "--package", "cora-lab"]);
+    let mut build = cargo(&["build", "--release", "--features", "cora/measure"]);
+    build.args(["--package", "cora-lab"]);
     for name in &names {
         build.args(["--package", name]);
     }

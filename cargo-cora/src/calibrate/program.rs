@@ -98,7 +98,7 @@ fn start<P: Planned>(arguments: Vec<OsString>) -> ExitCode {
         graph_json: "{}",
         plan_json: "{}",
     };
-    cora_host::main_with::<Calibration<P>>(program, arguments)
+    cora_measure::main_with::<Calibration<P>>(program, arguments)
 }
 
 /// A plan as a type.

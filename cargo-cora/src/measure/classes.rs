@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::profile::FlowStats;
 use cora_host::Inside;
-use cora_host::census::Census;
 use cora_plan::traffic::{Borders, Traffic};
 
 use crate::arguments::Measure;
@@ -23,9 +23,9 @@ pub(super) fn draw(arguments: &Measure) -> Result<Classes, Failure> {
         Some(inside) => inside.parse().map_err(Failure::Usage)?,
         None => Inside::default(),
     };
-    let census = Census::of(capture, &inside, arguments.idle.0, |_, _| {})
+    let stats = FlowStats::of(capture, &inside, arguments.idle.0, |_, _| {})
         .map_err(|error| Failure::Failed(error.to_string()))?;
     let stem = capture.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let drawn = profile::drawn(&stem, capture, &census, arguments.idle)?;
+    let drawn = profile::drawn(&stem, capture, &stats, arguments.idle)?;
     Ok(Classes { traffic: drawn.traffic, borders: drawn.borders })
 }

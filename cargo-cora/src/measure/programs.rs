@@ -38,7 +38,7 @@ impl<'a> Programs<'a> {
         self.package
     }
 
-    /// With notes of what packets do. It is put aside: the next build takes its place.
+    /// With notes of what packets do, and what else measures. It is put aside: the next build takes its place.
     pub(super) fn traced(&self) -> Result<PathBuf, Failure> {
         let built = self.build(&Build { features: &["cora/trace"], ..self.plain("host-only") })?;
         let copy = self.room.join("traced");
@@ -67,7 +67,7 @@ impl<'a> Programs<'a> {
     fn plain(&self, plan: &'static str) -> Build<'_> {
         Build {
             profile: self.profile,
-            features: &[],
+            features: &["cora/measure"],
             plan: Some(plan),
             target: None,
             room: Some(&self.room),

@@ -1,6 +1,7 @@
 //! `profile`: a capture's flows, as a traffic profile to plan with.
 
 mod duration;
+mod flow_stats;
 mod progress;
 mod summary;
 
@@ -8,15 +9,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use cora_host::census::{Census, Group};
 use cora_plan::traffic::{Drawn, Sample, Tally, Traffic};
 
 use crate::arguments::Profile;
 use crate::failure::{Failure, Outcome};
 use crate::tell::{tell, tell_line};
+use flow_stats::Group;
 use progress::Progress;
 
 pub(crate) use duration::Span;
+pub(crate) use flow_stats::FlowStats;
 
 pub(crate) fn run(arguments: &Profile) -> Outcome {
     let capture = &arguments.capture;
@@ -24,18 +26,18 @@ pub(crate) fn run(arguments: &Profile) -> Outcome {
     let out = Out::of(arguments)?;
     let mut progress = Progress::new(length);
     let inside = arguments.inside.clone().unwrap_or_default();
-    let census = Census::of(capture, &inside, arguments.idle.0, |packets, bytes| {
+    let stats = FlowStats::of(capture, &inside, arguments.idle.0, |packets, bytes| {
         progress.tell(packets, bytes);
     });
-    let census = census.map_err(|error| Failure::Failed(error.to_string()))?;
-    progress.end(census.packets);
-    let groups = census.groups();
-    let Drawn { traffic, .. } = drawn(&out.name, capture, &census, arguments.idle)?;
+    let stats = stats.map_err(|error| Failure::Failed(error.to_string()))?;
+    progress.end(stats.packets);
+    let groups = stats.groups();
+    let Drawn { traffic, .. } = drawn(&out.name, capture, &stats, arguments.idle)?;
     let written = std::fs::write(&out.path, traffic.to_toml());
     written.map_err(|error| {
         Failure::Failed(format!("`{}` can't be written: {error}", out.path.display()))
     })?;
-    tell(summary::text(&traffic, &census, &groups, arguments.idle))?;
+    tell(summary::text(&traffic, &stats, &groups, arguments.idle))?;
     let path = out.path.display();
     tell_line(format_args!("\nwritten to {path}: plan for it with `--traffic {path}`"))?;
     Ok(ExitCode::SUCCESS)
@@ -45,12 +47,12 @@ pub(crate) fn run(arguments: &Profile) -> Outcome {
 pub(crate) fn drawn(
     name: &str,
     capture: &Path,
-    census: &Census,
+    stats: &FlowStats,
     idle: Span,
 ) -> Result<Drawn, Failure> {
-    let title = summary::title(&file_name(capture), census, idle);
-    let drawn = Traffic::draw(name, &title, &sample(&census.groups()));
-    drawn.ok_or_else(|| nothing(capture, census))
+    let title = summary::title(&file_name(capture), stats, idle);
+    let drawn = Traffic::draw(name, &title, &sample(&stats.groups()));
+    drawn.ok_or_else(|| nothing(capture, stats))
 }
 
 /// Where the profile goes, and what it is called.
@@ -97,11 +99,11 @@ fn sample(groups: &BTreeMap<&'static str, BTreeMap<u64, Group>>) -> Sample {
     Sample { by_key: by_key.collect() }
 }
 
-fn nothing(capture: &Path, census: &Census) -> Failure {
+fn nothing(capture: &Path, stats: &FlowStats) -> Failure {
     Failure::Failed(format!(
         "{}: none of its {} packets belongs to a flow: a profile needs IP packets with ports, or ICMP",
         capture.display(),
-        census.packets
+        stats.packets
     ))
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use cora_host::census::{Census, Group};
+use super::flow_stats::{FlowStats, Group};
 use cora_plan::graph::grouped;
 use cora_plan::traffic::{Class, Traffic, mean_bytes};
 
@@ -16,21 +16,21 @@ const WIDTH: f64 = 30.0;
 type Groups = BTreeMap<&'static str, BTreeMap<u64, Group>>;
 
 /// What the profile is, in a line.
-pub(super) fn title(capture: &str, census: &Census, idle: Span) -> String {
+pub(super) fn title(capture: &str, stats: &FlowStats, idle: Span) -> String {
     format!(
         "drawn from {capture}: {} packets in {:.3} s, flows idle after {idle}",
-        grouped(census.packets),
-        seconds(census)
+        grouped(stats.packets),
+        seconds(stats)
     )
 }
 
 /// Everything that a person may want to know of a drawn profile.
-pub(super) fn text(traffic: &Traffic, census: &Census, groups: &Groups, idle: Span) -> String {
+pub(super) fn text(traffic: &Traffic, stats: &FlowStats, groups: &Groups, idle: Span) -> String {
     let mut text = format!(
         "{}\n\npackets         {:>12}   in {:.3} s of traffic\n",
         traffic.title,
-        grouped(census.packets),
-        seconds(census)
+        grouped(stats.packets),
+        seconds(stats)
     );
     let mut line = |what: &str, number: u64, more: &str| {
         // Writing into a string never fails.
@@ -41,11 +41,11 @@ pub(super) fn text(traffic: &Traffic, census: &Census, groups: &Groups, idle: Sp
             if more.is_empty() { "" } else { "   " }
         );
     };
-    if census.without_flow > 0 {
-        line("without a flow", census.without_flow, "not IP, broken, or fragments");
+    if stats.without_flow > 0 {
+        line("without a flow", stats.without_flow, "not IP, broken, or fragments");
     }
-    if census.too_long > 0 {
-        line("too long", census.too_long, "left out");
+    if stats.too_long > 0 {
+        line("too long", stats.too_long, "left out");
     }
     let flows = &groups["FiveTuple"];
     let (keys, opens) = flows
@@ -124,8 +124,8 @@ fn table(key: &str, classes: &[Class]) -> String {
     text
 }
 
-fn seconds(census: &Census) -> f64 {
-    census.span.1.saturating_sub(census.span.0) as f64 / 1e9
+fn seconds(stats: &FlowStats) -> f64 {
+    stats.span.1.saturating_sub(stats.span.0) as f64 / 1e9
 }
 
 fn percent(share: f64) -> String {

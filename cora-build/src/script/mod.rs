@@ -156,7 +156,7 @@ impl Unit {
 
     /// Has Cargo run the build script again when what it goes by changes.
     fn watch(&self) {
-        for variable in ["CORA_PLAN", "CORA_SKIP_NIC"] {
+        for variable in ["CORA_PLAN", "CORA_SKIP_NIC", nested::VARIABLE] {
             say(&format!("rerun-if-env-changed={variable}"));
         }
         // A file that is not there would have the script run every time.

@@ -46,6 +46,7 @@
 //! | [`nic`] | the NIC's half |
 //! | `offered` | flows on their way to the NIC |
 //! | `leaving` | flows with many entries that go bit by bit |
+//! | [`reassemble`](mod@reassemble) | whole frames of heads whose rests a dead NIC left |
 //! | `room` | flows that nobody uses give their places up |
 //! | `taken` | which places have flows |
 //! | [`Admission`] | which flows the host offers |
@@ -80,6 +81,7 @@ mod leaving;
 mod lost;
 pub mod nic;
 mod offered;
+pub mod reassemble;
 mod room;
 pub mod standby;
 mod taken;

@@ -32,6 +32,7 @@ use self::splitter::Splitter;
 use crate::account::{Ended, Finished, finish};
 use crate::apart::Apart;
 use crate::cores::{self, Cores};
+use crate::direct::Direct;
 use crate::ipfix::Exporter;
 use crate::nic_process::NicMode;
 use crate::pair::Pair;
@@ -41,7 +42,7 @@ use crate::state_out::Contents;
 use crate::supply::Supply;
 use crate::versions::Version;
 use crate::wire::{Cable as _, Sink, Source};
-use crate::worker::{Direct, NicAccount};
+use crate::worker::NicAccount;
 use crate::{Program, RunError};
 
 /// The most pairs that a run may have: as many as a word has bits.
@@ -50,7 +51,7 @@ pub(crate) const MOST_PAIRS: u16 = 64;
 /// Runs the program on a capture, on as many pairs as asked for.
 pub(crate) fn run<A: App + Send>(
     program: &Program,
-    request: &Request,
+    request: &Request<A::Group>,
 ) -> Result<Finished, RunError> {
     if !A::PLAN.one_pair.is_empty() {
         return Err(RunError::OnePair { pairs: request.pairs, states: A::PLAN.one_pair });
@@ -95,7 +96,7 @@ pub(crate) fn run<A: App + Send>(
 fn work<A: App + Send>(
     shards: Vec<Shard<A>>,
     splitter: Splitter,
-    request: &Request,
+    request: &Request<A::Group>,
 ) -> Result<Finished, RunError> {
     let start = Instant::now();
     let (wire, ended) = scope(|scope| {

@@ -16,7 +16,7 @@ use super::layout::Layout;
 use super::standby::{self, SharedStandby};
 use crate::account::export_rest;
 use crate::command::write_state;
-use crate::conductor::{Conducted, Moves};
+use crate::control_loop::{ControlLoop, Controllers, Moves, NamedController};
 use crate::ipfix::{Exporter, Records, TargetName};
 use crate::pages::Pages;
 use crate::report::Side;
@@ -153,6 +153,7 @@ fn system(errno: rustix::io::Errno) -> RunError {
 pub(crate) fn host_half<A: App>(
     program: &Program,
     arguments: HostArguments,
+    known: &[NamedController<A::Group>],
 ) -> Result<Value, RunError> {
     let HostArguments {
         fd,
@@ -167,7 +168,8 @@ pub(crate) fn host_half<A: App>(
         ipfix,
     } = arguments;
     let exporter = ipfix.map(|name| Exporter::open::<A>(&name, true)).transpose()?;
-    let mut conducted = Conducted::begin::<A>(&moves, program.plan_json, 0)?;
+    let controllers = Controllers::new(&moves, known).map_err(RunError::Controller)?;
+    let mut control = ControlLoop::begin::<A>(&controllers, program, 0)?;
     let regions = map::inherited_memory(fd, length).map_err(system)?;
     let mut region = attach::<A>(regions, 0)?;
     let version = configuration::told(version)?;
@@ -193,11 +195,11 @@ pub(crate) fn host_half<A: App>(
     worker.take_over(Box::new(copies), wire_time());
     loop {
         worker.begin(&configured);
-        if let Some(conducted) = &conducted {
-            conducted.watch(&mut worker);
+        if let Some(control) = &control {
+            control.watch(&mut worker);
         }
         // From here on the region before, if there was one, is nothing to this process.
-        match serve(&mut worker, &region, regions, conducted.as_mut())? {
+        match serve(&mut worker, &region, regions, control.as_mut())? {
             Left::Done => break,
             Left::Followed => {
                 // What the NIC published before it ended is the last that comes by this region.
@@ -208,8 +210,8 @@ pub(crate) fn host_half<A: App>(
             }
         }
     }
-    if let Some(conducted) = &mut conducted {
-        conducted.finish()?;
+    if let Some(control) = &mut control {
+        control.finish()?;
     }
     if let Some(path) = &state_out {
         write_state(path, &final_state(&mut worker))?;
@@ -231,7 +233,7 @@ fn serve<A: App>(
     worker: &mut Worker<A>,
     region: &Region,
     regions: &'static [AtomicU64],
-    mut conducted: Option<&mut Conducted<A::Group>>,
+    mut control: Option<&mut ControlLoop<A::Group>>,
 ) -> Result<Left, RunError> {
     let mut idle = Idle::default();
     let generation = region.identity().generation;
@@ -244,8 +246,8 @@ fn serve<A: App>(
         if let Some(number) = worker.arriving.in_force {
             region.set_version(number.into());
         }
-        if let Some(conducted) = &mut conducted {
-            conducted.conduct(worker);
+        if let Some(control) = &mut control {
+            control.step(worker);
         }
         if worker.account.is_some() {
             return Ok(Left::Done);

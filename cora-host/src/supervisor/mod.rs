@@ -64,7 +64,7 @@ use self::process::Half;
 pub(crate) use self::report::LiveReport;
 use self::stop::Stop;
 pub(crate) use self::upgrade::{LAYOUT_COMMAND, Legacy};
-use crate::conductor::Moves;
+use crate::control_loop::Moves;
 use crate::ipfix::{Exporter, TargetName};
 use crate::nic_process::{self, NicMode};
 use crate::pages::Pages;

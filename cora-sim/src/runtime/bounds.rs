@@ -9,10 +9,10 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use cora_control::Move;
+use cora_control::adaptive::{FlowId, Settings, flow_id};
 use cora_core::key::Key;
 use cora_core::migration::Order;
-use cora_host::conductor::Move;
-use cora_host::conductor::adaptive::{FlowId, Settings, flow_id};
 
 /// When a flow went to the NIC last: by the clock, and by the host's packets (ns).
 #[derive(Clone, Copy, Debug)]
@@ -90,8 +90,8 @@ impl Bounds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cora_control::adaptive::Admitted;
     use cora_core::key::FiveTuple;
-    use cora_host::conductor::adaptive::Admitted;
 
     const MS: u64 = 1_000_000;
 

@@ -10,10 +10,10 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
+use cora_control::adaptive::{Adaptive, Admitted, Settings};
+use cora_control::{Controller as _, replay};
 use cora_core::message::Report;
 use cora_core::migration::{Admission, Order};
-use cora_host::conductor::adaptive::{Adaptive, Admitted, Settings};
-use cora_host::conductor::{Conductor as _, replay};
 
 use super::bounds::Bounds;
 use super::nic::Others;
@@ -236,7 +236,7 @@ impl<A: SimApp> Runtime<'_, A> {
     }
 
     /// What happens beside under a controller: it is asked, the NIC tells its load, sides stand still, work gets dearer.
-    pub(super) fn conduct(&mut self) {
+    pub(super) fn decide(&mut self) {
         let Some(mut conducted) = self.conducted.take() else { return };
         if self.fed >= conducted.slows.0 {
             conducted.slows.0 = usize::MAX;
@@ -254,7 +254,7 @@ impl<A: SimApp> Runtime<'_, A> {
         if self.clock >= conducted.decides && self.wakes[HOST] <= self.clock {
             let mut seen = self.host.observe(self.clock);
             seen.moved = std::mem::take(&mut self.moved);
-            for order in conducted.controller.conduct(&seen) {
+            for order in conducted.controller.decide(&seen) {
                 self.faults.orders += 1;
                 story::tell(|| format!("at {}: {order:?}", self.clock));
                 let kept = conducted.bounds.ordered(&order, self.clock);

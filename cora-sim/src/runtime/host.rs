@@ -3,14 +3,14 @@
 
 use std::collections::VecDeque;
 
+use cora_control::{Ledger, Move, Observation, Seen};
 use cora_core::message::Message;
 use cora_core::migration::burst::{BURST_BYTES, Frames};
+use cora_core::migration::reassemble::reassemble;
 use cora_core::migration::{Burst, HostHalf, Order, Outbox, ProtocolError, Reclaimed, Standby};
 use cora_core::monitor::{Load, TALKERS, Talker};
 use cora_core::plain::Plain as _;
 use cora_core::ring::{Consumer, Producer, PushError, RingError};
-use cora_host::conductor::{Ledger, Move, Observation, Seen};
-use cora_host::heads;
 
 use super::nic::Rings;
 use super::story;
@@ -242,8 +242,9 @@ impl<A: SimApp> HostSide<A> {
         done.append(&mut self.back.waiting);
         done.retain(|(kind, _)| *kind == SEND);
         for (kind, bytes) in &mut done {
-            let completed = heads::complete(*kind, bytes, Some(&old.lots));
-            completed.map_err(|error| format!("the dead NIC's lots: {error}"))?;
+            let whole = reassemble(*kind, bytes, Some(&old.lots), &mut buffer);
+            let whole = whole.map_err(|error| format!("the dead NIC's lots: {error}"))?;
+            *bytes = whole.encode(|_, parts| parts.concat());
         }
         self.back.waiting = done;
         self.back.ring = rings.back.producer(&self.life);

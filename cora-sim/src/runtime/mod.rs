@@ -1,4 +1,4 @@
-//! The whole runtime in one process: both halves on real rings, a conductor that gives orders at any time, the wire's
+//! The whole runtime in one process: both halves on real rings, a controller that gives orders at any time, the wire's
 //! end, a virtual clock, and one scheduler. Rings are small, so that they get full; sides stand still for a while.
 //!
 //! 1. A seed gives the packets ([`traffic`](crate::traffic)) and the conditions: sizes of rings, how often what happens.
@@ -10,7 +10,7 @@
 //! | `words` | what rings lie in |
 //! | `nic`, `host`, `wire` | the processes |
 //! | `killed` | what must hold when sides die |
-//! | `orders` | a conductor by chance |
+//! | `orders` | a controller by chance |
 //! | `conducted` | the controller, in virtual time |
 //! | `bounds` | what it promises about moves |
 //! | `conditions` | what a seed decides, beside packets and steps |
@@ -29,12 +29,12 @@ mod story;
 mod wire;
 pub(crate) mod words;
 
+use cora_control::Move;
 use cora_core::key::Key as _;
 use cora_core::message::Report;
 use cora_core::migration::{Admission, Order};
 use cora_core::packet::{Meta, Packet};
 use cora_core::ring::record_bytes;
-use cora_host::conductor::Move;
 
 pub use conducted::run_conducted;
 pub use faults::{FAULTS, Faults};
@@ -269,7 +269,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
     /// What happens beside: orders, sides that stand still, a load that is told.
     fn disturb(&mut self) {
         if self.conducted.is_some() {
-            return self.conduct();
+            return self.decide();
         }
         let Conditions { order_in, delay_in, delay, tell_in, .. } = self.conditions;
         if self.random.once_in(order_in)

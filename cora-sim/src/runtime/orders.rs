@@ -1,4 +1,4 @@
-//! A conductor by chance: flows to and fro, whatever sense it makes.
+//! A controller by chance: flows to and fro, whatever sense it makes.
 
 use cora_core::migration::{Admission, Order};
 

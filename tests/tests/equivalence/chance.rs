@@ -22,7 +22,7 @@ impl Goal {
         if is_full() {
             Self { packets: 1_000_000, moves: 10_000, whole: true }
         } else {
-            Self { packets: 100_000, moves: 200, whole: false }
+            Self { packets: 20_000, moves: 50, whole: false }
         }
     }
 

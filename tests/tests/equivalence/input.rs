@@ -42,7 +42,7 @@ impl Input {
         let (name, path) = (capture.name.as_str(), &capture.path);
         let baseline = |name: &str, capture: &Path, config: Option<&str>| {
             let output = room.join(format!("{name}-expected.pcap"));
-            Way::baseline(program).run(program, capture, config, output)
+            Way::baseline().run(program, capture, config, output)
         };
         let learn = |capture: &Path, config: Option<&str>| {
             baseline(&format!("{name}-learnt"), capture, config).output

@@ -8,7 +8,7 @@ use crate::chance::{Goal, ROUNDS};
 use crate::comparer;
 use crate::input::{Input, all_captures, refusal};
 use crate::order::Group;
-use crate::programs::{program, splits};
+use crate::programs::{in_time, program, splits};
 use crate::table::{Row, Table};
 use crate::way::{Feed, Left, Way};
 
@@ -25,8 +25,8 @@ pub(crate) struct Oracle {
 
 impl Oracle {
     pub(crate) fn of(program: &'static str, others: &[&'static str]) -> Self {
-        let alone = workshop::plan_of_host_alone(program);
-        let others = others.iter().copied().filter(|plan| *plan != alone);
+        let alone = workshop::plan_of_host_alone();
+        let others = in_time(program, others).into_iter().filter(|plan| *plan != alone);
         let plans = [alone].into_iter().chain(others).collect();
         let room = workshop::room(&format!("oracle/{program}"));
         let inputs: Vec<Input> =
@@ -50,9 +50,9 @@ impl Oracle {
             self.plans.iter().copied().filter(|plan| self.splits(plan)).collect();
         for plan in &self.plans {
             for nic in ["off"].iter().chain(&nics) {
-                // With pauses, the later examples run where flows move by chance, below.
+                // With pauses they run where flows move by chance, too, below.
                 let moves = splitting.contains(plan) && *nic != "off";
-                let paced = moves && !workshop::is_later(self.program);
+                let paced = moves && workshop::is_full();
                 let feeds: &[Feed] = if paced { &Feed::BOTH } else { &[Feed::Whole] };
                 for feed in feeds {
                     let way = Way { plan, nic, feed: *feed, moves: None };

@@ -1,31 +1,55 @@
 //! What is run: programs, each built under several plans.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use cora_tests::process::run;
-use cora_tests::workshop;
+use cora_tests::workshop::{self, Programs};
 
 /// The NIC owns at most half of the flows.
 pub(crate) const HALF: &str = "half";
 /// What the search finds for a NIC and a traffic.
 pub(crate) const SEARCHED: &str = "searched";
 
-/// No examples, and the plans that they are run under.
-const WRITTEN_FOR_TESTS: [(&str, &[&str]); 2] = [
-    ("ledger", &["host-only", "nic-only", "split", HALF]),
-    ("fragments", &["host-only", "nic-only", "split"]),
+/// The plans beside `split`, and what is run under each: of the examples only where all is tested.
+const UNDER_OTHERS: [(&str, &[&str]); 4] = [
+    ("host-only", &workshop::EXAMPLES),
+    ("nic-only", &workshop::FIRST),
+    (HALF, &["firewall", "nat"]),
+    (SEARCHED, &["nat", "policer"]),
 ];
+/// As above, but always: it leaves much to take back.
+const LEDGER: (&str, [&str; 3]) = ("ledger", ["host-only", "nic-only", HALF]);
+/// As above.
+const FRAGMENTS: (&str, [&str; 2]) = ("fragments", ["host-only", "nic-only"]);
 
-/// Name of the plan, name of the program, program.
-type Programs = BTreeMap<&'static str, BTreeMap<String, PathBuf>>;
+/// The plans that a run of some minutes leaves out of these.
+pub(crate) fn in_time(program: &str, plans: &[&'static str]) -> Vec<&'static str> {
+    let all = workshop::is_full() || program == LEDGER.0;
+    plans.iter().copied().filter(|plan| all || *plan == "split").collect()
+}
 
 /// The program of this name under this plan.
 pub(crate) fn program(plan: &str, name: &str) -> &'static Path {
-    &programs()[plan][name]
+    static BUILT: [OnceLock<Programs>; 4] = [const { OnceLock::new() }; 4];
+    if plan == "split" {
+        return workshop::program(name);
+    }
+    let mut others = UNDER_OTHERS.iter().zip(&BUILT);
+    let ((plan, examples), built) = others
+        .find(|((known, _), _)| *known == plan)
+        .unwrap_or_else(|| panic!("nothing is built under the plan {plan}"));
+    &built.get_or_init(|| workshop::under(&statement(plan), &names(plan, examples)))[name]
+}
+
+fn names(plan: &str, examples: &[&'static str]) -> Vec<&'static str> {
+    let full = workshop::is_full();
+    let mut names = if full { examples.to_vec() } else { Vec::new() };
+    names.extend(LEDGER.1.contains(&plan).then_some(LEDGER.0));
+    names.extend((full && FRAGMENTS.1.contains(&plan)).then_some(FRAGMENTS.0));
+    names
 }
 
 /// Whether flows move under its plan.
@@ -35,43 +59,10 @@ pub(crate) fn splits(program: &Path) -> bool {
     plan["sides"] == "split"
 }
 
-fn programs() -> &'static Programs {
-    static BUILT: OnceLock<Programs> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let mut programs = Programs::new();
-        let checked_ones = [
-            ("host-only", workshop::built_for_host_alone()),
-            ("nic-only", workshop::FIRST.to_vec()),
-            ("split", workshop::EXAMPLES.to_vec()),
-            (HALF, vec!["firewall", "nat"]),
-            (SEARCHED, vec!["nat", "policer"]),
-        ];
-        for (plan, names) in checked_ones {
-            programs.entry(plan).or_default().extend(workshop::checked(&names, &statement(plan)));
-        }
-        for (name, plans) in WRITTEN_FOR_TESTS {
-            let package = written_for_tests(name);
-            for plan in plans {
-                let program = workshop::halves(&package, &statement(plan), plan);
-                programs.entry(plan).or_default().insert(name.to_owned(), program);
-            }
-        }
-        programs
-    })
-}
-
 /// What states a plan, for a build.
 fn statement(plan: &str) -> PathBuf {
     match plan {
         HALF | SEARCHED => workshop::root().join(format!("tests/plans/{plan}.toml")),
         named => named.into(),
     }
-}
-
-/// The package of such a program.
-fn written_for_tests(name: &str) -> PathBuf {
-    let source = workshop::root().join(format!("tests/programs/{name}.rs"));
-    let source = std::fs::read_to_string(&source)
-        .unwrap_or_else(|error| panic!("{}: {error}", source.display()));
-    workshop::package(name, &source)
 }

@@ -38,9 +38,9 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// What all others of this program are compared with.
-    pub(crate) fn baseline(program: &str) -> Self {
-        let plan = workshop::plan_of_host_alone(program);
+    /// What all others of a program are compared with.
+    pub(crate) fn baseline() -> Self {
+        let plan = workshop::plan_of_host_alone();
         Self { plan, nic: "off", feed: Feed::Whole, moves: None }
     }
 

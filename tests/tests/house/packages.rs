@@ -83,15 +83,6 @@ pub(crate) fn packages() -> Vec<Package> {
     list(&metadata["packages"]).iter().map(Package::of).collect()
 }
 
-/// The names of the packages in a package's dependency tree, itself among them.
-pub(crate) fn linked(package: &str, target: Option<&str>, edges: &str) -> BTreeSet<String> {
-    let mut arguments = vec!["tree", "--offline", "--prefix", "none", "--format", "{p}"];
-    arguments.extend(["--package", package, "--edges", edges]);
-    arguments.extend(target.iter().flat_map(|target| ["--target", target]));
-    let tree = cargo(&arguments);
-    tree.lines().filter_map(|line| Some(line.split_once(' ')?.0.to_owned())).collect()
-}
-
 /// The arrows that ARCHITECTURE.md draws.
 pub(crate) fn arrows() -> BTreeSet<Arrow> {
     let page = File::read("ARCHITECTURE.md").text;

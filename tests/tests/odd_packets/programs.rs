@@ -1,22 +1,19 @@
-//! The examples, each built under the plans that put everything on one side and the one that splits.
+//! The examples, each built under the plan that splits; where all is tested, the first ones under those that put
+//! everything on one side, too.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 
-use cora_tests::workshop::{self, EXAMPLES, FIRST};
+use cora_tests::workshop::{self, EXAMPLES, FIRST, Programs};
 
 /// The program of this name under this plan, with checks of arithmetic and assertions.
 pub(crate) fn program(plan: &str, name: &str) -> &'static Path {
-    static BUILT: OnceLock<BTreeMap<&'static str, BTreeMap<String, PathBuf>>> = OnceLock::new();
-    let built = BUILT.get_or_init(|| {
-        // Those that the oracle builds, too.
-        let builds = [
-            ("host-only", workshop::built_for_host_alone()),
-            ("nic-only", FIRST.to_vec()),
-            ("split", EXAMPLES.to_vec()),
-        ];
-        builds.map(|(plan, names)| (plan, workshop::checked(&names, Path::new(plan)))).into()
-    });
-    &built[plan][name]
+    static HOST_ONLY: OnceLock<Programs> = OnceLock::new();
+    static NIC_ONLY: OnceLock<Programs> = OnceLock::new();
+    let under = |plan: &str, names: &[&str]| workshop::under(Path::new(plan), names);
+    match plan {
+        "host-only" => &HOST_ONLY.get_or_init(|| under(plan, &EXAMPLES))[name],
+        "nic-only" => &NIC_ONLY.get_or_init(|| under(plan, &FIRST))[name],
+        _ => workshop::program(name),
+    }
 }

@@ -437,7 +437,7 @@ fn entry(out: &mut Lines, nic_image: bool) -> fmt::Result {
     out.text.push('\n');
     out.line("#[cfg(not(target_os = \"none\"))]")?;
     out.block("pub(crate) fn main() -> ::std::process::ExitCode", |out| {
-        out.line("::cora::__private::host::main::<Program>(::cora::__private::host::Program {")?;
+        out.line("::cora::__private::main::<Program>(::cora::__private::host::Program {")?;
         out.line(format_args!("    nic_image: {image},"))?;
         out.line("    native_nic: ::cora::__private::nic::serve::<Program>,")?;
         out.line("    graph_json: include_str!(concat!(env!(\"OUT_DIR\"), \"/graph.json\")),")?;

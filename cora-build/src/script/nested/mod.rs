@@ -5,6 +5,8 @@
 //! 1. Is the NIC's target installed? If not, the one command that mends it is told.
 //! 2. `cargo build` of the same package with the same features and profile, but for what `flags` says, in a
 //!    target directory of its own (`<target>/nic`): the outer cargo holds the lock of the other one.
+//!    `CORA_NIC_PROFILE` names another profile: a host half that compiles fast can carry the NIC half
+//!    of a release.
 //! 3. The executable is checked to be a static one for aarch64, and copied to `OUT_DIR/nic-image`.
 //! 4. Every file it was built from is told to the outer cargo, so that a change builds it anew.
 //!
@@ -13,11 +15,14 @@
 mod environment;
 mod flags;
 mod image;
+mod profile;
 
 use std::collections::BTreeSet;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+pub use profile::VARIABLE;
 
 use super::choice::render;
 use super::link::is_for_the_nic;
@@ -39,7 +44,8 @@ pub fn run(directory: &Path, root: &Path, image: &Path) -> Result<BTreeSet<PathB
     installed(TARGET)?;
     let layout = environment::Layout::of(image, env::var("TARGET").ok().as_deref())
         .ok_or_else(|| failed("`OUT_DIR` is not within a target directory"))?;
-    let messages = cargo(directory, &layout)?;
+    let profile = profile::Profile::of_this_build(&layout, directory);
+    let messages = cargo(directory, &layout, &profile)?;
     let built = image::executable(&messages, root)
         .ok_or_else(|| failed(&format!("cargo tells no executable of `{}`", root.display())))?;
     let bytes = std::fs::read(&built)
@@ -74,17 +80,21 @@ fn installed(target: &str) -> Result<(), String> {
 }
 
 /// Runs the second cargo; returns its messages.
-fn cargo(directory: &Path, layout: &environment::Layout) -> Result<String, String> {
+fn cargo(
+    directory: &Path,
+    layout: &environment::Layout,
+    profile: &profile::Profile,
+) -> Result<String, String> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command
         .args(["build", "--message-format=json-render-diagnostics", "--no-default-features"])
-        .args(["--target", TARGET, "--profile", &layout.profile])
+        .args(["--target", TARGET, "--profile", &profile.name])
         .arg("--manifest-path")
         .arg(directory.join("Cargo.toml"))
         .arg("--target-dir")
         .arg(layout.target.join("nic"))
         .args(["--features", &environment::features(env::vars())])
-        .args(flags::smaller(&layout.profile, env::var("OPT_LEVEL").ok().as_deref()))
+        .args(flags::smaller(&profile.name, profile.level.as_deref()))
         .env_clear()
         .envs(environment::cleaned(env::vars_os()))
         .envs(flags::variables(TARGET))

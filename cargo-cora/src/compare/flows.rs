@@ -1,0 +1,213 @@
+//! Whether two captures carry the same packets per flow, in the same order.
+//!
+//! Between flows the order is free, and so are the time stamps: a plan may let one flow overtake
+//! another. Both captures are read side by side. What one is ahead of the other waits as hashes of
+//! frames, 16 bytes each, so that captures of any length compare in memory that grows with flows and with how
+//! far they differ in order.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::hash::BuildHasher;
+use std::io::Read;
+
+use ahash::RandomState;
+use cora_core::key::{FiveTuple, Key};
+use cora_core::packet::{Meta, Packet, Port};
+use thiserror::Error;
+
+use cora_host::capture::{CaptureError, Reader};
+
+/// Differences that a [`Comparison`] lists; it counts them all.
+const LISTED: usize = 16;
+
+/// The outcome of [`compare`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// Packets in the first and in the second capture.
+    pub packets: [u64; 2],
+    /// Flows in either, both directions of one being the same; packets without a flow key count as
+    /// one more.
+    pub flows: u64,
+    /// Flows whose packets differ.
+    pub differing: u64,
+    /// Some of them: those with the lowest keys, in the order of their keys.
+    pub differences: Vec<Difference>,
+}
+
+impl Comparison {
+    /// Whether the captures carry the same packets, flow by flow.
+    pub fn is_equal(&self) -> bool {
+        self.differing == 0
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [first, second] = self.packets;
+        if self.is_equal() {
+            return write!(f, "the same {first} packets in {} flows", self.flows);
+        }
+        let (differing, flows) = (self.differing, self.flows);
+        write!(f, "{differing} of {flows} flows differ ({first} packets against {second})")?;
+        for difference in &self.differences {
+            write!(f, "\n  {difference}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Where the packets of one flow begin to differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Difference {
+    /// The flow, in the lesser of its two directions; `None` for the packets without a flow key.
+    pub flow: Option<FiveTuple>,
+    /// The number of the packet within its flow, from 0.
+    pub packet: u64,
+    /// In what it differs.
+    pub finding: Finding,
+}
+
+/// In what a flow differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Finding {
+    /// The packet has other bytes in the second capture.
+    OtherBytes,
+    /// Only the first capture has this packet.
+    OnlyInFirst,
+    /// Only the second capture has this packet.
+    OnlyInSecond,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.flow {
+            Some(flow) => write!(f, "{flow}: packet {} ", self.packet)?,
+            None => write!(f, "packets without a flow: packet {} ", self.packet)?,
+        }
+        f.write_str(match self.finding {
+            Finding::OtherBytes => "has other bytes in the second capture",
+            Finding::OnlyInFirst => "is only in the first capture",
+            Finding::OnlyInSecond => "is only in the second capture",
+        })
+    }
+}
+
+/// A capture that can't be read to its end.
+#[derive(Debug, Error)]
+#[error("the {} capture: {source}", ["first", "second"][*capture])]
+pub struct CompareError {
+    /// Which one: 0 or 1.
+    pub capture: usize,
+    /// What is wrong with it.
+    pub source: CaptureError,
+}
+
+/// Compares two captures flow by flow: count, order and bytes of the packets.
+pub fn compare<A: Read, B: Read>(
+    mut first: Reader<A>,
+    mut second: Reader<B>,
+) -> Result<Comparison, CompareError> {
+    let mut flows = Flows::new();
+    let (mut more_in_first, mut more_in_second) = (true, true);
+    while more_in_first || more_in_second {
+        if more_in_first {
+            more_in_first = flows.take(&mut first, 0)?;
+        }
+        if more_in_second {
+            more_in_second = flows.take(&mut second, 1)?;
+        }
+    }
+    Ok(flows.finish())
+}
+
+/// The flows seen so far, and how far each is matched.
+struct Flows {
+    seen: HashMap<Option<FiveTuple>, Progress, RandomState>,
+    packets: [u64; 2],
+    scratch: Vec<u8>,
+}
+
+/// How far the packets of one flow are matched.
+#[derive(Default)]
+struct Progress {
+    matched: u64,
+    /// Packets that one capture has shown and the other not yet; see `ahead`.
+    waiting: VecDeque<(u64, usize)>,
+    /// Which capture they are from.
+    ahead: usize,
+    /// Where the flow differs first; nothing waits then.
+    differs: bool,
+}
+
+impl Flows {
+    fn new() -> Self {
+        // Seeds differ from run to run, so that no capture can be made to collide.
+        let random = std::hash::RandomState::new();
+        let [a, b, c, d] = [0_u8, 1, 2, 3].map(|number| random.hash_one(number));
+        let seen = HashMap::with_hasher(RandomState::with_seeds(a, b, c, d));
+        Self { seen, packets: [0; 2], scratch: Vec::new() }
+    }
+
+    /// Takes the next frame of a capture; `false` when there is none.
+    fn take<R: Read>(
+        &mut self,
+        reader: &mut Reader<R>,
+        capture: usize,
+    ) -> Result<bool, CompareError> {
+        let frame = reader.next_frame().map_err(|source| CompareError { capture, source })?;
+        let Some(frame) = frame else { return Ok(false) };
+        self.packets[capture] += 1;
+        let print = (self.seen.hasher().hash_one(frame.bytes), frame.bytes.len());
+        let flow = flow_of(&mut self.scratch, frame.bytes);
+        self.seen.entry(flow).or_default().see(capture, print);
+        Ok(true)
+    }
+
+    /// What has no partner is a difference now.
+    fn finish(self) -> Comparison {
+        let mut differences = Vec::new();
+        let flows = self.seen.len() as u64;
+        #[expect(clippy::iter_over_hash_type, reason = "what it yields is sorted below")]
+        for (flow, progress) in self.seen {
+            let finding = match progress {
+                Progress { differs: true, .. } => Finding::OtherBytes,
+                Progress { waiting, .. } if waiting.is_empty() => continue,
+                Progress { ahead: 0, .. } => Finding::OnlyInFirst,
+                Progress { .. } => Finding::OnlyInSecond,
+            };
+            differences.push(Difference { flow, packet: progress.matched, finding });
+        }
+        differences.sort_unstable();
+        let differing = differences.len() as u64;
+        differences.truncate(LISTED);
+        Comparison { packets: self.packets, flows, differing, differences }
+    }
+}
+
+impl Progress {
+    fn see(&mut self, capture: usize, print: (u64, usize)) {
+        if self.differs {
+            return;
+        }
+        if self.waiting.is_empty() {
+            self.ahead = capture;
+        }
+        if self.ahead == capture {
+            self.waiting.push_back(print);
+        } else if self.waiting.pop_front() == Some(print) {
+            self.matched += 1;
+        } else {
+            self.differs = true;
+            self.waiting = VecDeque::new();
+        }
+    }
+}
+
+/// The flow of a frame: the lesser of its two directions, so that both find it.
+fn flow_of(scratch: &mut Vec<u8>, frame: &[u8]) -> Option<FiveTuple> {
+    scratch.clear();
+    scratch.extend_from_slice(frame);
+    let packet = Packet::new(scratch, Meta { time: 0, now: 0, port: Port::INSIDE });
+    let flow = FiveTuple::of(&packet).ok()?;
+    Some(flow.min(flow.reversed()))
+}

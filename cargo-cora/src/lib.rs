@@ -1,0 +1,87 @@
+//! `cargo cora`: make a network function, run it, look at it.
+//!
+//! Results go to standard output, progress and complaints to standard error. The exit code is 0 when
+//! all is well, 1 when a check fails, 2 when the command itself makes no sense.
+//!
+//! | door | what |
+//! | --- | --- |
+//! | [`main`] | the command |
+//! | [`command_line`] | what may be typed, for those who check it |
+//! | [`compare`] | whether two captures carry the same packets, flow by flow |
+#![forbid(unsafe_code)]
+// `println!` panics when nobody reads any more: `tell` does not.
+#![deny(clippy::print_stdout)]
+
+mod arguments;
+mod calibrate;
+pub mod compare;
+mod configure;
+mod control;
+mod doctor;
+mod explain;
+mod failure;
+mod graph;
+mod measure;
+mod new;
+mod package;
+mod plan;
+mod planning;
+mod profile;
+mod replay;
+mod run;
+mod savings;
+mod tell;
+mod upgrade;
+mod what_if;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use arguments::{Arguments, Command};
+
+/// The command line of `cargo cora`.
+pub fn command_line() -> clap::Command {
+    <Arguments as clap::CommandFactory>::command()
+}
+
+/// The command, with the arguments of this process.
+pub fn main() -> ExitCode {
+    let mut given = given();
+    // The program that `calibrate` measures: it has a command line of its own.
+    if given.get(1).is_some_and(|first| first == calibrate::PROGRAM) {
+        return calibrate::program(&given.split_off(2));
+    }
+    let outcome = match Arguments::parse_from(given).command {
+        Command::Run(run) => run::run(&run),
+        Command::Graph(graph) => graph::run(&graph),
+        Command::Calibrate(calibrate) => calibrate::run(&calibrate),
+        Command::Compare(compare) => compare::run(&compare),
+        Command::Replay(replay) => replay::run(&replay),
+        Command::Plan(plan) => plan::run(&plan),
+        Command::WhatIf(what_if) => what_if::run(&what_if),
+        Command::Profile(profile) => profile::run(&profile),
+        Command::Measure(measure) => measure::run(&measure),
+        Command::Explain(explain) => explain::run(&explain),
+        Command::Savings(savings) => savings::run(&savings),
+        Command::Doctor(doctor) => doctor::run(&doctor),
+        Command::New(new) => new::run(&new),
+        Command::Configure(configure) => configure::run(&configure),
+        Command::Upgrade(upgrade) => upgrade::run(&upgrade),
+    };
+    outcome.unwrap_or_else(|failure| {
+        eprintln!("error: {failure}");
+        failure.exit_code()
+    })
+}
+
+/// The arguments; Cargo puts the subcommand's name in front, a direct call doesn't.
+fn given() -> Vec<OsString> {
+    let mut arguments = std::env::args_os().peekable();
+    let program = arguments.next().unwrap_or_else(|| "cargo-cora".into());
+    if arguments.peek().is_some_and(|first| first == "cora") {
+        arguments.next();
+    }
+    std::iter::once(program).chain(arguments).collect()
+}

@@ -1,0 +1,3 @@
+//! Captures, as [`cora_port::capture`] reads and writes them.
+
+pub use cora_port::capture::{CaptureError, Fault, Frame, MAX_BLOCK, MAX_FRAME, Reader, Writer};

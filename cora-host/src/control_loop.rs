@@ -1,0 +1,245 @@
+//! The controller of a run: which one it is, when it is asked, and that it is obeyed.
+
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use cora_control::adaptive::{Settings, Utilisation};
+use cora_control::{Adaptive, Controller, Drift};
+use cora_core::app::{App, Sides};
+use cora_core::key::Key;
+
+use crate::worker::Worker;
+use crate::{Program, RunError};
+
+/// A controller, whichever it is.
+pub type AnyController<K> = Box<dyn Controller<K> + Send>;
+
+/// A controller that a program knows by name beside those that every program has: `--moves NAME:ARGUMENT`.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedController<K> {
+    /// Its name.
+    pub name: &'static str,
+    /// The word for its argument, as help shows it.
+    pub argument: &'static str,
+    /// Makes one by its argument; the error says what the argument should be.
+    pub make: fn(&str) -> Result<AnyController<K>, String>,
+}
+
+/// Which controller a run should have, as the option says it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Moves {
+    /// None: flows move as the plan says.
+    #[default]
+    Plan,
+    /// The controller that learns, with a log in this file.
+    Adapt(Option<PathBuf>),
+    /// A [named](NamedController) one, and its argument.
+    Named(String, String),
+}
+
+/// Makes the controllers of a run.
+#[derive(Clone, Debug)]
+pub struct Controllers<K> {
+    moves: Moves,
+    named: Option<NamedController<K>>,
+}
+
+impl<K> Controllers<K> {
+    /// Those that are asked for; beside those of every program, `known` are there to be asked for.
+    ///
+    /// # Errors
+    /// When there is none of that name, or its argument is wrong.
+    pub fn new(moves: &Moves, known: &[NamedController<K>]) -> Result<Self, String>
+    where
+        K: Copy,
+    {
+        let moves = moves.clone();
+        let Moves::Named(name, argument) = &moves else { return Ok(Self { moves, named: None }) };
+        let Some(named) = known.iter().find(|named| named.name == name).copied() else {
+            let more = known.iter().map(|known| format!(", {}:{}", known.name, known.argument));
+            let more: String = more.collect();
+            return Err(format!(
+                "--moves {moves}: there is no controller `{name}`; say plan, adapt, or adapt:FILE for a log of its \
+                 decisions{more}"
+            ));
+        };
+        (named.make)(argument).map_err(|why| format!("--moves {moves}: {why}"))?;
+        Ok(Self { moves, named: Some(named) })
+    }
+
+    /// The controller of a pair; `plan` is the plan's JSON. A plan under which nothing moves needs none.
+    ///
+    /// # Errors
+    /// When the log can't be written.
+    pub fn make<A: App<Group = K>>(
+        &self,
+        plan: &str,
+        pair: usize,
+    ) -> Result<Option<AnyController<K>>, RunError>
+    where
+        K: Key + Send + 'static,
+    {
+        Ok(match &self.moves {
+            Moves::Plan => None,
+            // Its argument was looked at before.
+            Moves::Named(_, argument) => {
+                self.named.as_ref().and_then(|named| (named.make)(argument).ok())
+            }
+            Moves::Adapt(_) if A::PLAN.sides != Sides::Split => None,
+            Moves::Adapt(log) => {
+                let controller = Adaptive::new(Settings::of_plan(&A::PLAN).predicted_by(plan));
+                Some(Box::new(match log {
+                    None => controller,
+                    Some(path) => controller.with_log(create(&log_of(path, pair))?),
+                }))
+            }
+        })
+    }
+
+    /// Where the log of a pair is, if there is one.
+    fn log(&self, pair: usize) -> Option<PathBuf> {
+        match &self.moves {
+            Moves::Adapt(Some(path)) => Some(log_of(path, pair)),
+            _ => None,
+        }
+    }
+}
+
+/// The first pair's log has the name that was asked for; the others' have their number behind it.
+fn log_of(path: &Path, pair: usize) -> PathBuf {
+    if pair == 0 {
+        return path.to_owned();
+    }
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{pair}"));
+    name.into()
+}
+
+fn create(path: &Path) -> Result<File, RunError> {
+    File::create(path).map_err(|cause| RunError::File { path: path.to_owned(), cause })
+}
+
+/// As the command line says it.
+impl fmt::Display for Moves {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plan => write!(f, "plan"),
+            Self::Adapt(None) => write!(f, "adapt"),
+            Self::Adapt(Some(log)) => write!(f, "adapt:{}", log.display()),
+            Self::Named(name, argument) => write!(f, "{name}:{argument}"),
+        }
+    }
+}
+
+impl FromStr for Moves {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "plan" => Ok(Self::Plan),
+            None if text == "adapt" => Ok(Self::Adapt(None)),
+            Some(("adapt", log)) if !log.is_empty() => Ok(Self::Adapt(Some(log.into()))),
+            Some((name, argument)) if !name.is_empty() && name != "adapt" => {
+                Ok(Self::Named(name.into(), argument.into()))
+            }
+            _ => Err(format!(
+                "there is no controller `{text}`; say plan, adapt, or adapt:FILE for a log of its decisions"
+            )),
+        }
+    }
+}
+
+/// The controller of a pair at work.
+pub(crate) struct ControlLoop<K> {
+    by: AnyController<K>,
+    start: Instant,
+    next: Duration,
+    /// How often the NIC reports its load.
+    reported_every: Duration,
+    log: Option<PathBuf>,
+}
+
+impl<K: Key + Send + 'static> ControlLoop<K> {
+    /// That of the pair with this number, if it has a controller.
+    pub(crate) fn begin<A: App<Group = K>>(
+        controllers: &Controllers<K>,
+        program: &Program,
+        pair: usize,
+    ) -> Result<Option<Self>, RunError> {
+        let (start, next, log) = (Instant::now(), Duration::ZERO, controllers.log(pair));
+        let reported_every = Duration::ZERO;
+        let by = controllers.make::<A>(program.plan_json, pair)?;
+        Ok(by.map(|by| Self { by, start, next, reported_every, log }))
+    }
+
+    /// A NIC begins: it is asked to report its load as often as the controller wants to know.
+    pub(crate) fn watch<A: App<Group = K>>(&self, worker: &mut Worker<A>) {
+        worker.watch(self.by.period());
+    }
+
+    /// Has flows moved, when it is time for that.
+    pub(crate) fn step<A: App<Group = K>>(&mut self, worker: &mut Worker<A>) {
+        let elapsed = self.start.elapsed();
+        if elapsed < self.next {
+            return;
+        }
+        let seen = worker.observe(elapsed.as_nanos() as u64);
+        worker.follow(&self.by.decide(&seen));
+        let period = self.by.period();
+        self.next = elapsed + period;
+        if period != self.reported_every {
+            self.reported_every = period;
+            worker.tell_every(period);
+        }
+    }
+
+    /// How much the sides have to do, as far as the controller knows.
+    pub(crate) fn utilisation(&self) -> Option<Utilisation> {
+        self.by.utilisation()
+    }
+
+    /// What things cost, against what was expected, as far as the controller knows.
+    pub(crate) fn drift(&self) -> Option<Drift> {
+        self.by.drift()
+    }
+
+    /// The run ends. An error when a log could not be written.
+    pub(crate) fn finish(&mut self) -> Result<(), RunError> {
+        let path = self.log.take().unwrap_or_default();
+        self.by.finish().map_err(|cause| RunError::File { path, cause })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Controllers, Moves, NamedController};
+
+    #[test]
+    fn another_process_reads_what_this_one_says() {
+        for said in ["plan", "adapt", "adapt:a log", "random:7"] {
+            let moves: Moves = said.parse().unwrap();
+            assert_eq!(moves.to_string(), said);
+        }
+        for wrong in ["", "adapt:", ":7", "sideways"] {
+            let refused = wrong.parse::<Moves>().unwrap_err();
+            assert!(refused.contains("say plan, adapt, or adapt:FILE"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_controller_has_to_be_known() {
+        let moves = "chance:x".parse().unwrap();
+        let refused = Controllers::<u32>::new(&moves, &[]).unwrap_err();
+        assert!(refused.contains("no controller `chance`; say plan, adapt"), "{refused}");
+        let make = |argument: &str| Err(format!("`{argument}` is not a number"));
+        let known = [NamedController::<u32> { name: "chance", argument: "SEED", make }];
+        let refused = Controllers::new(&moves, &known).unwrap_err();
+        assert_eq!(refused, "--moves chance:x: `x` is not a number");
+        let refused = Controllers::new(&"other:x".parse().unwrap(), &known).unwrap_err();
+        assert!(refused.ends_with("for a log of its decisions, chance:SEED"), "{refused}");
+        assert!(Controllers::new(&Moves::Adapt(None), &known).is_ok());
+    }
+}

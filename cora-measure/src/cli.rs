@@ -1,0 +1,133 @@
+//! The command line of a program that can be measured: the instruments, beside what every program knows.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, FromArgMatches as _, Subcommand};
+use cora_core::app::App;
+use cora_host::parts::Pages;
+use cora_host::{DEFAULT_INSIDE, Inside, Program, RunError, configuration, fail, pair_count};
+
+use crate::instructions::{self, Counted, count};
+use crate::paths::{TraceError, trace};
+use crate::random_moves::random_moves;
+use crate::replay::{Half, replay};
+use crate::scaling::scale;
+
+#[derive(Debug, Subcommand)]
+enum Instrument {
+    /// Measure it in memory: a pass over a capture per line of standard input.
+    Bench {
+        #[command(flatten)]
+        traffic: TrafficArguments,
+        /// Packets at its beginning that only fill the tables.
+        #[arg(long, default_value_t = 0)]
+        warm: usize,
+        /// Which half runs.
+        #[arg(long, value_enum, default_value = "host")]
+        half: Half,
+        /// So many host halves at once, each on a thread of its own, with the time of all together.
+        #[arg(long, value_name = "N", value_parser = pair_count(), conflicts_with = "half")]
+        pairs: Option<u16>,
+        /// Which pages the host's states are on.
+        #[arg(long, value_enum, default_value_t)]
+        pages: Pages,
+    },
+    /// Print which ways packets take through the handlers, as JSON: of a build that traces.
+    #[command(hide = true)]
+    Trace {
+        #[command(flatten)]
+        traffic: TrafficArguments,
+        /// Where to write the way of each packet, as a little-endian `u32`.
+        #[arg(long, value_name = "FILE")]
+        each: Option<PathBuf>,
+    },
+    /// Run it in memory with a mark between bursts, for an emulator that counts instructions.
+    #[command(hide = true)]
+    Count {
+        #[command(flatten)]
+        traffic: TrafficArguments,
+        /// Which half runs.
+        #[arg(long, value_enum)]
+        half: Counted,
+        /// Packets between two marks, at most.
+        #[arg(long, default_value_t = 1)]
+        burst: usize,
+        /// Packets in all, at most.
+        #[arg(long, default_value_t = usize::MAX)]
+        packets: usize,
+    },
+}
+
+/// The packets that a measurement is made with.
+#[derive(Debug, Args)]
+struct TrafficArguments {
+    /// The capture.
+    #[arg(long = "in", value_name = "FILE")]
+    input: PathBuf,
+    /// A configuration for a read-mostly state, as State=file.
+    #[arg(long = "config", value_name = "STATE=FILE", value_parser = configuration)]
+    configurations: Vec<(String, PathBuf)>,
+    /// Source prefixes that come in at the inside port, unless the capture has several interfaces.
+    #[arg(long, value_name = "PREFIX,…", default_value = DEFAULT_INSIDE)]
+    inside: Inside,
+}
+
+/// Why a measurement ends early.
+#[derive(Debug, thiserror::Error)]
+enum MeasureError {
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+}
+
+/// The `main` of a program that can be measured. Exit status: as that of [`cora_host::main`].
+pub fn main<A: App + Send>(program: Program) -> ExitCode {
+    main_with::<A>(program, std::env::args_os())
+}
+
+/// The same with arguments of the caller's, of which the first one is the program's name.
+pub fn main_with<A: App + Send>(
+    program: Program,
+    arguments: impl IntoIterator<Item = OsString>,
+) -> ExitCode {
+    let command = Instrument::augment_subcommands(cora_host::command_line(A::NAME));
+    let matches = command.get_matches_from(arguments);
+    if !matches.subcommand_name().is_some_and(Instrument::has_subcommand) {
+        return cora_host::perform::<A>(&program, &matches, &[random_moves()]);
+    }
+    let instrument = match Instrument::from_arg_matches(&matches) {
+        Ok(instrument) => instrument,
+        Err(error) => error.exit(),
+    };
+    match measure::<A>(instrument) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(&error.to_string()),
+    }
+}
+
+fn measure<A: App + Send>(instrument: Instrument) -> Result<(), MeasureError> {
+    match instrument {
+        Instrument::Bench { traffic, warm, half, pairs, pages } => {
+            let TrafficArguments { input, configurations, inside } = traffic;
+            match pairs {
+                Some(pairs) => scale::<A>(&input, inside, &configurations, warm, pairs, pages)?,
+                None => replay::<A>(&input, inside, &configurations, half, warm, pages)?,
+            }
+        }
+        Instrument::Trace { traffic, each } => {
+            let TrafficArguments { input, configurations, inside } = traffic;
+            trace::<A>(&input, inside, &configurations, each.as_deref())?;
+        }
+        Instrument::Count { traffic, half, burst, packets } => {
+            let TrafficArguments { input, configurations, inside } = traffic;
+            let (input, configurations) = (&input, &configurations);
+            let request =
+                instructions::Request { input, inside, configurations, half, burst, packets };
+            count::<A>(&request)?;
+        }
+    }
+    Ok(())
+}

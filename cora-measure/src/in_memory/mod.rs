@@ -1,0 +1,89 @@
+//! Both halves in this process, joined by a region like that of a run: for those who measure what the halves cost
+//! together, without processes and captures.
+//!
+//! | module | concept |
+//! | --- | --- |
+//! | `nic_end` | the NIC's half at its end of the region |
+//! | `out` | where its messages and packets go |
+//! | `cores` | a core for each half |
+//! | `told` | what the host's thread tells the NIC's |
+
+mod cores;
+mod nic_end;
+mod out;
+mod told;
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::thread;
+
+use cora_core::app::App;
+use cora_core::migration::HostHalf;
+use cora_core::region::{HashSeed, Identity, Region};
+use cora_host::parts::{Apart, Supply, Worker, configure, region_layout};
+use cora_host::{RunError, shared_memory};
+use rustix::io::Errno;
+
+use cores::Cores;
+
+pub(crate) use cores::Patience;
+pub(crate) use nic_end::NicEnd;
+pub(crate) use out::Out;
+pub(crate) use told::Told;
+
+/// Messages taken from the host between two bursts from the wire, as in `cora-nic`.
+pub(crate) const BACK_BURST: usize = 64;
+
+/// A region for this program, empty.
+pub(crate) fn region<A: App>(supply: Supply) -> Result<Region, RunError> {
+    let system = |errno: Errno| RunError::System { what: "shared memory", cause: errno.into() };
+    let layout = region_layout::<A>();
+    let (_file, words) = shared_memory(layout.bytes()).map_err(system)?;
+    // All pages are there, as in a live run.
+    words.iter().step_by(512).for_each(|word| word.store(0, Ordering::Relaxed));
+    let Supply { seed, resident, .. } = supply;
+    let identity = Identity { plan: A::PLAN.hash, generation: 1, seed: HashSeed(seed), resident };
+    Region::create(words, &layout, identity).map_err(RunError::Region)
+}
+
+/// The host's half at its end of the region; the NIC has been told to begin.
+pub(crate) fn worker<A: App>(
+    region: &Region,
+    supply: Supply,
+    configurations: &[(String, PathBuf)],
+) -> Result<Worker<A>, RunError> {
+    let mut app = supply.app::<A>(HostHalf::bytes)?;
+    let configured = configure(&mut app, configurations)?;
+    let mut memory = supply.memory(HostHalf::bytes(&mut app))?;
+    let half = HostHalf::create(app, &mut memory, true).map_err(RunError::Memory)?;
+    let mut worker = Worker::new(half, &region.rings());
+    worker.begin(&configured);
+    Ok(worker)
+}
+
+/// Runs both sides on a core each, `host` in a thread of its own, until both have ended; whichever ends first, the
+/// other is told.
+pub(crate) fn on_a_core_each<T>(
+    host: impl FnOnce(&Told) -> Result<(), RunError> + Send,
+    nic: impl FnOnce(&Told) -> Result<T, RunError>,
+) -> Result<T, RunError> {
+    let cores = Cores::of_this_process();
+    let told = Apart::new(Told::default());
+    let told = &told.0;
+    thread::scope(|scope| {
+        let cores = &cores;
+        let host = scope.spawn(move || {
+            cores.stay_on(1);
+            told.begin();
+            let served = host(told);
+            // Whoever waits for this side waits in vain.
+            told.end();
+            served
+        });
+        cores.stay_on(0);
+        let measured = nic(told);
+        told.end();
+        let served = host.join().unwrap_or(Err(RunError::RingToNic));
+        served.and(measured)
+    })
+}

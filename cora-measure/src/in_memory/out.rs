@@ -1,0 +1,100 @@
+//! Where the NIC's messages and packets go.
+
+use std::time::{Duration, Instant};
+
+use cora_core::message::{Message, Stamp};
+use cora_core::migration::Outbox;
+use cora_core::migration::nic::Wire;
+use cora_core::region::{Lots, Parking, Rings};
+use cora_core::ring::{Producer, PushError, SharedMemory};
+use cora_host::RunError;
+
+use super::{Patience, Told};
+
+/// Messages go onto the punt ring, which the host empties meanwhile; `L` takes note of packets that leave.
+pub(crate) struct Out<'a, L> {
+    punt: Producer<SharedMemory>,
+    pub(crate) lots: Lots,
+    pub(crate) left: L,
+    /// How long it took until there was room on the ring, and whatever else the NIC adds to that.
+    pub(crate) waited: Duration,
+    broken: bool,
+    pub(crate) told: &'a Told,
+}
+
+impl<'a, L: Default> Out<'a, L> {
+    pub(crate) fn new(rings: &Rings, told: &'a Told) -> Self {
+        let (punt, lots) = (Producer::new(rings.punt), Lots::new(rings.lots));
+        Self { punt, lots, left: L::default(), waited: Duration::ZERO, broken: false, told }
+    }
+}
+
+impl<L> Out<'_, L> {
+    /// Pushes as often as it takes; whether it was pushed.
+    #[inline(always)]
+    fn push(&mut self, message: &Message<'_>) -> bool {
+        match message.push(&mut self.punt) {
+            Err(PushError::Full) => self.push_when_there_is_room(message),
+            first => first.is_ok(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_when_there_is_room(&mut self, message: &Message<'_>) -> bool {
+        let start = Instant::now();
+        self.punt.publish();
+        let mut patience = Patience::default();
+        let pushed = loop {
+            match message.push(&mut self.punt) {
+                Err(PushError::Full) if !self.told.is_over() => patience.wait(),
+                last => break last.is_ok(),
+            }
+        };
+        self.waited += start.elapsed();
+        pushed
+    }
+
+    /// Whether at least half of the ring is free, as `cora-nic` wants for entries.
+    pub(crate) fn has_room_for_entries(&mut self) -> bool {
+        self.punt.free_bytes() >= self.punt.occupancy()
+    }
+
+    /// Nothing is to be sent for the moment.
+    pub(crate) fn rest(&mut self) {
+        self.punt.rest();
+    }
+
+    /// Shows the host what was sent.
+    ///
+    /// # Errors
+    /// When something could not be sent: a ring that is broken, or a host that ended.
+    pub(crate) fn publish(&mut self) -> Result<(), RunError> {
+        self.punt.publish();
+        if self.broken { Err(RunError::RingToNic) } else { Ok(()) }
+    }
+}
+
+impl<L> Outbox for Out<'_, L> {
+    #[inline(always)]
+    fn send(&mut self, message: &Message<'_>) {
+        self.broken |= !self.push(message);
+    }
+
+    #[inline]
+    fn show(&mut self) {
+        self.punt.publish();
+    }
+}
+
+/// Packets that leave are counted.
+impl Wire for Out<'_, u64> {
+    #[inline]
+    fn transmit(&mut self, _: &Stamp, _: &[u8]) {
+        self.left += 1;
+    }
+
+    fn lots(&mut self) -> Option<&mut dyn Parking> {
+        Some(&mut self.lots)
+    }
+}

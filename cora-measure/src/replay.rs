@@ -1,0 +1,132 @@
+//! The program in memory: how fast it is when frames cost nothing but a copy.
+//!
+//! One pass over the whole capture fills the tables; then each line on standard input asks for another
+//! pass, over what follows the first `--warm` packets, and is answered by a line of JSON. So whoever asks
+//! can let several programs take turns. (With both halves it is one pass, whose answer tells times of single
+//! packets: see `punt`; or of moves: see `migration`; as a pair at work, see `throughput`; under changing traffic,
+//! see `adaptation`.)
+
+use std::io::{BufRead as _, Write as _};
+use std::path::Path;
+
+use cora_core::app::App;
+use cora_core::message::Stamp;
+use cora_core::migration::burst::BURST_BYTES;
+use cora_core::migration::{HostHalf, NicHalf};
+use cora_core::packet::Port;
+use cora_host::parts::{Direct, Pages, Supply, configure};
+use cora_host::{Inside, RunError};
+use cpu_time::ThreadTime;
+
+use crate::migration::Which;
+use crate::traffic::Traffic;
+use crate::{adaptation, migration, punt, throughput};
+
+/// Which half runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Half {
+    /// The host's, without a NIC.
+    Host,
+    /// The NIC's, in a process of this machine; for plans that run all of it there.
+    Nic,
+    /// Both, on a core each: how long a punt's round trip takes.
+    Both,
+    /// Both, on a core each and always busy: how many packets a second they handle together.
+    Pair,
+    /// Both, on a core each and always busy: what it costs when flows move.
+    Moves,
+    /// Both, on a core each and always busy: what it costs when the flow of the first frame moves, which has
+    /// many entries.
+    Group,
+    /// Both, taking turns, under several controllers: whether moving flows pays. Each line asks for trials, in JSON.
+    Adapt,
+    /// Neither: frames are received and sent, and that is all.
+    None,
+}
+
+/// Loads, warms up, and runs a pass per line of standard input.
+pub(crate) fn replay<A: App>(
+    input: &Path,
+    inside: Inside,
+    configurations: &[(String, std::path::PathBuf)],
+    half: Half,
+    warm: usize,
+    pages: Pages,
+) -> Result<(), RunError> {
+    let traffic = Traffic::load(input, inside)?;
+    // Always the same seed: the same work in every run.
+    let supply = Supply { seed: 1, pages, resident: true };
+    let mut out = 0_u64;
+    let mut out = Direct::new(|_: &Stamp, _: Port, _: &[u8]| out += 1);
+    let mut passes = Passes { traffic: &traffic, warm, pages, buffer: vec![0; BURST_BYTES] };
+    match half {
+        Half::Host => {
+            let mut app = supply.app::<A>(HostHalf::bytes)?;
+            configure(&mut app, configurations)?;
+            let mut memory = supply.memory(HostHalf::bytes(&mut app))?;
+            let mut host = HostHalf::create(app, &mut memory, false).map_err(RunError::Memory)?;
+            passes.run(|traffic, from, buffer| {
+                traffic.replay(from, buffer, |burst| Ok(host.burst(burst, &mut out)?))
+            })
+        }
+        Half::Nic => {
+            let mut app = supply.app::<A>(NicHalf::bytes)?;
+            configure(&mut app, configurations)?;
+            let mut memory = supply.memory(NicHalf::bytes(&mut app))?;
+            let mut nic = NicHalf::create(app, &mut memory).map_err(RunError::Memory)?;
+            passes.run(|traffic, from, buffer| {
+                traffic.replay(from, buffer, |burst| {
+                    nic.burst(burst, &mut out);
+                    Ok(())
+                })
+            })
+        }
+        Half::Both => say(&punt::run::<A>(&traffic, supply, configurations, warm)?),
+        Half::Moves | Half::Group => {
+            let which = if half == Half::Group { Which::First } else { Which::Flows };
+            say(&migration::run::<A>(&traffic, supply, configurations, warm, which)?)
+        }
+        Half::Pair => throughput::run::<A>(&traffic, supply, configurations, warm),
+        Half::Adapt => adaptation::run::<A>(&traffic, supply, configurations),
+        Half::None => passes.run(|traffic, from, buffer| {
+            traffic.carry(from, buffer, &mut out);
+            Ok(())
+        }),
+    }
+}
+
+/// Passes over the frames, as they are asked for.
+struct Passes<'a> {
+    traffic: &'a Traffic,
+    warm: usize,
+    pages: Pages,
+    buffer: Vec<u8>,
+}
+
+impl Passes<'_> {
+    fn run(
+        &mut self,
+        mut pass: impl FnMut(&Traffic, usize, &mut [u8]) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        let Self { traffic, warm, pages, buffer } = self;
+        pass(traffic, 0, buffer)?;
+        say(&format!("ready, states on {}", pages.in_force().word()))?;
+        for line in std::io::stdin().lock().lines() {
+            line.map_err(not_said)?;
+            let start = ThreadTime::now();
+            pass(traffic, *warm, buffer)?;
+            let ns = start.elapsed().as_nanos();
+            let packets = traffic.len().saturating_sub(*warm);
+            say(&format!("{{\"packets\":{packets},\"ns\":{ns}}}"))?;
+        }
+        Ok(())
+    }
+}
+
+fn say(line: &str) -> Result<(), RunError> {
+    writeln!(std::io::stdout(), "{line}").map_err(not_said)
+}
+
+fn not_said(cause: std::io::Error) -> RunError {
+    RunError::System { what: "standard input and output", cause }
+}

@@ -1,0 +1,268 @@
+//! How many packets a second both halves handle together, in memory, on a core each and never asleep; and how much
+//! of its core's time each of them needs for that.
+//!
+//! The NIC's side takes frames from memory as fast as it can, and counts what leaves. It does what the run loop of
+//! `cora-nic` does between the two; the host's loop is that of a run. First every flow comes once, a burst at a
+//! time, so that each has moved before the next burst comes: ownership is settled. Then each line of standard
+//! input asks for a pass; a number on it says for how many milliseconds at least.
+//!
+//! A core that is taken away from a side while it is timed says nothing about the program. So a pass tells for how
+//! long its threads were ready and waited for a core; whoever asks can leave such a pass out.
+
+use std::hint::spin_loop;
+use std::io::{BufRead as _, Write as _};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cora_core::app::App;
+use cora_core::migration::Burst;
+use cora_core::migration::burst::{BURST_BYTES, Frames};
+use cora_host::RunError;
+use cora_host::parts::{Apart, Supply, Worker};
+use serde::Serialize;
+
+use crate::in_memory::{self, BACK_BURST, NicEnd, Out, Patience, Told, on_a_core_each};
+use crate::traffic::Traffic;
+
+/// A pass repeats its traffic until it took so long, where nobody asks for another time.
+const PASS: Duration = Duration::from_millis(300);
+/// Between passes the host looks this often whether there is anything.
+const NAP: Duration = Duration::from_millis(1);
+/// Empty looks behind a burst until the flows in it have moved: some microseconds.
+const SETTLED: u32 = 500;
+
+/// What a pass came to. Times are in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+struct Pass {
+    packets: u64,
+    /// From the first packet that came in to the last one handled.
+    ns: u64,
+    /// The NIC's time, less what it waited for room on the ring.
+    nic_busy_ns: u64,
+    /// The host's time with something to do.
+    host_busy_ns: u64,
+    /// Packets that the NIC handled alone.
+    at_nic: u64,
+    /// Packets whose handlers began at the NIC and were taken back.
+    punts: u64,
+    /// Packets that went to the host as they came.
+    passed_on: u64,
+    /// Packets that waited for a flow that moved.
+    held: u64,
+    /// Flows that moved to the NIC.
+    offloads: u64,
+    /// Packets that left.
+    left: u64,
+    /// How long either thread was ready and had no core; not known everywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    robbed_ns: Option<u64>,
+}
+
+/// Loads, lets every flow settle, and runs a pass per line of standard input.
+pub(crate) fn run<A: App>(
+    traffic: &Traffic,
+    supply: Supply,
+    configurations: &[(String, PathBuf)],
+    warm: usize,
+) -> Result<(), RunError> {
+    let region = in_memory::region::<A>(supply)?;
+    // Nobody feeds: the host may sleep.
+    let resting = Apart::new(AtomicBool::new(false));
+    on_a_core_each(
+        |told| serve(in_memory::worker::<A>(&region, supply, configurations)?, told, &resting.0),
+        |told| {
+            let end = NicEnd::new(&region, supply, |rings| Out::new(rings, told))?;
+            passes(Nic::<A>::new(end), traffic, warm, &resting.0)
+        },
+    )
+}
+
+/// The host's loop, until the other side says that it is over.
+fn serve<A: App>(mut worker: Worker<A>, told: &Told, resting: &AtomicBool) -> Result<(), RunError> {
+    while !told.is_over() {
+        if worker.poll()? {
+            told.tell(&worker);
+        } else if resting.load(Ordering::Relaxed) {
+            thread::sleep(NAP);
+        } else {
+            spin_loop();
+        }
+    }
+    Ok(())
+}
+
+/// Settles ownership, and answers lines.
+fn passes<A: App>(
+    mut nic: Nic<'_, A>,
+    traffic: &Traffic,
+    warm: usize,
+    resting: &AtomicBool,
+) -> Result<(), RunError> {
+    let failed = |cause| RunError::System { what: "standard input and output", cause };
+    let mut out = std::io::stdout();
+    nic.settle_flows(traffic)?;
+    resting.store(true, Ordering::Relaxed);
+    writeln!(out, "ready").map_err(failed)?;
+    for line in std::io::stdin().lock().lines() {
+        let asked = line.map_err(failed)?.trim().parse().map_or(PASS, Duration::from_millis);
+        resting.store(false, Ordering::Relaxed);
+        let before = nic.account();
+        let start = Instant::now();
+        while start.elapsed() < asked && !nic.end.out.told.is_over() {
+            nic.feed(traffic, warm)?;
+        }
+        nic.drain()?;
+        resting.store(true, Ordering::Relaxed);
+        let ns = start.elapsed().as_nanos() as u64;
+        let pass = nic.account().since(before, ns);
+        let json = serde_json::to_string(&pass).unwrap_or_default();
+        writeln!(out, "{json}").map_err(failed)?;
+    }
+    Ok(())
+}
+
+impl Pass {
+    /// What happened between two accounts of everything, `ns` apart: in `nic_busy_ns` both hold what the NIC waited.
+    fn since(self, before: Self, ns: u64) -> Self {
+        Self {
+            packets: self.packets - before.packets,
+            ns,
+            nic_busy_ns: ns.saturating_sub(self.nic_busy_ns - before.nic_busy_ns),
+            host_busy_ns: self.host_busy_ns - before.host_busy_ns,
+            at_nic: self.at_nic - before.at_nic,
+            punts: self.punts - before.punts,
+            passed_on: self.passed_on - before.passed_on,
+            held: self.held - before.held,
+            offloads: self.offloads - before.offloads,
+            left: self.left - before.left,
+            robbed_ns: self.robbed_ns.zip(before.robbed_ns).map(|(now, then)| now - then),
+        }
+    }
+}
+
+/// The NIC's side.
+struct Nic<'a, A: App> {
+    end: NicEnd<A, Out<'a, u64>>,
+    buffer: Vec<u8>,
+    /// Packets that came in.
+    packets: u64,
+    /// What the latest pass over the traffic adds to the time of its frames.
+    later: u64,
+    /// Time of the latest packet.
+    now: u64,
+}
+
+impl<'a, A: App> Nic<'a, A> {
+    fn new(end: NicEnd<A, Out<'a, u64>>) -> Self {
+        Self { end, buffer: vec![0; BURST_BYTES], packets: 0, later: 0, now: 0 }
+    }
+
+    /// All that happened so far; in the place of what was busy, what was waited.
+    fn account(&self) -> Pass {
+        let NicEnd { half, out, .. } = &self.end;
+        let report = &half.report;
+        Pass {
+            packets: self.packets,
+            ns: 0,
+            nic_busy_ns: out.waited.as_nanos() as u64,
+            host_busy_ns: out.told.busy_ns(),
+            at_nic: report.packets,
+            punts: report.punts,
+            passed_on: report.passed_on,
+            held: report.held,
+            offloads: report.offloads,
+            left: out.left,
+            robbed_ns: out.told.robbed_ns(),
+        }
+    }
+
+    /// Everything once, a burst at a time, and behind each burst what its flows need to move.
+    fn settle_flows(&mut self, traffic: &Traffic) -> Result<(), RunError> {
+        self.settle()?;
+        self.pass(traffic, 0, Self::settle)
+    }
+
+    /// The frames from number `from` on, as fast as they are taken.
+    fn feed(&mut self, traffic: &Traffic, from: usize) -> Result<(), RunError> {
+        self.pass(traffic, from, |nic| nic.end.answer(BACK_BURST).map(drop))
+    }
+
+    /// A pass over the frames; `between` bursts it is seen to what the host sent.
+    fn pass(
+        &mut self,
+        traffic: &Traffic,
+        from: usize,
+        between: impl Fn(&mut Self) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        let mut pass = traffic.pass(from);
+        let mut buffer = std::mem::take(&mut self.buffer);
+        while !pass.is_over() && !self.end.out.told.is_over() {
+            between(self)?;
+            if !self.end.half.takes_packets() {
+                let start = Instant::now();
+                while !self.end.half.takes_packets() && !self.end.answer(BACK_BURST)? {}
+                self.end.out.waited += start.elapsed();
+                continue;
+            }
+            let mut frames = Frames::new(&mut buffer);
+            let mut burst = Burst::new();
+            while !burst.is_full() {
+                let (now, later) = (&mut self.now, self.later);
+                let received = pass.receive(&mut frames, |mut stamp, frame| {
+                    // Time goes on from pass to pass.
+                    for time in [&mut stamp.meta.time, &mut stamp.meta.now, &mut stamp.horizon] {
+                        *time += later;
+                    }
+                    *now = stamp.meta.now;
+                    // There is room: the loop's condition.
+                    burst.push_roomy(stamp, frame);
+                });
+                if !received {
+                    break;
+                }
+            }
+            self.packets += burst.len() as u64;
+            self.end.half.burst(&mut burst, &mut self.end.out);
+            self.end.out.publish()?;
+        }
+        self.buffer = buffer;
+        // The first frame of the next pass follows the last one of this.
+        self.later = self.now.saturating_sub(traffic.begins(from));
+        Ok(())
+    }
+
+    /// Handles what comes from the host until nothing has come for a while.
+    fn settle(&mut self) -> Result<(), RunError> {
+        let mut empty = 0;
+        let host = self.end.out.told;
+        while empty < SETTLED && !host.is_over() {
+            let all = host.packets() == self.at_host();
+            empty = if self.end.answer(BACK_BURST)? || !all { 0 } else { empty + 1 };
+            spin_loop();
+        }
+        Ok(())
+    }
+
+    /// Waits until the host has handled everything.
+    fn drain(&mut self) -> Result<(), RunError> {
+        let mut patience = Patience::default();
+        let host = self.end.out.told;
+        while !host.is_over() {
+            let done = host.packets() == self.at_host();
+            if !self.end.answer(BACK_BURST)? {
+                if done && self.end.half.is_drained() {
+                    break;
+                }
+                patience.wait();
+            }
+        }
+        Ok(())
+    }
+
+    /// Packets that went to the host.
+    const fn at_host(&self) -> u64 {
+        self.end.half.report.passed_on + self.end.half.report.punts
+    }
+}

@@ -1,0 +1,200 @@
+//! Frames in memory, and passes over them: the traffic of every measurement here.
+
+use std::hint::black_box;
+use std::path::Path;
+use std::ptr;
+
+use cora_core::message::Stamp;
+use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
+use cora_core::migration::{Burst, Outbox};
+use cora_core::packet::{Meta, Packet, Port, Roomy};
+use cora_core::prefetch::{prefetch, prefetch_at};
+use cora_core::region::Parked;
+use cora_host::parts::Source;
+use cora_host::{Inside, RunError};
+
+/// Frames in memory, one behind the other.
+#[derive(Default)]
+pub(crate) struct Traffic {
+    bytes: Vec<u8>,
+    frames: Vec<Frame>,
+}
+
+/// What a frame in memory is known by: as little as a driver's descriptor says.
+#[derive(Clone, Copy)]
+struct Frame {
+    time: u64,
+    length: u32,
+    port: Port,
+}
+
+impl Traffic {
+    pub(crate) fn load(path: &Path, inside: Inside) -> Result<Self, RunError> {
+        Self::load_first(path, inside, usize::MAX)
+    }
+
+    /// The first so many frames of a capture.
+    pub(crate) fn load_first(path: &Path, inside: Inside, most: usize) -> Result<Self, RunError> {
+        let mut source = Source::open(path, inside)?;
+        let mut traffic = Self::default();
+        let mut buffer = vec![0; BURST_BYTES];
+        while traffic.len() < most {
+            let Some((stamp, length)) = source.next(&mut buffer)? else { break };
+            traffic.bytes.extend_from_slice(&buffer[..length]);
+            let Meta { now: time, port, .. } = stamp.meta;
+            traffic.frames.push(Frame { time, length: length as u32, port });
+        }
+        Ok(traffic.settled())
+    }
+
+    /// The same in memory that was asked for at once. What grew is on small pages, whatever the allocator was told about huge
+    /// ones, and each small page makes the next frames wait.
+    fn settled(&self) -> Self {
+        Self { bytes: self.bytes.clone(), frames: self.frames.clone() }
+    }
+
+    /// Frames.
+    pub(crate) const fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Each frame by itself.
+    pub(crate) fn frames(&self) -> Vec<Vec<u8>> {
+        let mut rest = &self.bytes[..];
+        let frames = self.frames.iter().map(|frame| {
+            let (bytes, behind) = rest.split_at(frame.length as usize);
+            rest = behind;
+            bytes.to_vec()
+        });
+        frames.collect()
+    }
+
+    /// The frames that go to each of `pairs` pairs, as `pair_of` says, and how many of each are among the
+    /// first `warm`.
+    pub(crate) fn split(
+        &self,
+        pairs: usize,
+        warm: usize,
+        pair_of: impl Fn(&Packet<'_>) -> u32,
+    ) -> Vec<(Self, usize)> {
+        let mut parts: Vec<(Self, usize)> = (0..pairs).map(|_| (Self::default(), 0)).collect();
+        let mut rest = &self.bytes[..];
+        let mut buffer = vec![0; BURST_BYTES];
+        for (number, frame) in self.frames.iter().enumerate() {
+            let (bytes, behind) = rest.split_at(frame.length as usize);
+            rest = behind;
+            let copy = &mut buffer[..bytes.len()];
+            copy.copy_from_slice(bytes);
+            let meta = Meta { time: frame.time, now: frame.time, port: frame.port };
+            let pair = pair_of(&Packet::new(copy, meta)) as usize;
+            let (part, warm_part) = &mut parts[pair];
+            part.bytes.extend_from_slice(bytes);
+            part.frames.push(*frame);
+            *warm_part += usize::from(number < warm);
+        }
+        parts.into_iter().map(|(part, warm)| (part.settled(), warm)).collect()
+    }
+
+    /// Time of frame number `from`, in nanoseconds.
+    pub(crate) fn begins(&self, from: usize) -> u64 {
+        self.frames.get(from).map_or(0, |frame| frame.time)
+    }
+
+    /// A pass over the frames from number `from` on.
+    pub(crate) fn pass(&self, from: usize) -> Pass<'_> {
+        let (before, frames) = self.frames.split_at(from.min(self.frames.len()));
+        let begin: usize = before.iter().map(|frame| frame.length as usize).sum();
+        Pass { left: frames.iter(), bytes: self.bytes.get(begin..).unwrap_or_default() }
+    }
+
+    /// Hands the frames from number `from` on out in bursts, each copied once.
+    pub(crate) fn replay(
+        &self,
+        from: usize,
+        buffer: &mut [u8],
+        mut run: impl FnMut(&mut Burst<'_>) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        let mut pass = self.pass(from);
+        while !pass.is_over() {
+            let mut frames = Frames::new(buffer);
+            let mut burst = Burst::new();
+            while !burst.is_full() {
+                let received = pass.receive(&mut frames, |stamp, frame| {
+                    // There is room: the loop's condition.
+                    burst.push_roomy(stamp, frame);
+                });
+                if !received {
+                    break;
+                }
+            }
+            run(&mut burst)?;
+        }
+        Ok(())
+    }
+
+    /// The same frames received and sent, with nothing between: what every other half takes above this is
+    /// the price of being handled.
+    pub(crate) fn carry(&self, from: usize, buffer: &mut [u8], out: &mut impl Outbox) {
+        let mut pass = self.pass(from);
+        while !pass.is_over() {
+            // What was received is there to be read: no copy of it may be left out.
+            let mut frames = Frames::new(black_box(&mut *buffer));
+            let mut burst = heapless::Vec::<(Stamp, Roomy<'_>), BURST>::new();
+            while !burst.is_full() {
+                let received = pass.receive(&mut frames, |stamp, frame| {
+                    // There is room: the loop's condition.
+                    let _pushed = burst.push((stamp, frame));
+                });
+                if !received {
+                    break;
+                }
+            }
+            for (stamp, frame) in &burst {
+                out.leave(stamp, stamp.egress.opposite(), frame.frame());
+            }
+        }
+    }
+}
+
+/// Where a pass over the frames is.
+pub(crate) struct Pass<'a> {
+    left: std::slice::Iter<'a, Frame>,
+    bytes: &'a [u8],
+}
+
+/// Bytes of the traffic that are asked for ahead of their turn: a burst of short frames. A NIC puts frames into the cache;
+/// without this, a packet would wait for memory that on a wire nobody waits for.
+const AHEAD: usize = 1920;
+
+impl Pass<'_> {
+    pub(crate) fn is_over(&self) -> bool {
+        self.left.as_slice().is_empty()
+    }
+
+    /// Gives away the next frame, copied; `false` at the end, or when there is no room. (As a value that is
+    /// returned, it would be moved once more.)
+    #[inline(always)]
+    pub(crate) fn receive<'a>(
+        &mut self,
+        frames: &mut Frames<'a>,
+        to: impl FnOnce(Stamp, Roomy<'a>),
+    ) -> bool {
+        let Some(room) = frames.room() else { return false };
+        let Some(next) = self.left.next() else { return false };
+        // The next burst's, as a NIC puts these into the cache, too. Whether there is one is not asked: that takes 6 to 9
+        // instructions, for want of registers.
+        prefetch_at(ptr::from_ref(next).wrapping_add(BURST));
+        let (frame, rest) = self.bytes.split_at(next.length as usize);
+        if let Some(ahead) = rest.get(AHEAD) {
+            prefetch(ahead);
+        }
+        room[..frame.len()].copy_from_slice(frame);
+        self.bytes = rest;
+        // Behind the copy: before it, they would have to be kept somewhere meanwhile.
+        let Frame { time, port, .. } = *next;
+        let meta = Meta { time, now: time, port };
+        let stamp = Stamp { meta, number: 0, horizon: time, egress: port, parked: Parked::NONE };
+        to(stamp, frames.keep(frame.len()));
+        true
+    }
+}

@@ -1,0 +1,17 @@
+//! `cargo xtask migrate-bench`: what it costs that flows move. Builds the two programs whose flows move and what makes
+//! figures of their turns, and no more; both halves are code for this machine.
+
+use crate::{cargo, command, run as run_command, target};
+
+/// Measures; `words` go to the measuring program.
+pub(crate) fn run(words: &[String]) -> Result<(), String> {
+    let room = target("bench");
+    let mut build = cargo(&["build", "--release", "--features", "cora/measure"]);
+    build.args(["--package", "cora-bench", "--package", "flow-record", "--package", "tenant"]);
+    // Each states its own plan.
+    build.env_remove("CORA_PLAN").env("CORA_SKIP_NIC", "1");
+    run_command(build.env("CARGO_TARGET_DIR", &room).env("CORA_BENCH_DPDK", "none"))?;
+    let programs = room.join("release");
+    let mut bench = command(&programs.join("cora-bench").display().to_string(), &[]);
+    run_command(bench.args(words).arg("--moves").arg(&programs))
+}
