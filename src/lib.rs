@@ -128,7 +128,7 @@ pub mod testing {
     pub fn table<S: Keyed>() -> Table<S> {
         let lines = std::vec![Line::ZERO; Table::<S>::BYTES.div_ceil(Line::BYTES)].leak();
         let Ok(table) = Table::create(&mut Memory::new(lines)) else {
-            unreachable!("BYTES is what `create` takes")
+            unreachable!("`create` takes BYTES")
         };
         table
     }

@@ -15,7 +15,7 @@ pub(crate) fn ask(socket: &Path, question: &str, patience: Duration) -> Result<V
     let shown = socket.display();
     let failed = |error: std::io::Error| {
         Failure::Failed(format!(
-            "{shown}: {error}; is it what a run with `--live` was given as `--control`?"
+            "{shown}: {error}; is it the `--control` path of a run with `--live`?"
         ))
     };
     let mut stream = UnixStream::connect(socket).map_err(failed)?;

@@ -102,8 +102,7 @@ impl Display for Summary<'_> {
         let [offers, recalls, admissions] = self.0.counts();
         writeln!(
             f,
-            "{periods} periods in {:.1} s: {offers} offers, {recalls} recalls, {admissions} changes of what is \
-             admitted; {}",
+            "{periods} periods in {:.1} s: {offers} offers, {recalls} recalls, {admissions} changes of admission; {}",
             seconds(*end),
             if differs.is_none() {
                 "decided anew, all are the same"

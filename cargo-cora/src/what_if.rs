@@ -12,7 +12,7 @@ use crate::tell::tell;
 pub(crate) fn run(arguments: &WhatIf) -> Outcome {
     if !asks(&arguments.planning) {
         return Err(Failure::Usage(
-            "what if what? say at least one of --nic, --traffic, --mpps, --host-cores, --measured, --pin, --steering"
+            "nothing to compare: give at least one of --nic, --traffic, --mpps, --host-cores, --measured, --pin, --steering"
                 .to_owned(),
         ));
     }

@@ -89,8 +89,7 @@ pub(crate) fn run(arguments: &Calibrate) -> Outcome {
     let robbed = measured.crossings.robbed;
     if robbed > DISTURBED {
         eprintln!(
-            "warning: while packets crossed, other processes took {:.0} % of the time: what `[link]` says is too dear; \
-             calibrate again when this machine has nothing else to do",
+            "warning: while packets crossed, other processes took {:.0} % of the time: `[link]` is too dear; calibrate again when this machine has nothing else to do",
             100.0 * robbed
         );
     }
@@ -101,7 +100,7 @@ pub(crate) fn run(arguments: &Calibrate) -> Outcome {
 /// The file.
 fn page(measured: &Measured) -> String {
     format!(
-        "# What `cargo cora calibrate` measured; nics/README.md in Cora's sources says what each key is.\n\
+        "# Measured by `cargo cora calibrate`; nics/README.md in Cora's sources explains each key.\n\
          # The NIC's side is the native NIC half, on a core of this machine.\n{}",
         profile::of(measured).to_toml()
     )

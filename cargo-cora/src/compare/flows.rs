@@ -167,7 +167,7 @@ impl Flows {
     fn finish(self) -> Comparison {
         let mut differences = Vec::new();
         let flows = self.seen.len() as u64;
-        #[expect(clippy::iter_over_hash_type, reason = "what it yields is sorted below")]
+        #[expect(clippy::iter_over_hash_type, reason = "its items are sorted below")]
         for (flow, progress) in self.seen {
             let finding = match progress {
                 Progress { differs: true, .. } => Finding::OtherBytes,

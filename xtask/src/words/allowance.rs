@@ -22,9 +22,9 @@ pub(crate) struct Allowances(BTreeMap<String, [usize; 3]>);
 
 /// The names of the three figures.
 const FIGURES: [&str; 3] = [
-    "what, whose, whoever of 1,000 words in comments",
+    "pronouns for a noun, of 1,000 words in comments",
     "comment lines over 100 columns",
-    "what, whose, whoever of 1,000 words in messages",
+    "pronouns for a noun, of 1,000 words in messages",
 ];
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "four")]

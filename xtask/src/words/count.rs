@@ -3,7 +3,7 @@
 use super::source::Source;
 
 /// Words that stand in the place of a noun.
-const PRONOUNS: [&str; 3] = ["what", "whose", "whoever"];
+pub(crate) const PRONOUNS: [&str; 3] = ["what", "whose", "whoever"];
 
 /// Columns of a line with a comment.
 const COLUMNS: usize = 100;
