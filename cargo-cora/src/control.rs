@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// Asks the run that listens there, and waits so long for its answer. An error is what it says is wrong, or that nobody
-/// answers.
+/// Asks the run that listens there, and waits so long for its answer. An error is the run's own, or
+/// that nobody answers.
 pub(crate) fn ask(socket: &Path, question: &str, patience: Duration) -> Result<Value, Failure> {
     let shown = socket.display();
     let failed = |error: std::io::Error| {

@@ -1,12 +1,12 @@
 //! `cargo cora`: make a network function, run it, look at it.
 //!
-//! Results go to standard output, progress and complaints to standard error. The exit code is 0 when
-//! all is well, 1 when a check fails, 2 when the command itself makes no sense.
+//! Results go to standard output, progress and complaints to standard error. The exit code is 0
+//! when all is well, 1 when a check fails, 2 when the command itself makes no sense.
 //!
-//! | door | what |
+//! | door | content |
 //! | --- | --- |
 //! | [`main`] | the command |
-//! | [`command_line`] | what may be typed, for those who check it |
+//! | [`command_line`] | the command line, for those who check it |
 //! | [`compare`] | whether two captures carry the same packets, flow by flow |
 #![forbid(unsafe_code)]
 // `println!` panics when nobody reads any more: `tell` does not.

@@ -21,7 +21,7 @@ pub(crate) fn run(run: &Run) -> Outcome {
     Err(Failure::Failed(format!("`{}` doesn't start: {error}", program.display())))
 }
 
-/// The program's own command line: what was given here, but for what the build needed.
+/// The program's own command line: the arguments given here, but for those of the build.
 fn command(mut command: Command, run: &Run) -> Command {
     command.args(["run", "--nic", run.nic.word()]);
     if let Some(input) = &run.input {

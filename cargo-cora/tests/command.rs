@@ -1,4 +1,4 @@
-//! The command as it is typed: exit codes, and what goes where.
+//! The command as it is typed: exit codes, and the place of its output.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::process::{Command, Output};

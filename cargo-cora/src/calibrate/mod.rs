@@ -1,8 +1,8 @@
 //! `calibrate`: measures this machine as both sides of a NIC profile.
 //!
-//! What is measured adds up to what a packet costs: each term is what is left when those before it are taken off.
+//! The terms add up to the cost of a packet: each is the rest without those before it.
 //!
-//! | module | what |
+//! | module | content |
 //! | --- | --- |
 //! | `memory` | dependent loads by working set; the caches there are |
 //! | `program` | the small network function that is measured |
@@ -14,7 +14,7 @@
 //! | `entries` | insertions against removals |
 //! | `crossing` | both sides, and the rings between them |
 //! | `rounds` | everything by turns; medians and spreads |
-//! | `machine` | what machine this is |
+//! | `machine` | the name of this machine |
 //! | `profile` | all of it as a NIC profile |
 #![expect(clippy::cast_precision_loss, reason = "no count here comes near 2^52")]
 
@@ -184,7 +184,7 @@ struct Stage {
     entries: Entries,
 }
 
-/// What a round of it took.
+/// The time of one round.
 struct Taken {
     frames: (f64, f64),
     mispredict: f64,
@@ -193,7 +193,7 @@ struct Taken {
     entries: (f64, f64),
 }
 
-/// What all rounds came to.
+/// The sum of all rounds.
 struct Handled {
     frames: FrameTimes,
     mispredict: Times,
@@ -245,7 +245,7 @@ impl Stage {
     }
 }
 
-/// What is being done, on standard error: on one line of a terminal.
+/// The current step, on standard error: on one line of a terminal.
 struct Progress {
     overwrites: bool,
 }

@@ -1,4 +1,4 @@
-//! A NIC profile of what was measured.
+//! A NIC profile from the measurements.
 
 use cora_plan::figure::{Figure, Source};
 use cora_plan::nic::{Cache, Link, NicProfile, Tier};
@@ -88,7 +88,8 @@ impl Page<'_> {
         }
     }
 
-    /// Making an entry and freeing it: measured together, divided as the table's operations alone are.
+    /// Making an entry and freeing it: measured together, divided as the table's operations alone
+    /// are.
     fn entries(&self, side: &str, times: &SideTimes, fit: Fit) -> (Figure, Figure) {
         let Measured { insert, remove, .. } = self.measured;
         let part = insert.median() / (insert.median() + remove.median()).max(f64::MIN_POSITIVE);
