@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use cora_host::Inside;
+use cora_host::{Inside, RunOptions};
 
 use crate::profile::Span;
 
@@ -17,8 +17,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Build a network function and run it on a capture
-    Run(Run),
+    /// Build a network function and run it, on a capture or between two ports
+    Run(Box<Run>),
     /// Show the state-flow graph of a network function
     Graph(Graph),
     /// Compare two captures flow by flow
@@ -80,54 +80,14 @@ pub(crate) struct Doctor {
 pub(crate) struct Run {
     /// Name of a package of this workspace, or the path of one
     pub(crate) package: String,
-    /// Where the NIC half runs
-    #[arg(long, value_enum)]
-    pub(crate) nic: Nic,
-    /// Pairs of NIC core and host worker that flows are steered to [default: 1]
-    #[arg(long, value_name = "N")]
-    pub(crate) pairs: Option<u16>,
-    /// The capture to feed in at the NIC's wire: pcap or pcapng
-    #[arg(long = "in", value_name = "CAPTURE", required_unless_present = "live")]
-    pub(crate) input: Option<PathBuf>,
-    /// Two ports in place of a capture, as inside=PORT,outside=PORT, each tap:NAME, packet:IFACE,
-    /// xdp:IFACE, pcap:IN+OUT or mem:flows=N;size=BYTES: until ctrl-C. Either half may die
-    /// meanwhile, and is started again
-    #[arg(long, value_name = "PORTS", conflicts_with_all = ["input", "output", "pairs"])]
-    pub(crate) live: Option<String>,
-    /// When a live run ends by itself
-    #[arg(long, value_name = "N", requires = "live")]
-    pub(crate) seconds: Option<u64>,
-    /// Where to write the packets that leave: pcap
-    #[arg(long = "out", value_name = "CAPTURE")]
-    pub(crate) output: Option<PathBuf>,
     /// host-only, nic-only, split, or a file like cora.toml [default: the package's cora.toml]
     #[arg(long)]
     pub(crate) plan: Option<String>,
-    /// Print one JSON object instead of the table
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Write the final state of every table, in canonical order
-    #[arg(long, value_name = "FILE")]
-    pub(crate) state_out: Option<PathBuf>,
-    /// Set a read-mostly state from a file; may be given several times
-    #[arg(long, value_name = "STATE=FILE")]
-    pub(crate) config: Vec<String>,
-    /// The prefixes of the inside network, separated by commas
-    #[arg(long, value_name = "PREFIXES")]
-    pub(crate) inside: Option<String>,
-    /// Which pages the host's states are on [default: thp]
-    #[arg(long, value_enum)]
-    pub(crate) pages: Option<Pages>,
-    /// Who decides which flows move: plan, adapt, adapt:FILE for a log of its decisions, or
-    /// random:SEED [default: plan]
-    #[arg(long, value_name = "WHO")]
-    pub(crate) moves: Option<String>,
-    /// Export records of entries that ended as IPFIX: to a file, or to a collector as udp:HOST:PORT
-    #[arg(long, value_name = "WHERE")]
-    pub(crate) ipfix: Option<String>,
     /// Cargo's profile: release, dev, or another of the workspace
     #[arg(long, default_value = "release")]
     pub(crate) profile: String,
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
 }
 
 #[derive(Debug, Args)]
@@ -137,47 +97,6 @@ pub(crate) struct Replay {
     /// Print the summary alone
     #[arg(long)]
     pub(crate) brief: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Nic {
-    /// The aarch64 program, under qemu
-    Emulated,
-    /// A process of this machine
-    Native,
-    /// No NIC: the host half alone
-    Off,
-}
-
-impl Nic {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Emulated => "emulated",
-            Self::Native => "native",
-            Self::Off => "off",
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Pages {
-    /// Small ones
-    #[value(name = "4k")]
-    Small,
-    /// Transparent huge pages
-    Thp,
-    /// Huge pages that were set aside before
-    Hugetlb,
-}
-
-impl Pages {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Small => "4k",
-            Self::Thp => "thp",
-            Self::Hugetlb => "hugetlb",
-        }
-    }
 }
 
 #[derive(Debug, Args)]

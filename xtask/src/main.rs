@@ -49,6 +49,7 @@ fn main() -> ExitCode {
 fn usage() -> ExitCode {
     eprintln!("usage: cargo xtask demo | test");
     eprintln!("       cargo xtask bench|model [--quick] [--json] [--only NAME]");
+    eprintln!("       cargo xtask model --again");
     eprintln!("       cargo xtask chaos [--seconds N] [--seed S] [--json] | --replay SEED");
     eprintln!("       cargo xtask oracle [--full]");
     eprintln!(
