@@ -29,16 +29,16 @@
 //! ```
 //!
 //! A package needs this crate twice: as a dependency, and with the feature `build` as a build
-//! dependency, whose build script is `fn main() { cora::build() }`. The program ends with
-//! `cora::app!(firewall);`. `cargo build` then makes the host half, `cargo build --features nic` the NIC half
-//! too; `cargo cora run` runs both on a capture.
+//! dependency. Its build script is `fn main() { cora::build() }`, and the program ends with
+//! `cora::app!(firewall);`. `cargo build` then makes the host half, and `cargo build --features
+//! nic` the NIC half too; `cargo cora run` runs both on a capture.
 //!
-//! | door | what |
+//! | door | content |
 //! | --- | --- |
-//! | [`prelude`] | what a program names: packet, table, verdict, keys, the attributes |
-//! | [`state`], [`flow_handler`], [`app!`] | the three things that a program says to Cora |
-//! | `testing` | states and frames for unit tests of handlers, and the time in them |
-//! | `build` | what a build script says |
+//! | [`prelude`] | the names of a program: packet, table, verdict, keys, the attributes |
+//! | [`state`], [`flow_handler`], [`app!`] | the three marks of a program |
+//! | `testing` | states, frames and time for unit tests of handlers |
+//! | `build` | the call of a build script |
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -46,7 +46,7 @@
 pub use cora_build::script::build;
 pub use cora_macros::{Plain, flow_handler, state};
 
-/// What a program names.
+/// The names that a program uses.
 pub mod prelude {
     pub use crate::{Plain, flow_handler, state};
     pub use cora_core::hash::sip_hash;
@@ -70,7 +70,7 @@ pub mod prelude {
 
 /// Makes a program of handlers, in the order in which a packet from inside meets them.
 ///
-/// It includes what the build script wrote: the states, the plan, and the entry point.
+/// It includes the output of the build script: the states, the plan, and the entry point.
 ///
 /// ```ignore
 /// cora::app!(firewall, nat::translate);
@@ -128,19 +128,20 @@ pub mod testing {
     pub fn table<S: Keyed>() -> Table<S> {
         let lines = std::vec![Line::ZERO; Table::<S>::BYTES.div_ceil(Line::BYTES)].leak();
         let Ok(table) = Table::create(&mut Memory::new(lines)) else {
-            unreachable!("BYTES is what `create` takes")
+            unreachable!("`create` takes BYTES")
         };
         table
     }
 
-    /// Lets time pass: from now on a packet that comes at `now` (ns) asks the table. What was unused for its idle
-    /// time by then is found no more.
+    /// Lets time pass: from now on a packet that comes at `now` (ns) asks the table. Entries that
+    /// were unused for their idle time by then have expired.
     pub fn at<S: Keyed>(table: &mut Table<S>, now: u64) {
         table.begin(Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead: ALONE });
     }
 
-    /// An Ethernet frame with an IPv4 packet, whose header checksum is right; bytes. It is padded to the 60 that a frame
-    /// has at least. What the payload is, transport header first, is the caller's: its checksums, too.
+    /// The bytes of an Ethernet frame with an IPv4 packet. The checksum of its header is right, and
+    /// the frame is padded to the 60 bytes that it has at least. The payload is the caller's:
+    /// transport header first, checksums included.
     ///
     /// # Panics
     /// When the payload is longer than the 65,515 bytes that an IPv4 packet may carry.
@@ -166,7 +167,8 @@ pub mod testing {
         frame
     }
 
-    /// The record of an entry that ended so: its elements in their order, with their values, big-endian.
+    /// The record of an entry with this end: its elements in their order, with their values,
+    /// big-endian.
     pub fn record<S: FlowRecord>(entry: &S, key: &S::Key, end: End) -> Vec<(Element, Vec<u8>)> {
         struct Told(Vec<(Element, Vec<u8>)>);
         impl Fields for Told {
@@ -191,7 +193,7 @@ pub mod testing {
     }
 }
 
-/// What generated code names; nothing here is for people.
+/// For generated code; nothing here is for people.
 #[doc(hidden)]
 pub mod __private {
     #[cfg(all(feature = "host", not(target_os = "none")))]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use cora_host::Inside;
+use cora_host::{Inside, RunOptions};
 
 use crate::profile::Span;
 
@@ -17,17 +17,17 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Build a network function and run it on a capture
-    Run(Run),
+    /// Build a network function and run it, on a capture or between two ports
+    Run(Box<Run>),
     /// Show the state-flow graph of a network function
     Graph(Graph),
     /// Compare two captures flow by flow
     Compare(Compare),
-    /// Decide anew what a controller decided in a run, from its log, and say why in plain words
+    /// Replay a controller's decisions from its log, and give the reasons in plain words
     Replay(Replay),
     /// Measure this machine, as a NIC profile
     Calibrate(Calibrate),
-    /// Find the plan that needs the fewest host cores, and predict what it does
+    /// Find the plan that needs the fewest host cores, and predict its effect
     Plan(Plan),
     /// Measure on a capture which ways packets take, and how many instructions each needs
     Measure(Measure),
@@ -37,29 +37,31 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Compare today's plan with that for another NIC, traffic or rate, or with a state pinned
     WhatIf(WhatIf),
-    /// Show what plans save over host-only and simpler splits, for several programs and traffics
+    /// Show the savings of plans over host-only and simpler splits, for programs and traffics
     Savings(Savings),
-    /// Look what this machine has of what Cora needs, and say what to type for the rest
+    /// Look which of Cora's requirements this machine meets, with a command for each other one
     Doctor(Doctor),
     /// Make a new package with a small network function in it
     New(New),
     /// Have a live run read its configuration again, and wait until that is in force
     Configure(Configure),
-    /// Have another build take a live run's place, and wait until it works: connections of durable states go on
+    /// Have another build take a live run's place, and wait until it works: connections of durable
+    /// states go on
     Upgrade(Upgrade),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Configure {
-    /// What the run was given as `--control`
+    /// The `--control` path of the run
     pub(crate) control: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Upgrade {
-    /// What the run was given as `--control`
+    /// The `--control` path of the run
     pub(crate) control: PathBuf,
-    /// The new program, which is put in the running one's file; without it, that file holds the new one already
+    /// The new program, which is put in the running one's file; without it, that file holds the new
+    /// one already
     #[arg(long, value_name = "FILE", conflicts_with = "check")]
     pub(crate) program: Option<PathBuf>,
     /// Only look whether the program that is in the file now could take the place
@@ -78,53 +80,14 @@ pub(crate) struct Doctor {
 pub(crate) struct Run {
     /// Name of a package of this workspace, or the path of one
     pub(crate) package: String,
-    /// Where the NIC half runs
-    #[arg(long, value_enum)]
-    pub(crate) nic: Nic,
-    /// Pairs of NIC core and host worker that flows are steered to [default: 1]
-    #[arg(long, value_name = "N")]
-    pub(crate) pairs: Option<u16>,
-    /// The capture to feed in at the NIC's wire: pcap or pcapng
-    #[arg(long = "in", value_name = "CAPTURE", required_unless_present = "live")]
-    pub(crate) input: Option<PathBuf>,
-    /// Two ports in place of a capture, as inside=PORT,outside=PORT, each tap:NAME, packet:IFACE, xdp:IFACE,
-    /// pcap:IN+OUT or mem:flows=N;size=BYTES: until ctrl-C. Either half may die meanwhile, and is started again
-    #[arg(long, value_name = "PORTS", conflicts_with_all = ["input", "output", "pairs"])]
-    pub(crate) live: Option<String>,
-    /// When a live run ends by itself
-    #[arg(long, value_name = "N", requires = "live")]
-    pub(crate) seconds: Option<u64>,
-    /// Where to write what leaves: pcap
-    #[arg(long = "out", value_name = "CAPTURE")]
-    pub(crate) output: Option<PathBuf>,
     /// host-only, nic-only, split, or a file like cora.toml [default: the package's cora.toml]
     #[arg(long)]
     pub(crate) plan: Option<String>,
-    /// Print one JSON object instead of the table
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Write the final state of every table, in canonical order
-    #[arg(long, value_name = "FILE")]
-    pub(crate) state_out: Option<PathBuf>,
-    /// Set a read-mostly state from a file; may be given several times
-    #[arg(long, value_name = "STATE=FILE")]
-    pub(crate) config: Vec<String>,
-    /// The prefixes of the inside network, separated by commas
-    #[arg(long, value_name = "PREFIXES")]
-    pub(crate) inside: Option<String>,
-    /// Which pages the host's states are on [default: thp]
-    #[arg(long, value_enum)]
-    pub(crate) pages: Option<Pages>,
-    /// Who decides which flows move: plan, adapt, adapt:FILE for a log of what the controller does, or random:SEED
-    /// [default: plan]
-    #[arg(long, value_name = "WHO")]
-    pub(crate) moves: Option<String>,
-    /// Export records of entries that ended as IPFIX: to a file, or to a collector as udp:HOST:PORT
-    #[arg(long, value_name = "WHERE")]
-    pub(crate) ipfix: Option<String>,
     /// Cargo's profile: release, dev, or another of the workspace
     #[arg(long, default_value = "release")]
     pub(crate) profile: String,
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
 }
 
 #[derive(Debug, Args)]
@@ -136,47 +99,6 @@ pub(crate) struct Replay {
     pub(crate) brief: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Nic {
-    /// The aarch64 program, under qemu
-    Emulated,
-    /// A process of this machine
-    Native,
-    /// No NIC: the host half alone
-    Off,
-}
-
-impl Nic {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Emulated => "emulated",
-            Self::Native => "native",
-            Self::Off => "off",
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Pages {
-    /// Small ones
-    #[value(name = "4k")]
-    Small,
-    /// Transparent huge pages
-    Thp,
-    /// Huge pages that were set aside before
-    Hugetlb,
-}
-
-impl Pages {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Small => "4k",
-            Self::Thp => "thp",
-            Self::Hugetlb => "hugetlb",
-        }
-    }
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct Measure {
     /// Name of a package of this workspace, or the path of one
@@ -184,10 +106,10 @@ pub(crate) struct Measure {
     /// The capture to run it on: pcap or pcapng
     #[arg(long = "in", value_name = "CAPTURE")]
     pub(crate) input: PathBuf,
-    /// Where to write what was measured [default: the package's cora.measured.json]
+    /// Where to write the measurement [default: the package's cora.measured.json]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Where to write the capture's traffic profile, whose classes the measurement speaks of
+    /// Where to write the capture's traffic profile, with the classes of the measurement
     #[arg(long, value_name = "FILE")]
     pub(crate) traffic: Option<PathBuf>,
     /// How long a flow is there without a packet, for the traffic profile
@@ -199,7 +121,7 @@ pub(crate) struct Measure {
     /// The prefixes of the inside network, separated by commas
     #[arg(long, value_name = "PREFIXES")]
     pub(crate) inside: Option<String>,
-    /// Packets whose instructions are counted, from the beginning; ways are told of all
+    /// Packets of which instructions are counted, from the beginning; paths are counted of all
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub(crate) count: usize,
     /// The plugin that counts, where the package's Cora does not come with it
@@ -214,7 +136,7 @@ pub(crate) struct Measure {
 pub(crate) struct Graph {
     /// Name of a package of this workspace, or the path of one
     pub(crate) package: String,
-    /// What to draw it as
+    /// The form of the drawing
     #[arg(long, value_enum)]
     pub(crate) format: Format,
     /// host-only, nic-only, split, or a file like cora.toml [default: the package's cora.toml]
@@ -261,10 +183,10 @@ pub(crate) struct Plan {
     pub(crate) package: String,
     #[command(flatten)]
     pub(crate) planning: Planning,
-    /// Say what host-only, nic-only, state-only and flow-only would need
+    /// Also give the needs of host-only, nic-only, state-only and flow-only
     #[arg(long)]
     pub(crate) baselines: bool,
-    /// What to write
+    /// The form of the output
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: ReportFormat,
     /// Where to write it, instead of standard output
@@ -272,7 +194,7 @@ pub(crate) struct Plan {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// What a plan is made for. Each is what the package's cora.toml states, unless it is given.
+/// The target of a plan. Each option replaces the statement in the package's cora.toml.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Planning {
     /// A NIC profile: bluefield2, bluefield3, agilio-cx, or a file [default: bluefield2]
@@ -284,10 +206,10 @@ pub(crate) struct Planning {
     /// The rate, in million packets a second; the plan with the fewest host cores is searched for
     #[arg(long, value_name = "N", conflicts_with = "host_cores")]
     pub(crate) mpps: Option<f64>,
-    /// So many host cores; the plan with the highest rate is searched for [default: 1, without a rate]
+    /// Host cores; the plan with the highest rate is searched for [default: 1, without a rate]
     #[arg(long, value_name = "N")]
     pub(crate) host_cores: Option<f64>,
-    /// What `cargo cora measure` wrote [default: the package's cora.measured.json]
+    /// The output of `cargo cora measure` [default: the package's cora.measured.json]
     #[arg(long, value_name = "FILE")]
     pub(crate) measured: Option<PathBuf>,
     /// Put a state where it is said: travels, host or replica; may be given several times
@@ -315,7 +237,7 @@ pub(crate) struct Savings {
     /// How packets of the host's flows get there
     #[arg(long, value_enum, default_value = "cores")]
     pub(crate) steering: Steering,
-    /// What to write
+    /// The form of the output
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: TableFormat,
 }
@@ -354,20 +276,22 @@ pub(crate) struct Profile {
     /// Where to write the profile: TOML [default: the capture's name with .toml, here]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// What to call it [default: the capture's name]
+    /// Its name [default: the capture's name]
     #[arg(long)]
     pub(crate) name: Option<String>,
     /// How long a flow without packets is remembered: after it, the next packet opens it again
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) idle: Span,
-    /// The prefixes of the inside network, separated by commas [default: private and link-local ones]
+    /// The prefixes of the inside network, separated by commas [default: private and link-local
+    /// ones]
     #[arg(long, value_name = "PREFIXES")]
     pub(crate) inside: Option<Inside>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// A code such as CORA0007, or a state, a handler or a class of flows; without it, all codes are listed
+    /// A code such as CORA0007, or a state, a handler or a class of flows; without it, all codes
+    /// are listed
     pub(crate) what: Option<String>,
     /// The package whose plan it is about [default: that of this directory, if it has a cora.toml]
     #[arg(long)]

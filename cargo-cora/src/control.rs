@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// Asks the run that listens there, and waits so long for its answer. An error is what it says is wrong, or that nobody
-/// answers.
+/// Asks the run that listens there, and waits so long for its answer. An error is the run's own, or
+/// that nobody answers.
 pub(crate) fn ask(socket: &Path, question: &str, patience: Duration) -> Result<Value, Failure> {
     let shown = socket.display();
     let failed = |error: std::io::Error| {
         Failure::Failed(format!(
-            "{shown}: {error}; is it what a run with `--live` was given as `--control`?"
+            "{shown}: {error}; is it the `--control` path of a run with `--live`?"
         ))
     };
     let mut stream = UnixStream::connect(socket).map_err(failed)?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
-/// What went wrong, and whose doing it is.
+/// The failure of a command, and its kind.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The command makes no sense as typed: exit code 2.
@@ -29,5 +29,5 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What a command comes to.
+/// The result of a command.
 pub(crate) type Outcome = Result<ExitCode, Failure>;

@@ -1,4 +1,4 @@
-//! `graph`: what the build script would read, without building anything.
+//! `graph`: the graph as the build script would read it, without building anything.
 
 use std::process::ExitCode;
 

@@ -1,12 +1,12 @@
 //! `cargo cora`: make a network function, run it, look at it.
 //!
-//! Results go to standard output, progress and complaints to standard error. The exit code is 0 when
-//! all is well, 1 when a check fails, 2 when the command itself makes no sense.
+//! Results go to standard output, progress and complaints to standard error. The exit code is 0
+//! when all is well, 1 when a check fails, 2 when the command itself makes no sense.
 //!
-//! | door | what |
+//! | door | content |
 //! | --- | --- |
 //! | [`main`] | the command |
-//! | [`command_line`] | what may be typed, for those who check it |
+//! | [`command_line`] | the command line, for those who check it |
 //! | [`compare`] | whether two captures carry the same packets, flow by flow |
 #![forbid(unsafe_code)]
 // `println!` panics when nobody reads any more: `tell` does not.
@@ -37,7 +37,7 @@ mod what_if;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 
 use arguments::{Arguments, Command};
 
@@ -53,8 +53,11 @@ pub fn main() -> ExitCode {
     if given.get(1).is_some_and(|first| first == calibrate::PROGRAM) {
         return calibrate::program(&given.split_off(2));
     }
-    let outcome = match Arguments::parse_from(given).command {
-        Command::Run(run) => run::run(&run),
+    let matches = cora_host::read_command_line(command_line(), given);
+    let matches = matches.unwrap_or_else(|error| error.exit());
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let outcome = match arguments.command {
+        Command::Run(run) => run::run(&run, matches.subcommand().map_or(&matches, |(_, run)| run)),
         Command::Graph(graph) => graph::run(&graph),
         Command::Calibrate(calibrate) => calibrate::run(&calibrate),
         Command::Compare(compare) => compare::run(&compare),

@@ -1,4 +1,4 @@
-//! Which package is meant, and what Cargo makes of it.
+//! Which package is meant, and Cargo's view of it.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
@@ -24,7 +24,7 @@ pub(crate) struct Build<'a> {
     /// Cargo's profile.
     pub(crate) profile: &'a str,
     pub(crate) features: &'a [&'a str],
-    /// What the build script is to see as `CORA_PLAN`.
+    /// The value of `CORA_PLAN` for the build script.
     pub(crate) plan: Option<&'a str>,
     /// The machine, unless it is this one.
     pub(crate) target: Option<&'a str>,
@@ -35,7 +35,7 @@ pub(crate) struct Build<'a> {
 }
 
 impl Package {
-    /// What has a separator, or is `.` or `..`, is a path; everything else is a name.
+    /// A text with a separator, `.` and `..` are paths; everything else is a name.
     pub(crate) fn of(text: &str) -> Result<Self, Failure> {
         let is_path = text.contains(['/', '\\']) || matches!(text, "." | "..");
         if !is_path {
@@ -53,7 +53,7 @@ impl Package {
         Err(Failure::Usage(format!("there is no Cargo.toml in `{}`", directory.display())))
     }
 
-    /// What tells Cargo which package to take.
+    /// Cargo's arguments that select the package.
     fn selection(&self) -> [OsString; 2] {
         match self {
             Self::Named(name) => ["--package".into(), name.into()],
@@ -94,7 +94,7 @@ impl Package {
         Ok(manifest.and_then(|manifest| Path::new(manifest).parent()).map(Path::to_owned))
     }
 
-    /// What Cargo knows of it.
+    /// Cargo's metadata.
     fn metadata(&self, words: &[&str]) -> Result<Value, Failure> {
         let mut command = cargo();
         command.args(["metadata", "--format-version", "1"]).args(words);

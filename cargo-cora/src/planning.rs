@@ -1,4 +1,5 @@
-//! What a plan is made from: the package's program, what its `cora.toml` states, and what the command line says instead.
+//! The inputs of a plan: the package's program, the statements of its `cora.toml`, and the options
+//! that replace them.
 
 use std::path::{Path, PathBuf};
 
@@ -22,9 +23,9 @@ pub(crate) struct Prepared {
     pub(crate) case: Case,
     /// Digest of the program's source, which a plan's hash covers.
     sources: u64,
-    /// The package states what its plan is searched for.
+    /// The package states a target for its plan.
     pub(crate) states_target: bool,
-    /// On what was measured, or that nothing was.
+    /// On the measurement, or its absence.
     measured: String,
 }
 
@@ -35,7 +36,7 @@ pub(crate) struct Sealed {
     pub(crate) hash: String,
 }
 
-/// Reads the package, and puts what the command line says over what it states.
+/// Reads the package, and replaces its statements by the options of the command line.
 pub(crate) fn prepare(package: &str, said: &Planning) -> Result<Prepared, Failure> {
     let directory = Package::of(package)?.directory()?;
     let program = reading::read(&directory, None).map_err(Failure::Failed)?;
@@ -115,7 +116,8 @@ impl Prepared {
     }
 }
 
-/// The statement as a search takes it. One that states a plan instead of a target is left aside, but for a note.
+/// The statement as a search takes it. One that states a plan instead of a target is left aside,
+/// but for a note.
 fn searched(statement: Statement) -> (Statement, String) {
     if statement.target.is_some() {
         return (statement, String::new());
@@ -128,7 +130,7 @@ fn searched(statement: Statement) -> (Statement, String) {
     (Statement { target: Some(Target::default()), ..Statement::of(Sides::Split) }, note)
 }
 
-/// What the command line says, over what is stated.
+/// The options of the command line, over the statements.
 fn overlay(target: &mut Target, said: &Planning) -> Result<(), Failure> {
     if let Some(nic) = &said.nic {
         target.nic = file_or_name(nic);
@@ -150,7 +152,8 @@ fn overlay(target: &mut Target, said: &Planning) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Files are named from here, rather than from the package: those that are there get their whole path.
+/// Files are named from here, rather than from the package: those that are there get their whole
+/// path.
 fn file_or_name(text: &str) -> String {
     match Path::new(text).canonicalize() {
         Ok(path) if path.is_file() => path.display().to_string(),

@@ -1,4 +1,5 @@
-//! `replay`: what a controller decided in a run, from its log: decided anew, and told in plain words.
+//! `replay`: the decisions of a controller in a run, from its log: made anew, with their reasons in
+//! plain words.
 
 use std::fmt::{self, Display};
 use std::fs::File;
@@ -93,7 +94,7 @@ impl Told<'_> {
     }
 }
 
-/// What was decided in all.
+/// The sum of all decisions.
 struct Summary<'a>(&'a Replayed);
 
 impl Display for Summary<'_> {
@@ -102,8 +103,7 @@ impl Display for Summary<'_> {
         let [offers, recalls, admissions] = self.0.counts();
         writeln!(
             f,
-            "{periods} periods in {:.1} s: {offers} offers, {recalls} recalls, {admissions} changes of what is \
-             admitted; {}",
+            "{periods} periods in {:.1} s: {offers} offers, {recalls} recalls, {admissions} changes of admission; {}",
             seconds(*end),
             if differs.is_none() {
                 "decided anew, all are the same"

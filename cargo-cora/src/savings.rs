@@ -1,7 +1,9 @@
-//! `savings`: what plans save over host-only and over simpler splits, for many programs and traffics in one table.
+//! `savings`: savings of plans over host-only and simpler splits, for many programs and traffics in
+//! one table.
 //!
-//! Per row, host cores are compared at a part of the highest rate that host-only carries on this NIC and host.
-//! The speed-up is at equal resources: with the host cores that the better of state-only and flow-only needs at that rate.
+//! Per row, host cores are compared at a part of the highest rate that host-only carries on this
+//! NIC and host. The speed-up is at equal resources: with the host cores that the better of
+//! state-only and flow-only needs at that rate.
 
 use std::process::ExitCode;
 

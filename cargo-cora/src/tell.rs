@@ -1,12 +1,12 @@
-//! Results to standard output. Who reads them may stop reading (`| head`): what is left then goes nowhere, quietly,
-//! and what the command was for is done all the same.
+//! Results to standard output. A reader may stop reading (`| head`): the rest is then dropped
+//! quietly, and the command does its work all the same.
 
 use std::fmt::Display;
 use std::io::{ErrorKind, Write as _};
 
 use crate::failure::Failure;
 
-/// Writes what was found, as it is.
+/// Writes the result as it is.
 ///
 /// # Errors
 /// When standard output takes nothing, though somebody would read it: a full disk.

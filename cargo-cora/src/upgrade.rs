@@ -79,8 +79,7 @@ fn wait_for(socket: &Path, upgrades: u64) -> Result<Value, Failure> {
             Err(error) if Instant::now() > deadline => return Err(error),
             _ if Instant::now() > deadline => {
                 return Err(Failure::Failed(format!(
-                    "the new program does not work after {} s; what it says stands where the run writes its \
-                     complaints",
+                    "the new program does not work after {} s; its messages stand on the run's standard error",
                     UNTIL_IT_WORKS.as_secs()
                 )));
             }

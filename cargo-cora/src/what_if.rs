@@ -12,7 +12,7 @@ use crate::tell::tell;
 pub(crate) fn run(arguments: &WhatIf) -> Outcome {
     if !asks(&arguments.planning) {
         return Err(Failure::Usage(
-            "what if what? say at least one of --nic, --traffic, --mpps, --host-cores, --measured, --pin, --steering"
+            "nothing to compare: give at least one of --nic, --traffic, --mpps, --host-cores, --measured, --pin, --steering"
                 .to_owned(),
         ));
     }
@@ -26,8 +26,8 @@ pub(crate) fn run(arguments: &WhatIf) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What today's plan is made for: what the package states. Where it states nothing, plans for another NIC or traffic
-/// are compared for one and the same ask.
+/// The target of today's plan: the package's statement. Without one, plans for another NIC or
+/// traffic are compared for one and the same ask.
 fn today(said: &Planning, states_target: bool) -> Planning {
     let only_the_ask = !asks(&Planning { mpps: None, host_cores: None, ..said.clone() });
     if states_target || only_the_ask {

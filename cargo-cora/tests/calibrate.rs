@@ -1,5 +1,5 @@
-//! `calibrate`, of an optimised build: `cargo test --release --package cargo-cora --test calibrate`. A build that is not
-//! optimised refuses.
+//! `calibrate`, of an optimised build: `cargo test --release --package cargo-cora --test
+//! calibrate`. A build that is not optimised refuses.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 #![expect(clippy::cast_precision_loss, reason = "no count here comes near 2^52")]
 
@@ -49,7 +49,7 @@ fn a_quick_calibration_writes_a_profile_that_plans_can_be_made_from() {
     assert!(link.nic_ns.value > 0.0 && link.host_ns.value > 0.0, "{link:?}");
 }
 
-/// Instructions and branches foretold wrongly of `packets` packets of a pass; `None` where valgrind isn't.
+/// Instructions and mispredictions of `packets` packets of a pass; `None` where valgrind isn't.
 fn counted(words: [&str; 3], capture: &Capture, packets: u64) -> Option<(f64, f64)> {
     let count = |passes: usize| {
         let mut child = Command::new("valgrind")

@@ -1,4 +1,4 @@
-//! The command as it is typed: exit codes, and what goes where.
+//! The command as it is typed: exit codes, and the place of its output.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::process::{Command, Output};
@@ -46,10 +46,13 @@ fn works_without_cargo_in_front() {
 fn usage_errors_end_with_two() {
     refuses("", "Usage");
     refuses("rum", "run");
+    refuses("rnu nat", "'run'");
     refuses("run", "required");
     refuses("run nat --nic off", "--in");
-    refuses("run nat --in a.pcap", "--nic");
-    refuses("run nat --nic maybe --in a.pcap", "emulated, native, off");
+    refuses("run nat --in a.pcap --control c.sock --seconds 1", "--seconds is for live runs");
+    refuses("run nat --live inside=tap:a,outside=tap:b --in a.pcap", "--in and --live");
+    refuses("run nat --file nowhere.toml", "nowhere.toml");
+    refuses("run nat --nic maybe --in a.pcap", "off, emulated, native");
     refuses("run nat --nic off --in a.pcap --outt b", "--out");
     refuses("graph nat --format png", "json, dot, mermaid, svg");
     refuses("compare a.pcap", "<B>");

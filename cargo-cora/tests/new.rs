@@ -1,4 +1,5 @@
-//! A new package has a name that fits, is not written over another, and is a program that Cora reads.
+//! A new package has a name that fits, is not written over another, and is a program that Cora
+//! reads.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::fs;

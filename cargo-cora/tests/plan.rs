@@ -134,7 +134,7 @@ fn an_ask_out_of_reach_is_told_the_nearest_within() {
     assert_eq!(output.status.code(), Some(1));
     let complaint = stderr(&output);
     assert!(complaint.contains("run out"), "{complaint}");
-    // What it names can be had.
+    // The things that it names are there.
     let (_, rest) = complaint.split_once("ask for ").unwrap();
     let nearest = rest.split_whitespace().next().unwrap();
     assert!(nearest.parse::<f64>().unwrap() > 1.0, "{complaint}");

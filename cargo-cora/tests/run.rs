@@ -1,5 +1,5 @@
-//! `cargo cora run`, with a package that only says what it was given: what the build sees, what the
-//! program sees, and whose exit code comes back.
+//! `cargo cora run`, with a package that only prints its arguments: the view of the build, the view
+//! of the program, and the exit code.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::fs;

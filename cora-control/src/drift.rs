@@ -19,11 +19,11 @@ pub struct Drift {
 
 impl fmt::Display for Drift {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let by = if self.predicted { "the plan predicts" } else { "is usual" };
+        let by = if self.predicted { "the plan's prediction" } else { "the usual cost" };
         for ((what, cost), (_, expected)) in
             self.learned.each().into_iter().zip(self.expected.each())
         {
-            writeln!(f, "  {what}: {cost:.0} ns, {:.2} of what {by}", cost / expected)?;
+            writeln!(f, "  {what}: {cost:.0} ns, {:.2} of {by}", cost / expected)?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use crate::state::{Keyed, Malformed, Table};
 
 /// A keyed state whose entries become records when they end: what `#[state(recorded)]` asks for.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is `recorded`, and nothing says what its records are",
+    message = "`{Self}` is `recorded`, and nothing makes its records",
     label = "has no record",
     note = "write `impl FlowRecord for {Self}`"
 )]

@@ -196,8 +196,7 @@ fn region_refuses_in_sentences() {
     is(
         newer(generation),
         &format!(
-            "the shared region is of generation {generation}, and generation {generation} was seen before: \
-             attach to what the living side made last"
+            "the shared region is of generation {generation}, and generation {generation} was seen before: attach to the region that the living side made last"
         ),
     );
     is(attach(&words[..600]), &format!("the shared region has 4800 bytes where it needs {needs}"));

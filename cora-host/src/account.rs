@@ -56,7 +56,7 @@ pub(crate) fn finish<A: App>(
     request: &Request<A::Group>,
     elapsed: Duration,
 ) -> Result<Finished, RunError> {
-    let mode = request.nic;
+    let mode = request.options.nic;
     let mut outcomes = BTreeMap::new();
     if wire.too_long > 0 {
         outcomes.insert("too-long".into(), wire.too_long);
@@ -103,8 +103,8 @@ pub(crate) fn finish<A: App>(
             NicMode::Emulated => "emulated",
             NicMode::Native => "native",
         },
-        pages: request.pages.in_force().word(),
-        nic_pages: (mode == NicMode::Native).then(|| request.pages.of_nic().word()),
+        pages: request.options.pages.in_force().word(),
+        nic_pages: (mode == NicMode::Native).then(|| request.options.pages.of_nic().word()),
         packets_in: wire.came,
         packets_out: wire.left,
         outcomes,

@@ -4,11 +4,10 @@
 //! A program's `main` is [`main`]; `cora::app!` writes it. Its command line:
 //!
 //! ```text
-//! <program> run --nic off|emulated|native [--pairs N] --in a.pcap [--out b.pcap] [--json] [--state-out f.json]
-//!               [--config State=file]… [--inside prefix,…] [--pages 4k|thp|hugetlb] [--moves plan|adapt[:log]]
-//!               [--ipfix FILE|udp:HOST:PORT]
-//! <program> run --live inside=PORT,outside=PORT [--seconds N]    until SIGINT; either half may die
-//! <program> graph | plan         the state-flow graph and the plan that it was built with, as JSON
+//! <program> run --in a.pcap [OPTIONS]                         on a capture
+//! <program> run --live inside=PORT,outside=PORT [OPTIONS]    between two ports, until SIGINT; either half may die
+//! <program> run --file run.toml [OPTIONS]                    as the file says: options are those of `options`
+//! <program> graph | plan                                     the state-flow graph and the plan that it was built with, as JSON
 //! ```
 //!
 //! | module | what |
@@ -16,6 +15,9 @@
 //! | [`capture`] | pcap and pcapng files: read and written |
 //! | `command` | the command line |
 //! | `control_loop` | which controller decides about moves, when it is asked, and that it is obeyed |
+//! | `nearest` | what somebody meant who mistyped a word |
+//! | `options` | the one description of a run: command line, file, processes |
+//! | `run_file` | a run's options in a file |
 //! | `run` | one run, from the first frame to the report |
 //! | `pair` | a pair of NIC core and host worker |
 //! | `pairs` | a run on several of them |
@@ -50,7 +52,9 @@ mod futex;
 mod inside;
 mod ipfix;
 mod map;
+mod nearest;
 mod nic_process;
+mod options;
 mod pages;
 mod pair;
 mod pairs;
@@ -58,6 +62,7 @@ mod progress;
 mod report;
 mod revive;
 mod run;
+mod run_file;
 mod state_out;
 mod supervisor;
 mod supply;
@@ -67,13 +72,15 @@ mod wire;
 mod wire_end;
 mod worker;
 
-pub use command::{command_line, configuration, fail, main, main_with, pair_count, perform};
+pub use command::{command_line, fail, main, main_with, perform};
 pub use control_loop::{AnyController, Controllers, Moves, NamedController};
 pub use error::RunError;
 pub use futex::SharedFutex;
 pub use inside::{DEFAULT_INSIDE, Inside};
 pub use ipfix::Records;
 pub use map::{inherited_memory, shared_memory};
+pub use nearest::read_command_line;
+pub use options::{Run, RunOptions, configuration, pair_count, words};
 pub use report::{RunReport, Side};
 pub use supply::memory_for_states;
 

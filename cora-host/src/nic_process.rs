@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use cora_core::region::Region;
 
+use crate::options::RunOptions;
 use crate::pages::Pages;
-use crate::run::Request;
 use crate::{Program, RunError, cores};
 
 /// How the NIC half runs.
@@ -44,17 +44,17 @@ pub(crate) struct NicProcess {
 
 impl NicProcess {
     /// Starts the NIC half on the region in `file`, on a processor of its own if one is given.
-    pub(crate) fn start<K>(
+    pub(crate) fn start(
         program: &Program,
-        request: &Request<K>,
+        options: &RunOptions,
         file: &OwnedFd,
         length: usize,
         core: Option<usize>,
     ) -> Result<Self, RunError> {
-        let patience = request.patience;
-        let (mut command, image) = command(program, request.nic)?;
+        let patience = options.patience();
+        let (mut command, image) = command(program, options.nic)?;
         command.arg(file.as_raw_fd().to_string()).arg(length.to_string());
-        let child = spawn(command, core, request.pages)?;
+        let child = spawn(command, core, options.pages)?;
         Ok(Self { child, beat: 0, moved: Instant::now(), patience, _image: image })
     }
 

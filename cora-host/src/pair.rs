@@ -41,7 +41,7 @@ pub(crate) struct Pair<A: App, C> {
     /// Where its frames come from and go to.
     pub(crate) wire: WireEnd<C>,
     pub(crate) control: Option<ControlLoop<A::Group>>,
-    pub(crate) revival: Revival<A::Group>,
+    pub(crate) revival: Revival,
 }
 
 impl<A: App, C: Cable> Pair<A, C> {
@@ -57,7 +57,7 @@ impl<A: App, C: Cable> Pair<A, C> {
     ) -> Result<Self, RunError> {
         // Before the NIC starts: its log may be a file that can't be written.
         let control = ControlLoop::begin::<A>(&request.controllers, program, number)?;
-        let revival = Revival::new::<A>(program, request, core);
+        let revival = Revival::new::<A>(program, &request.options, core);
         let identity =
             Identity { plan: A::PLAN.hash, generation: 1, seed: HashSeed(seed), resident: false };
         let (region, process) = revival.start_nic(identity)?;

@@ -185,12 +185,12 @@ impl fmt::Display for RunReport {
         };
         let Sides { nic, host } = &self.sides;
         row(f, "packets handled", nic.packets, Some(host.packets))?;
-        row(f, "punted after a start", nic.punts, None)?;
-        row(f, "passed on to the owner", nic.passed_on, None)?;
-        row(f, "held while a flow moved", nic.held, None)?;
+        row(f, "rolled back and punted", nic.punts, None)?;
+        row(f, "forwarded to host", nic.passed_on, None)?;
+        row(f, "held during migration", nic.held, None)?;
         row(f, "flows owned at the end", nic.flows, Some(host.flows))?;
         row(f, "flows moved to the NIC", nic.offloads, None)?;
-        row(f, "offers declined", nic.declined, Some(host.declined))?;
+        row(f, "offloads declined", nic.declined, Some(host.declined))?;
         row(f, "ring records taken", nic.ring_records, Some(host.ring_records))?;
         row(f, "busy, microseconds", nic.busy_ns / 1000, Some(host.busy_ns / 1000))?;
         self.pairs(f)?;

@@ -14,9 +14,9 @@ use cora_core::region::{Identity, Region, RegionLayout};
 use rustix::io::Errno;
 
 use crate::nic_process::NicProcess;
+use crate::options::RunOptions;
 use crate::pair::{Pair, layout};
 use crate::report::Recovery;
-use crate::run::Request;
 use crate::tally::Losses;
 use crate::wire::Cable;
 use crate::{Program, RunError, map};
@@ -25,9 +25,9 @@ use crate::{Program, RunError, map};
 const TIMES: u16 = 3;
 
 /// How to start a NIC, and what became of those before.
-pub(crate) struct Revival<K> {
+pub(crate) struct Revival {
     program: Program,
-    request: Request<K>,
+    options: RunOptions,
     core: Option<usize>,
     layout: RegionLayout,
     /// How often in a row, without a packet in between.
@@ -39,18 +39,18 @@ pub(crate) struct Revival<K> {
     losses: Losses,
 }
 
-impl<K: Clone> Revival<K> {
-    pub(crate) fn new<A: App<Group = K>>(
+impl Revival {
+    pub(crate) fn new<A: App>(
         program: &Program,
-        request: &Request<K>,
+        options: &RunOptions,
         core: Option<usize>,
     ) -> Self {
         Self {
             program: *program,
-            request: request.clone(),
+            options: options.clone(),
             core,
             layout: layout::<A>(),
-            most: request.restarts.unwrap_or(if A::DURABLE { TIMES } else { 0 }),
+            most: options.restarts.unwrap_or(if A::DURABLE { TIMES } else { 0 }),
             in_a_row: 0,
             restarts: 0,
             handled_before: 0,
@@ -64,8 +64,8 @@ impl<K: Clone> Revival<K> {
         let system = |errno: Errno| RunError::System { what: "shared memory", cause: errno.into() };
         let (file, words) = map::shared_memory(layout.bytes()).map_err(system)?;
         let region = Region::create(words, layout, identity).map_err(RunError::Region)?;
-        let (program, request) = (&self.program, &self.request);
-        let process = NicProcess::start(program, request, &file, layout.bytes(), self.core)?;
+        let (program, options) = (&self.program, &self.options);
+        let process = NicProcess::start(program, options, &file, layout.bytes(), self.core)?;
         Ok((region, process))
     }
 

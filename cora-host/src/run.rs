@@ -1,7 +1,7 @@
 //! One run, from the first frame to the report.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cora_core::app::App;
 use cora_core::message::Stamp;
@@ -13,10 +13,9 @@ use cora_core::state::Place;
 use crate::account::{Ended, Finished, WireCounts, finish};
 use crate::control_loop::Controllers;
 use crate::direct::Direct;
-use crate::inside::Inside;
 use crate::ipfix::Exporter;
 use crate::nic_process::NicMode;
-use crate::pages::Pages;
+use crate::options::RunOptions;
 use crate::pair::Pair;
 use crate::progress::Progress;
 use crate::state_out::Contents;
@@ -26,26 +25,28 @@ use crate::wire::{Files, Sink, Source};
 use crate::worker::NicAccount;
 use crate::{Program, RunError, pairs};
 
-/// What a run is asked to do.
+/// What a run on a capture is asked to do.
 #[derive(Clone, Debug)]
 pub(crate) struct Request<K> {
-    pub(crate) nic: NicMode,
-    /// Pairs of NIC core and host worker.
-    pub(crate) pairs: u16,
-    /// How long the NIC may stand still.
-    pub(crate) patience: Duration,
+    pub(crate) options: RunOptions,
     pub(crate) input: PathBuf,
-    pub(crate) output: Option<PathBuf>,
-    pub(crate) configurations: Vec<(String, PathBuf)>,
-    /// Other versions that take force before the packets with these numbers.
-    pub(crate) changes: Vec<(u64, String, PathBuf)>,
-    pub(crate) inside: Inside,
-    pub(crate) pages: Pages,
     pub(crate) controllers: Controllers<K>,
-    /// How often in a row a NIC that was killed is started anew; what the program's states say unless stated.
-    pub(crate) restarts: Option<u16>,
     /// Where records of entries that ended go.
     pub(crate) exporter: Option<Exporter>,
+}
+
+impl<K> Request<K> {
+    /// By these options.
+    pub(crate) fn new<A: App<Group = K>>(
+        options: RunOptions,
+        controllers: Controllers<K>,
+    ) -> Result<Self, RunError> {
+        let exporter = options.ipfix.as_ref().map(|name| Exporter::open::<A>(name, false));
+        let exporter = exporter.transpose()?;
+        // Options were checked: there is a capture.
+        let input = options.input.clone().unwrap_or_default();
+        Ok(Self { options, input, controllers, exporter })
+    }
 }
 
 /// Runs the program on a capture.
@@ -53,19 +54,19 @@ pub(crate) fn run<A: App + Send>(
     program: &Program,
     request: &Request<A::Group>,
 ) -> Result<Finished, RunError> {
-    if request.pairs > 1 {
+    if request.options.pairs > 1 {
         return pairs::run::<A>(program, request);
     }
-    let source = Source::open(&request.input, request.inside.clone())?;
+    let source = Source::open(&request.input, request.options.inside.clone())?;
     let seed = random_seed();
-    let supply = Supply { seed, pages: request.pages, resident: false };
-    let nic = request.nic != NicMode::Off;
-    let version = Version::first(1, &request.configurations)?;
+    let supply = Supply { seed, pages: request.options.pages, resident: false };
+    let nic = request.options.nic != NicMode::Off;
+    let version = Version::first(1, &request.options.configurations)?;
     let (mut half, configured) = half::<A>(supply, &version, nic)?;
-    let changes = versions::changes(half.engine().app(), &version, &request.changes)?;
-    let sink = Sink::create(request.output.as_deref(), &request.input)?;
+    let changes = versions::changes(half.engine().app(), &version, &request.options.changes)?;
+    let sink = Sink::create(request.options.output.as_deref(), &request.input)?;
     let files = Files { source, sink };
-    if request.nic == NicMode::Off {
+    if request.options.nic == NicMode::Off {
         return without_nic(request, half, files, changes);
     }
     let mut pair = Pair::start(program, request, seed, half, files, 0, None)?;

@@ -94,7 +94,8 @@ pub fn main_with<A: App + Send>(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> ExitCode {
     let command = Instrument::augment_subcommands(cora_host::command_line(A::NAME));
-    let matches = command.get_matches_from(arguments);
+    let matches = cora_host::read_command_line(command, arguments);
+    let matches = matches.unwrap_or_else(|error| error.exit());
     if !matches.subcommand_name().is_some_and(Instrument::has_subcommand) {
         return cora_host::perform::<A>(&program, &matches, &[random_moves()]);
     }

@@ -16,7 +16,7 @@
 //! assert_eq!(read("port = 7\n"), Ok(7.0));
 //! let faults = read("\nprot = 7\n").expect_err("a fault");
 //! assert_eq!(faults[0].to_string(), "`port` is missing in `ports.toml`");
-//! assert_eq!(faults[1].to_string(), "`prot` means nothing in `ports.toml`");
+//! assert_eq!(faults[1].to_string(), "unknown key `prot` in `ports.toml`");
 //! assert_eq!(faults[1].cure(), "did you mean `port`?");
 //! ```
 
@@ -40,7 +40,7 @@ pub enum Fault {
         line: usize,
     },
     /// A key that means nothing here.
-    #[error("`{key}` means nothing in {table}")]
+    #[error("unknown key `{key}` in {table}")]
     UnknownKey {
         /// The key.
         key: String,
@@ -88,7 +88,7 @@ pub enum Fault {
         line: usize,
     },
     /// A word that is none of those that mean something.
-    #[error("`{word}` means nothing as `{key}`")]
+    #[error("`{word}` is not a value of `{key}`")]
     UnknownWord {
         /// Key of the word.
         key: String,
@@ -465,7 +465,7 @@ mod tests {
         assert_eq!(
             told,
             [
-                "3: `dorp` means nothing as `list`; did you mean `drop`?",
+                "3: `dorp` is not a value of `list`; did you mean `drop`?",
                 "4: `list` is an integer, where a string is wanted; write a string",
             ]
         );

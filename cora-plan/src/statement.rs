@@ -111,7 +111,7 @@ pub enum StatementError {
         line: usize,
     },
     /// A share below 0 or above 1.
-    #[error("`nic-share = {share}` is no share")]
+    #[error("`nic-share = {share}` is not between 0 and 1")]
     ShareOutOfRange {
         /// The share, as written.
         share: String,
@@ -316,11 +316,11 @@ mod tests {
         assert_eq!(
             refusals(text),
             [
-                "1: `plans` means nothing in `cora.toml`; did you mean `plan`?",
+                "1: unknown key `plans` in `cora.toml`; did you mean `plan`?",
                 "3: there is no plan `splti`; did you mean `split`?",
-                "4: `nic-share = 1.5` is no share; write a number from 0.0 (the NIC owns no flow) \
+                "4: `nic-share = 1.5` is not between 0 and 1; write a number from 0.0 (the NIC owns no flow) \
                  to 1.0 (it may own all)",
-                "5: `share` means nothing in `[plan]`; write one of `use`, `nic`, `traffic`, `mpps`, `host-cores`, `nic-share`, `places`",
+                "5: unknown key `share` in `[plan]`; write one of `use`, `nic`, `traffic`, `mpps`, `host-cores`, `nic-share`, `places`",
                 "7: there is no place `travel` for `Session`; did you mean `travels`?",
                 "8: `Ports` is an integer, where a string is wanted; write a string",
             ]

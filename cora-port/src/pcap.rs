@@ -35,7 +35,7 @@ impl PcapPort {
             real(output).is_some_and(|real_output| real(input) == Some(real_output))
         });
         if same {
-            let cause = std::io::Error::other("it is what is read: write another one");
+            let cause = std::io::Error::other("it is the capture that is read: write another one");
             return Err(failed(cause));
         }
         let writer = match output {

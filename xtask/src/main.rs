@@ -13,6 +13,7 @@ mod need;
 mod oracle;
 mod test;
 mod wires;
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         "wires" => wires::run(rest),
         // The table says what failed, and ends the output.
         "test" => return test::run(rest),
+        "words" => words::run(rest),
         _ if !rest.is_empty() => return usage(),
         "demo" => demo::run(),
         _ => return usage(),
@@ -48,6 +50,7 @@ fn usage() -> ExitCode {
     eprintln!("usage: cargo xtask demo");
     eprintln!("       cargo xtask test [--all | --only STEP | --list [--json]]");
     eprintln!("       cargo xtask bench|model [--quick] [--json] [--only NAME]");
+    eprintln!("       cargo xtask model --again");
     eprintln!("       cargo xtask chaos [--seconds N] [--seed S] [--json] | --replay SEED");
     eprintln!("       cargo xtask oracle [--full]");
     eprintln!(
@@ -56,6 +59,7 @@ fn usage() -> ExitCode {
     eprintln!("       cargo xtask wires [--quick] [--json] [--only NAME]");
     eprintln!("       cargo xtask migrate-bench [--quick] [--json]");
     eprintln!("       cargo xtask adapt [--quick] [--json] [--seed S]");
+    eprintln!("       cargo xtask words [--json | --check | --lower]");
     ExitCode::from(2)
 }
 

@@ -1,8 +1,9 @@
-//! What a branch costs that was foretold wrongly: packets of two protocols, drawn, against the same packets by turns.
+//! The cost of a branch misprediction: packets of two protocols in random order, against the same
+//! packets by turns.
 //!
-//! Both take the same instructions, and no predictor knows what is drawn: a branch on it is foretold wrongly every other time. By
-//! turns none is, where a predictor remembers as much as a packet's branches. So the difference is what they cost, among the
-//! work of other packets.
+//! Both take the same instructions, and no predictor knows a random order: it mispredicts every
+//! other branch on the protocol. By turns none is, where a predictor remembers as much as a
+//! packet's branches. So the difference is what they cost, among the work of other packets.
 
 use std::io::Result;
 use std::path::Path;

@@ -1,16 +1,17 @@
-//! How many instructions the calibration's program takes for a packet: what times are divided by.
+//! How many instructions the calibration's program takes for a packet: the divisor of times.
 //!
-//! They were counted by callgrind on x86-64, of this code as the pinned compiler builds it for release; the test
-//! `calibrate` counts them again where valgrind is installed, and fails when one is off by more than a twentieth.
-//! Other machines take a few per cent more or fewer; their time per instruction is then off by as much, the other
-//! way, and what is predicted with it is not, as long as a program's instructions are counted on x86-64 too.
+//! They were counted by callgrind on x86-64, of this code as the pinned compiler builds it for
+//! release; the test `calibrate` counts them again where valgrind is installed, and fails when one
+//! is off by more than a twentieth. Other machines take a few per cent more or fewer; their time
+//! per instruction is then off by as much, the other way, and predictions with it are not, as long
+//! as a program's instructions are counted on x86-64 too.
 
 /// Instructions of packets, in one half.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Counts {
     /// A packet of a flow that is there.
     pub(crate) hit: f64,
-    /// Branches of it that a simple predictor foretells wrongly (callgrind's, with `--branch-sim=yes`).
+    /// Branches of it that a simple predictor mispredicts (callgrind's, with `--branch-sim=yes`).
     pub(crate) wrong: f64,
     /// One that ends a flow and one that opens it again, together.
     pub(crate) churn: f64,
@@ -19,7 +20,7 @@ pub(crate) struct Counts {
 /// A frame of 60 bytes that is received and sent, by neither half.
 pub(crate) const CARRIED: f64 = 134.0;
 
-/// Branches foretold wrongly of a packet of which nobody knows whether it is TCP or UDP, beyond those of one that is known to be
+/// Mispredictions of a packet that may be TCP or UDP, beyond those of one that is known to be
 /// TCP: a branch of two, while it is parsed and in the handler.
 pub(crate) const MIXED: f64 = 1.0;
 

@@ -1,8 +1,9 @@
 //! Crossings: both halves on a core each, busy all the time, with the rings of a run between them.
 //!
-//! A side's time is what it is busy, not what it waits for the other. What of it is handling is measured without the
-//! other side (`handling`); the rest is the crossing. Flows move when they are closed and opened again under a plan that
-//! lets the NIC own all of them: what that takes beyond handling and crossing is the moving.
+//! A side's time is its busy time, without waits for the other. Its share of handling is measured
+//! without the other side (`handling`); the rest is the crossing. Flows move when they are closed
+//! and opened again under a plan that lets the NIC own all of them: the time beyond handling and
+//! crossing is the moving.
 
 use std::io::Result;
 use std::path::Path;
@@ -88,8 +89,8 @@ impl Pairs {
     }
 }
 
-/// A turn that was left alone, or else the one that was robbed of the least time: what is taken away from one side makes
-/// the other seem busy.
+/// A turn that was left alone, or else the one that was robbed of the least time: what is taken
+/// away from one side makes the other seem busy.
 fn turn(program: &mut Program) -> Result<Turn> {
     let mut best = one_turn(program)?;
     for _ in 1..TRIES {
@@ -119,7 +120,7 @@ fn one_turn(program: &mut Program) -> Result<Turn> {
     })
 }
 
-/// What crossings cost: each with the rounds it is from.
+/// The costs of crossings, each with its rounds.
 #[derive(Clone, Debug)]
 pub(crate) struct Crossings {
     pub(crate) nic: Times,
@@ -134,7 +135,7 @@ pub(crate) struct Crossings {
     pub(crate) robbed: f64,
 }
 
-/// What handling takes without the other side.
+/// The time of handling without the other side.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Alone<'a> {
     pub(crate) frames: &'a FrameTimes,
@@ -145,12 +146,12 @@ pub(crate) struct Alone<'a> {
 }
 
 impl Crossings {
-    /// What follows from the rounds.
+    /// The results of the rounds.
     pub(crate) fn of(rounds: &[Round], alone: Alone<'_>) -> Self {
         let frames = alone.frames;
         let each = |of: &dyn Fn(&Round) -> f64| Times::new(rounds.iter().map(of).collect());
         let slope = |long: f64, short: f64| (long - short) / (LONG - SHORT) as f64;
-        // What the model takes for receiving is not the crossing's.
+        // The model's cost of receiving is not the crossing's.
         let byte = each(&|round| {
             let nic = slope(round.long.nic, round.short.nic) - frames.byte_ns();
             let host = slope(round.long.host, round.short.host) - frames.byte_ns();

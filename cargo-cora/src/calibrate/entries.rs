@@ -1,4 +1,5 @@
-//! Making and freeing entries in a table of `cora-core`, beside each other: how a time for both is to be divided.
+//! Making and freeing entries in a table of `cora-core`, beside each other: how a time for both is
+//! to be divided.
 
 use std::hint::black_box;
 use std::io::{Error, Result};

@@ -1,14 +1,15 @@
-//! Handling packets at one side: what frames, instructions and look-ups cost.
+//! Handling packets at one side: the costs of frames, instructions and look-ups.
 //!
 //! In a packet of a flow that is there, at so many flows,
 //!
 //! ```text
-//! time = carried + (instructions − carried instructions)·instruction + branches foretold wrongly·mispredict
+//! time = carried + (instructions − carried instructions)·instruction + mispredictions·mispredict
 //!      + 2 lines·exposed·latency(working set)
 //! ```
 //!
-//! where what a branch costs is measured by itself (`branches`), and the latency is that of the walks through memory, with the
-//! working set as the model has it. The times at all numbers of flows give both unknowns by least squares of relative errors.
+//! where the cost of a misprediction is measured by itself (`branches`), and the latency is that of
+//! the walks through memory, with the working set as the model has it. The times at all numbers of
+//! flows give both unknowns by least squares of relative errors.
 
 use std::io::Result;
 use std::path::Path;
@@ -34,7 +35,7 @@ pub(crate) struct Frames {
     long: Program,
 }
 
-/// What frames cost.
+/// The cost of frames.
 #[derive(Clone, Debug)]
 pub(crate) struct FrameTimes {
     pub(crate) short: Times,
@@ -55,7 +56,7 @@ impl FrameTimes {
 }
 
 impl Frames {
-    /// Starts what carries frames.
+    /// Starts the carrier of frames.
     pub(crate) fn new(room: &Path, packets: u64) -> Result<Self> {
         let start = |bytes, packets| {
             let capture = Capture::steady(room, 1, packets, bytes)?;
@@ -79,7 +80,7 @@ pub(crate) struct Side {
     churn: Program,
 }
 
-/// What one side's packets took.
+/// The times of one side's packets.
 #[derive(Clone, Debug)]
 pub(crate) struct SideTimes {
     counts: Counts,
@@ -89,7 +90,7 @@ pub(crate) struct SideTimes {
     pub(crate) churn: Times,
 }
 
-/// What follows from them.
+/// The results.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Fit {
     pub(crate) instruction_ns: f64,
@@ -119,7 +120,7 @@ impl Side {
         steady.chain([&mut self.churn]).map(Program::packet).collect()
     }
 
-    /// What all rounds came to.
+    /// The sum of all rounds.
     pub(crate) fn times(&self, rounds: &[Vec<f64>]) -> SideTimes {
         let times = |number: usize| {
             Times::new(rounds.iter().filter_map(|round| round.get(number).copied()).collect())
@@ -173,7 +174,8 @@ impl SideTimes {
     }
 }
 
-/// The line `y = base + slope·x` through points, `0 ≤ slope ≤ 1`, by least squares of relative errors.
+/// The line `y = base + slope·x` through points, `0 ≤ slope ≤ 1`, by least squares of relative
+/// errors.
 fn line(points: &[(f64, f64)]) -> (f64, f64) {
     let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
         points.iter().map(|(x, y)| of(*x, *y) / (y * y)).sum()

@@ -1,4 +1,4 @@
-//! What this machine is, and what day it is.
+//! The name of this machine, and the date.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

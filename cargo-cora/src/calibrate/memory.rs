@@ -1,4 +1,5 @@
-//! Memory: how long a load takes that depends on the one before it, by working set; and what caches there are.
+//! Memory: how long a load takes that depends on the one before it, by working set; and what caches
+//! there are.
 
 use std::hint::black_box;
 use std::io::{Error, Result};
@@ -17,7 +18,7 @@ const MIB: usize = 1 << 20;
 /// A cache as the kernel tells it, with the latency that was measured in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Level {
-    /// What it has for this process: of one that other machines share, what was found in it.
+    /// Its size for this process: of a shared cache, the part that was found.
     pub(crate) bytes: usize,
     /// The working set that its latency was measured with.
     pub(crate) walked: usize,
@@ -27,7 +28,7 @@ pub(crate) struct Level {
     pub(crate) told: bool,
 }
 
-/// What was measured.
+/// The measurement.
 #[derive(Clone, Debug)]
 pub(crate) struct Latencies {
     /// The nearest cache first; latencies rise.
@@ -39,7 +40,7 @@ pub(crate) struct Latencies {
 }
 
 impl Latencies {
-    /// Expected latency of a load in a working set whose lines are all as popular.
+    /// Expected latency of a load in a working set of equally popular lines.
     pub(crate) fn of(&self, bytes: f64) -> f64 {
         let mut missed = 1.0;
         let mut expected = 0.0;
@@ -53,7 +54,8 @@ impl Latencies {
     }
 }
 
-/// A working set to walk through: each line holds the number of the next one, in an order that no prefetcher guesses.
+/// A working set to walk through: each line holds the number of the next one, in an order that no
+/// prefetcher guesses.
 #[derive(Debug)]
 pub(crate) struct Chase {
     pub(crate) bytes: usize,
@@ -66,7 +68,8 @@ pub(crate) struct Chase {
 const PER_LINE: usize = LINE / 4;
 
 impl Chase {
-    /// On the pages that states are on: a miss of the translation cache is part of a load there, too.
+    /// On the pages that states are on: a miss of the translation cache is part of a load there,
+    /// too.
     fn new(bytes: usize, steps: usize) -> Result<Self> {
         let lines = bytes / LINE;
         let memory = cora_host::memory_for_states(bytes).map_err(Error::other);
@@ -96,8 +99,8 @@ impl Chase {
     }
 }
 
-/// Working sets: half of each cache, and well beyond the last one. Of the last cache an eighth, too: it may belong to other
-/// machines as well, so that half of it does not fit.
+/// Working sets: half of each cache, and well beyond the last one. Of the last cache an eighth,
+/// too: it may belong to other machines as well, so that half of it does not fit.
 #[derive(Debug)]
 pub(crate) struct Walks {
     caches: Vec<(usize, usize)>,
@@ -106,13 +109,15 @@ pub(crate) struct Walks {
 }
 
 impl Walks {
-    /// Makes them, for the caches that the kernel tells; where it tells none, a curve by size is taken.
+    /// Makes them, for the caches that the kernel tells; where it tells none, a curve by size is
+    /// taken.
     pub(crate) fn new(quick: bool) -> Result<Self> {
         let told = caches(Path::new("/sys/devices/system/cpu/cpu0/cache"));
         let steps = if quick { 1 << 19 } else { 1 << 20 };
         let (caches, is_told) = if told.is_empty() { (curve(steps)?, false) } else { (told, true) };
         let last = caches.last().map_or(32 * MIB, |(bytes, _)| *bytes);
-        // Past the last cache eight times over an eighth is still found there: that is computed away.
+        // Past the last cache eight times over an eighth is still found there: that is computed
+        // away.
         let beyond = (last * 8).clamp(64 * MIB, if quick { 256 * MIB } else { 512 * MIB });
         let mut sizes: Vec<usize> = caches.iter().map(|(bytes, _)| bytes / 2).collect();
         if let [.., (before, _), (last, _)] = caches[..] {
@@ -129,7 +134,7 @@ impl Walks {
         self.chases.iter_mut().map(Chase::walk).collect()
     }
 
-    /// What all rounds came to.
+    /// The sum of all rounds.
     pub(crate) fn latencies(&self, rounds: &[Vec<f64>]) -> Latencies {
         let times = |number: usize| -> Vec<f64> {
             rounds.iter().filter_map(|round| round.get(number).copied()).collect()
@@ -171,14 +176,15 @@ impl Walks {
     }
 }
 
-/// Bytes that a cache with this latency has of a working set, by the mean over it; nothing when all of them.
+/// Bytes that a cache with this latency has of a working set, by the mean over it; nothing when all
+/// of them.
 #[expect(clippy::cast_sign_loss, reason = "a part of a whole is not negative")]
 fn found((mean, bytes): (f64, usize), latency: f64, memory: f64) -> Option<usize> {
     let part = (memory - mean) / (memory - latency);
     (0.0..0.95).contains(&part).then(|| (part * bytes as f64) as usize / LINE * LINE)
 }
 
-/// What those loads take that none of the caches answers, of a mean over a working set.
+/// The latency of loads that no cache answers, from a mean over a working set.
 fn beyond(mean: f64, (bytes, levels): (usize, &[Level])) -> f64 {
     let mut found = 0.0;
     let mut rest = mean;
@@ -190,7 +196,8 @@ fn beyond(mean: f64, (bytes, levels): (usize, &[Level])) -> f64 {
     if found < 1.0 { rest / (1.0 - found) } else { mean }
 }
 
-/// Data caches of a core that the kernel tells: bytes, and how many of the machine's cores share each.
+/// Data caches of a core that the kernel tells: bytes, and how many of the machine's cores share
+/// each.
 fn caches(folder: &Path) -> Vec<(usize, usize)> {
     let read = |number: usize, name: &str| {
         let path = folder.join(format!("index{number}")).join(name);
@@ -231,7 +238,8 @@ pub(crate) fn cores_of(list: &str) -> usize {
     list.split(',').filter_map(range).sum()
 }
 
-/// Caches read off the latencies: where a step of the working set makes loads half as long again, one ends.
+/// Caches read off the latencies: where a step of the working set makes loads half as long again,
+/// one ends.
 fn curve(steps: usize) -> Result<Vec<(usize, usize)>> {
     let sizes: Vec<usize> = (2..18).map(|power| KIB << power).collect();
     let mut times = Vec::new();

@@ -1,8 +1,8 @@
 //! `calibrate`: measures this machine as both sides of a NIC profile.
 //!
-//! What is measured adds up to what a packet costs: each term is what is left when those before it are taken off.
+//! The terms add up to the cost of a packet: each is the rest without those before it.
 //!
-//! | module | what |
+//! | module | content |
 //! | --- | --- |
 //! | `memory` | dependent loads by working set; the caches there are |
 //! | `program` | the small network function that is measured |
@@ -14,7 +14,7 @@
 //! | `entries` | insertions against removals |
 //! | `crossing` | both sides, and the rings between them |
 //! | `rounds` | everything by turns; medians and spreads |
-//! | `machine` | what machine this is |
+//! | `machine` | the name of this machine |
 //! | `profile` | all of it as a NIC profile |
 #![expect(clippy::cast_precision_loss, reason = "no count here comes near 2^52")]
 
@@ -89,8 +89,7 @@ pub(crate) fn run(arguments: &Calibrate) -> Outcome {
     let robbed = measured.crossings.robbed;
     if robbed > DISTURBED {
         eprintln!(
-            "warning: while packets crossed, other processes took {:.0} % of the time: what `[link]` says is too dear; \
-             calibrate again when this machine has nothing else to do",
+            "warning: while packets crossed, other processes took {:.0} % of the time: `[link]` is too dear; calibrate again when this machine has nothing else to do",
             100.0 * robbed
         );
     }
@@ -101,7 +100,7 @@ pub(crate) fn run(arguments: &Calibrate) -> Outcome {
 /// The file.
 fn page(measured: &Measured) -> String {
     format!(
-        "# What `cargo cora calibrate` measured; nics/README.md in Cora's sources says what each key is.\n\
+        "# Measured by `cargo cora calibrate`; nics/README.md in Cora's sources explains each key.\n\
          # The NIC's side is the native NIC half, on a core of this machine.\n{}",
         profile::of(measured).to_toml()
     )
@@ -185,7 +184,7 @@ struct Stage {
     entries: Entries,
 }
 
-/// What a round of it took.
+/// The time of one round.
 struct Taken {
     frames: (f64, f64),
     mispredict: f64,
@@ -194,7 +193,7 @@ struct Taken {
     entries: (f64, f64),
 }
 
-/// What all rounds came to.
+/// The sum of all rounds.
 struct Handled {
     frames: FrameTimes,
     mispredict: Times,
@@ -246,7 +245,7 @@ impl Stage {
     }
 }
 
-/// What is being done, on standard error: on one line of a terminal.
+/// The current step, on standard error: on one line of a terminal.
 struct Progress {
     overwrites: bool,
 }

@@ -1,4 +1,4 @@
-//! A NIC profile of what was measured.
+//! A NIC profile from the measurements.
 
 use cora_plan::figure::{Figure, Source};
 use cora_plan::nic::{Cache, Link, NicProfile, Tier};
@@ -62,7 +62,7 @@ impl Page<'_> {
                     machine.cores
                 )),
             },
-            busy: Figure::assumed(1.0, "the whole core, so that ceilings are what can be measured"),
+            busy: Figure::assumed(1.0, "the whole core, so that ceilings can be measured"),
             instruction_ns: self.measured(fit.instruction_ns, &handled(side, times, fit)),
             mispredict_ns: self.timed(&self.measured.mispredict, MISPREDICT),
             packet_ns: self.measured(frames.packet_ns(fit.instruction_ns), &carried(frames)),
@@ -88,7 +88,8 @@ impl Page<'_> {
         }
     }
 
-    /// Making an entry and freeing it: measured together, divided as the table's operations alone are.
+    /// Making an entry and freeing it: measured together, divided as the table's operations alone
+    /// are.
     fn entries(&self, side: &str, times: &SideTimes, fit: Fit) -> (Figure, Figure) {
         let Measured { insert, remove, .. } = self.measured;
         let part = insert.median() / (insert.median() + remove.median()).max(f64::MIN_POSITIVE);
@@ -154,11 +155,11 @@ impl Page<'_> {
             owner_exposed: Figure::assumed(0.5, OWNER_EXPOSED),
             mpps: Self::derived(
                 1e3 / busiest * pairs(self.measured.machine.cores),
-                "no limit of its own: what all pairs of cores cross at most, doing nothing else",
+                "no limit of its own: the most that all pairs of cores cross, doing nothing else",
             ),
             gbps: Self::derived(
                 8.0 / copying * pairs(self.measured.machine.cores),
-                "no limit of its own: what all pairs of cores copy at most",
+                "no limit of its own: the most that all pairs of cores copy",
             ),
             nic_move_ns: self.timed(nic_move, &moving),
             host_move_ns: self.timed(host_move, &moving),

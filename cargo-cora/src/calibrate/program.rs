@@ -1,7 +1,9 @@
-//! What calibrating measures: a small network function of this command's own, which counts packets by flow.
+//! The program that calibrating measures: a small network function of this command, which counts
+//! packets by flow.
 //!
-//! It is built into the command, as a build script and macros would make it of the source below, and runs as any program's
-//! `bench` does, in processes of its own. So what is measured is what runs.
+//! It is built into the command, as a build script and macros would make it of the source below,
+//! and runs as any program's `bench` does, in processes of its own. So the measured code is the
+//! code that runs.
 //!
 //! ```text
 //! #[state(key = FiveTuple, reply, capacity = 1_048_576, idle = "5m")]
@@ -75,7 +77,7 @@ impl Plan {
     }
 }
 
-/// The `main` of the program: the first argument is its plan, the rest is what any program takes.
+/// The `main` of the program: the first argument is its plan, the rest are those of any program.
 pub(crate) fn main(arguments: &[OsString]) -> ExitCode {
     let plan = arguments.first().and_then(|word| word.to_str());
     let plan = plan.and_then(|word| Plan::ALL.into_iter().find(|plan| plan.word() == word));

@@ -1,9 +1,9 @@
-//! Rounds: everything that is measured takes its turn in each, so that whatever disturbs the machine for a while disturbs
-//! all alike; what counts is the median.
+//! Rounds: each measurement takes its turn in each, so that a disturbance of the machine disturbs
+//! all alike; the median counts.
 
 use std::fmt;
 
-/// What was measured in all rounds.
+/// The measurements of all rounds.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Times(Vec<f64>);
 

@@ -1,5 +1,5 @@
-//! Captures that the calibration runs on: TCP over IPv4 from inside, all flows once, then draws of them, uniform. One has UDP
-//! beside it.
+//! Captures that the calibration runs on: TCP over IPv4 from inside, all flows once, then draws of
+//! them, uniform. One has UDP beside it.
 
 use std::fs::File;
 use std::io::{BufWriter, Result};
@@ -18,7 +18,8 @@ const ACK: u8 = 0x10;
 const RESET: u8 = 0x04;
 /// Flows that are closed and opened again together: two bursts.
 const BLOCK: u64 = 64;
-/// Packets of which [`MOVING`] close a flow and as many open it again: so few that moves don't wait for each other.
+/// Packets of which [`MOVING`] close a flow and as many open it again: so few that moves don't wait
+/// for each other.
 pub(crate) const MOVING_BLOCK: u64 = 256;
 /// Flows that are closed and opened again in such a block.
 pub(crate) const MOVING: u64 = 16;
@@ -69,7 +70,8 @@ impl Capture {
         Self::write(room, &format!("churn-{flows}"), flows, blocks, SHORT)
     }
 
-    /// Among packets of flows that stay, in every [`MOVING_BLOCK`] so many as [`MOVING`] are closed and opened again.
+    /// Among packets of flows that stay, in every [`MOVING_BLOCK`] so many as [`MOVING`] are closed
+    /// and opened again.
     pub(crate) fn moving(room: &Path, flows: u64) -> Result<Self> {
         let mut seed = 5;
         let half = MOVING_BLOCK / 2 - MOVING;
@@ -124,8 +126,8 @@ pub(crate) fn draw(seed: &mut u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// A segment or datagram of a flow, from 10.0.0.0/8 to 198.18.0.0/15. The transport's checksum is left 0: nothing here
-/// reads it.
+/// A segment or datagram of a flow, from 10.0.0.0/8 to 198.18.0.0/15. The transport's checksum is
+/// left 0: nothing here reads it.
 fn fill(frame: &mut [u8], flow: u64, protocol: u8, flags: u8) {
     let mixed = draw(&mut { flow });
     let length = u16::try_from(frame.len() - 14).unwrap_or(u16::MAX);

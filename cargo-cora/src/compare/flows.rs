@@ -1,9 +1,9 @@
 //! Whether two captures carry the same packets per flow, in the same order.
 //!
 //! Between flows the order is free, and so are the time stamps: a plan may let one flow overtake
-//! another. Both captures are read side by side. What one is ahead of the other waits as hashes of
-//! frames, 16 bytes each, so that captures of any length compare in memory that grows with flows and with how
-//! far they differ in order.
+//! another. Both captures are read side by side. The part that one is ahead waits as hashes of
+//! frames, 16 bytes each, so that captures of any length compare in memory that grows with flows
+//! and with how far they differ in order.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -28,7 +28,7 @@ pub struct Comparison {
     /// Flows in either, both directions of one being the same; packets without a flow key count as
     /// one more.
     pub flows: u64,
-    /// Flows whose packets differ.
+    /// Flows with different packets.
     pub differing: u64,
     /// Some of them: those with the lowest keys, in the order of their keys.
     pub differences: Vec<Difference>,
@@ -63,11 +63,11 @@ pub struct Difference {
     pub flow: Option<FiveTuple>,
     /// The number of the packet within its flow, from 0.
     pub packet: u64,
-    /// In what it differs.
+    /// The difference.
     pub finding: Finding,
 }
 
-/// In what a flow differs.
+/// The difference of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Finding {
     /// The packet has other bytes in the second capture.
@@ -98,7 +98,7 @@ impl fmt::Display for Difference {
 pub struct CompareError {
     /// Which one: 0 or 1.
     pub capture: usize,
-    /// What is wrong with it.
+    /// The fault.
     pub source: CaptureError,
 }
 
@@ -163,11 +163,11 @@ impl Flows {
         Ok(true)
     }
 
-    /// What has no partner is a difference now.
+    /// Packets without a partner are differences now.
     fn finish(self) -> Comparison {
         let mut differences = Vec::new();
         let flows = self.seen.len() as u64;
-        #[expect(clippy::iter_over_hash_type, reason = "what it yields is sorted below")]
+        #[expect(clippy::iter_over_hash_type, reason = "its items are sorted below")]
         for (flow, progress) in self.seen {
             let finding = match progress {
                 Progress { differs: true, .. } => Finding::OtherBytes,

@@ -8,7 +8,7 @@ use super::{Finding, State};
 
 /// The first kernel that ends an XDP program with the process that attached it.
 const KERNEL: (u32, u32) = (5, 9);
-/// What the NIC half is built for.
+/// The target of the NIC half.
 const TARGET: &str = "aarch64-unknown-none";
 /// Processes of a live run that never sleep for long: supervisor, NIC half and host half.
 const BUSY: usize = 3;

@@ -1,6 +1,8 @@
-//! `cargo cora doctor`: what this machine has of what Cora needs, and what to type for the rest.
+//! `cargo cora doctor`: which of Cora's requirements this machine meets, and a command for each
+//! other one.
 //!
-//! Things are tried rather than guessed: a socket is opened, a program loaded. Nothing stays behind.
+//! Things are tried rather than guessed: a socket is opened, a program loaded. Nothing stays
+//! behind.
 
 mod machine;
 mod ports;
@@ -17,12 +19,12 @@ use crate::tell::tell_line;
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Finding {
-    /// What it is.
+    /// Its name.
     what: String,
-    /// What was found.
+    /// The finding.
     found: String,
     state: State,
-    /// What to type, or to know.
+    /// A command to type, or an advice.
     advice: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What ports of a live run need: rights, devices, sockets; and which interfaces there are.
+//! Requirements of a live run's ports: rights, devices, sockets; and which interfaces there are.
 
 use cora_port::{Link, PortError, probe};
 

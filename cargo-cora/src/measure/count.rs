@@ -26,7 +26,8 @@ pub(super) struct Twice {
 }
 
 impl Counter {
-    /// The file that was named, or the plugin as it is built from the Cora that the package depends on.
+    /// The file that was named, or the plugin as it is built from the Cora that the package depends
+    /// on.
     pub(super) fn find(programs: &Programs<'_>, arguments: &Measure) -> Result<Self, String> {
         if let Some(plugin) = &arguments.counter {
             return match plugin.canonicalize() {

@@ -1,12 +1,15 @@
-//! `measure`: runs a package on a capture, and keeps which ways packets took and how many instructions each needs.
+//! `measure`: runs a package on a capture, and keeps which ways packets took and how many
+//! instructions each needs.
 //!
-//! 1. The package is built three times, beside the user's own programs (`<target>/measure`): with notes of what
-//!    packets do, as it is for this machine, and as it is for Linux on the NIC's machine.
-//! 2. The first runs on the whole capture and tells ways; `cora_plan::demand` matches them to the graph's paths.
-//! 3. The other two run under QEMU's user emulation, which counts the instructions of each of the first packets,
-//!    alone and in bursts. Nothing is timed: the same numbers on every machine.
+//! 1. The package is built three times, beside the user's own programs (`<target>/measure`): with
+//!    notes of packets' accesses, as it is for this machine, and as it is for Linux on the NIC's
+//!    machine.
+//! 2. The first runs on the whole capture and tells ways; `cora_plan::demand` matches them to the
+//!    graph's paths.
+//! 3. The other two run under QEMU's user emulation, which counts the instructions of each of the
+//!    first packets, alone and in bursts. Nothing is timed: the same numbers on every machine.
 //!
-//! What can't be counted here is told, and what stands in for it.
+//! Counts that can't be made here are reported, with their substitutes.
 
 mod classes;
 mod count;
@@ -53,7 +56,7 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was counted at each side, or why it was not.
+/// The counts of each side, or why there are none.
 struct Counts {
     host: Result<Counted, String>,
     nic: Result<Counted, String>,
@@ -79,7 +82,7 @@ impl Counts {
     }
 }
 
-/// The words of a program's command line that say on what it runs.
+/// The words of a program's command line that name its input.
 fn traffic_words(arguments: &Measure) -> Vec<String> {
     let mut words = vec!["--in".to_owned(), arguments.input.display().to_string()];
     for setting in &arguments.config {
@@ -96,7 +99,7 @@ fn graph_of(program: &Path) -> Result<Graph, Failure> {
     Graph::from_json(&told).map_err(Failure::Failed)
 }
 
-/// Runs the program that notes; what it tells, and the way of each packet.
+/// Runs the program that notes; its output, and the path of each packet.
 fn observe(
     program: &Path,
     programs: &Programs<'_>,
@@ -112,7 +115,7 @@ fn observe(
     Ok((observed, bytes.chunks(4).map(|bytes| word(bytes) as usize).collect()))
 }
 
-/// What a command tells on standard output.
+/// The standard output of a command.
 fn told(command: &mut Command) -> Result<String, Failure> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command

@@ -1,4 +1,5 @@
-//! The programs that a measurement runs: built in `<target>/measure`, so that the user's own are left alone.
+//! The programs that a measurement runs: built in `<target>/measure`, so that the user's own are
+//! left alone.
 
 use std::path::{Path, PathBuf};
 
@@ -38,7 +39,8 @@ impl<'a> Programs<'a> {
         self.package
     }
 
-    /// With notes of what packets do, and what else measures. It is put aside: the next build takes its place.
+    /// With notes of packets' accesses, and all instruments. It is put aside: the next build takes
+    /// its place.
     pub(super) fn traced(&self) -> Result<PathBuf, Failure> {
         let built = self.build(&Build { features: &["cora/trace"], ..self.plain("host-only") })?;
         let copy = self.room.join("traced");

@@ -1,4 +1,4 @@
-//! What was measured, for people.
+//! The measurement, for people.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use cora_plan::traffic::Traffic;
 
 use super::Counts;
 
-/// Routes with instructions and packets, shares of them by class, and what is less than measured.
+/// Routes with instructions and packets, shares of them by class, and estimates.
 pub(super) fn text(
     graph: &Graph,
     observed: &Observed,

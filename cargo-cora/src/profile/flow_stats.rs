@@ -1,17 +1,20 @@
-//! What flows a capture holds: how many packets each has, how often it opens, how many there are at a time.
+//! Flows of a capture: how many packets each has, how often it opens, how many there are at a time.
 //!
-//! What is a flow is what the runtime takes for one: keys are read from packets by the code that handlers read them
-//! with, ports follow from `--inside`, and time never runs backwards. Both directions of a five-tuple are one flow.
+//! Flows are those of the runtime: keys are read from packets by the code that handlers read them
+//! with, ports follow from `--inside`, and time never runs backwards. Both directions of a
+//! five-tuple are one flow.
 //!
-//! Flows at a time: a flow is there from a packet until it was idle for the given time. The number is the mean over
-//! the capture but for its first idle time, when flows that were there before are not known yet; a capture that is
-//! no longer than that has the number that it ends with, all flows in it.
+//! Flows at a time: a flow is there from a packet until it was idle for the given time. The number
+//! is the mean over the capture but for its first idle time, when flows that were there before are
+//! not known yet; a capture that is no longer than that has the number that it ends with, all flows
+//! in it.
 //!
-//! Of long frames the bytes are counted that wait at the NIC where they go to the host as their heads.
+//! Of long frames the bytes are counted that wait at the NIC where they go to the host as their
+//! heads.
 //!
-//! Memory grows with flows and addresses, by 88 and 168 bytes for one and as much again where tables grow, and not with
-//! packets. Look-ups are made for several packets in a row, table by table, so that the processor waits for memory
-//! once for several of them.
+//! Memory grows with flows and addresses, by 88 and 168 bytes for one and as much again where
+//! tables grow, and not with packets. Look-ups are made for several packets in a row, table by
+//! table, so that the processor waits for memory once for several of them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher as _;
@@ -38,7 +41,8 @@ const TOGETHER: usize = 64;
 pub(crate) struct FlowStats {
     /// Packets in the capture.
     pub(crate) packets: u64,
-    /// Those without a five-tuple: not IP, broken, or fragments. Those that have addresses count for these.
+    /// Those without a five-tuple: not IP, broken, or fragments. Those that have addresses count
+    /// for these.
     pub(crate) without_flow: u64,
     /// Those that are longer than any frame may be, and count for nothing.
     pub(crate) too_long: u64,
@@ -53,7 +57,7 @@ pub(crate) struct FlowStats {
     waiting: Vec<Seen>,
 }
 
-/// What is known of an address, by each key that it is.
+/// The facts of an address, by each key that it is.
 #[derive(Clone, Copy, Debug, Default)]
 struct Host {
     source: Life,
@@ -61,7 +65,7 @@ struct Host {
     inside: Life,
 }
 
-/// What counts of a packet.
+/// The counted facts of a packet.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     flow: Option<FiveTuple>,
@@ -98,7 +102,7 @@ struct Window {
     from: u64,
 }
 
-/// What is known of one key; nothing as long as it has no packets.
+/// The facts of one key; nothing as long as it has no packets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Life {
     packets: u64,
@@ -111,8 +115,8 @@ struct Life {
 }
 
 impl FlowStats {
-    /// Counts the flows of a capture. `watch` is told now and then how many packets there were and how many bytes of
-    /// the file they took.
+    /// Counts the flows of a capture. `watch` is told now and then how many packets there were and
+    /// how many bytes of the file they took.
     ///
     /// # Errors
     /// When the capture can't be read, or is damaged: [`RunError::File`], [`RunError::Capture`].
@@ -198,7 +202,8 @@ impl FlowStats {
         self.waiting.clear();
     }
 
-    /// By the type of the key, as sources spell it, then by how many packets a key has: the keys with that many.
+    /// By the type of the key, as sources spell it, then by how many packets a key has: the keys
+    /// with that many.
     pub(crate) fn groups(&self) -> BTreeMap<&'static str, BTreeMap<u64, Group>> {
         BTreeMap::from([
             ("FiveTuple", self.grouped(self.five_tuples.values().copied())),
@@ -290,7 +295,7 @@ mod tests {
         frame
     }
 
-    /// The statistics of a capture whose frames were taken at these seconds, idle after ten.
+    /// The statistics of a capture with frames of these seconds, idle after ten.
     fn stats(frames: &[(u64, Vec<u8>)]) -> FlowStats {
         let file = tempfile::NamedTempFile::new().unwrap();
         let mut writer = Writer::new(file.reopen().unwrap()).unwrap();
@@ -324,7 +329,7 @@ mod tests {
 
     #[test]
     fn of_long_frames_what_waits_at_the_nic_is_counted() {
-        // A datagram in a frame of so many bytes, whose checksum is made anew.
+        // A datagram in a frame of so many bytes, with a new checksum.
         let long = |length: usize| {
             let mut frame = frame(1, 1, false);
             frame.resize(length, 7);

@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Profile) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A profile of this name from what was counted in a capture.
+/// A profile of this name from the counts of a capture.
 pub(crate) fn drawn(
     name: &str,
     capture: &Path,
@@ -55,14 +55,14 @@ pub(crate) fn drawn(
     drawn.ok_or_else(|| nothing(capture, stats))
 }
 
-/// Where the profile goes, and what it is called.
+/// The place of the profile, and its name.
 struct Out {
     name: String,
     path: PathBuf,
 }
 
 impl Out {
-    /// What was asked for; otherwise a file of the capture's name, unless something else is there.
+    /// The given file; otherwise one with the capture's name, unless something else is there.
     fn of(arguments: &Profile) -> Result<Self, Failure> {
         let stem = arguments.capture.file_stem().unwrap_or_default().to_string_lossy();
         let name = arguments.name.clone().unwrap_or_else(|| stem.into_owned());

@@ -1,4 +1,4 @@
-//! What was counted, in words and a table.
+//! The counts, in words and a table.
 #![expect(clippy::cast_precision_loss, reason = "counts of packets are far below 2^53")]
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ const WIDTH: f64 = 30.0;
 
 type Groups = BTreeMap<&'static str, BTreeMap<u64, Group>>;
 
-/// What the profile is, in a line.
+/// The profile in a line.
 pub(super) fn title(capture: &str, stats: &FlowStats, idle: Span) -> String {
     format!(
         "drawn from {capture}: {} packets in {:.3} s, flows idle after {idle}",
@@ -75,7 +75,8 @@ pub(super) fn text(traffic: &Traffic, stats: &FlowStats, groups: &Groups, idle: 
     text
 }
 
-/// How many bytes of a frame cross where long ones go to the host as their heads; nothing where none is long.
+/// How many bytes of a frame cross where long ones go to the host as their heads; nothing where
+/// none is long.
 fn heads(classes: &[Class]) -> String {
     let [whole, crossing] = mean_bytes(classes);
     if crossing < whole {

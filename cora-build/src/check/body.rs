@@ -29,7 +29,7 @@ impl Body<'_> {
         self.refuse(
             codes::BODY_UNSAFE,
             place,
-            "a handler has no `unsafe`: what it reaches could be neither seen nor rolled back",
+            "a handler has no `unsafe`: its accesses could be neither seen nor rolled back",
             "use the methods of the packet and of the states",
         );
     }
@@ -39,7 +39,7 @@ impl Body<'_> {
             codes::BODY_AWAIT,
             place,
             "a handler runs from start to end for one packet: it has nothing to wait for",
-            "take the `.await` away; keep what later packets need in a state",
+            "take the `.await` away; keep data for later packets in a state",
         );
     }
 
@@ -77,7 +77,7 @@ impl<'ast> Visit<'ast> for Body<'_> {
         let name = &item.ident;
         let message =
             format!("the static `{name}` is a state that no plan places and nothing rolls back");
-        let help = format!("{STATE_HELP}; for what never changes, use `const`");
+        let help = format!("{STATE_HELP}; for constants, use `const`");
         self.refuse(codes::BODY_STATIC, Place::of(&item.static_token), &message, &help);
     }
 

@@ -57,7 +57,7 @@ const REFUSED: &[Refusal] = &[
     (
         codes::FIELD_TEXT,
         &["char", "str"],
-        "is text for people, and entries hold what packets carry",
+        "is text for people, and entries hold data of packets",
         "use `u8` or `u32`, or an array of bytes of fixed length",
     ),
     (
@@ -162,7 +162,7 @@ pub(crate) fn check_generics(
             ),
             _ => (
                 generic,
-                format!("{what} is one type: what is generic has no place in a plan"),
+                format!("{what} is one type: generic items have no place in a plan"),
                 "name the type or the number",
             ),
         };
@@ -245,7 +245,7 @@ fn check_replicated(ty: &Type, diagnostics: &mut Diagnostics) {
                 ),
             )
             .help(
-                "use `Sum` for what is added up, `Max` for the largest seen, `CountMin` or `TopK` \
+                "use `Sum` for totals, `Max` for the largest seen, `CountMin` or `TopK` \
                  for a sketch; or make the state a `singleton`",
             );
     }
@@ -267,12 +267,12 @@ fn check_shape(ty: &Type, diagnostics: &mut Diagnostics) -> bool {
         Type::Reference(_) => refuse(
             codes::FIELD_REFERENCE,
             address,
-            "keep the value itself, or the key of what it refers to",
+            "keep the value itself, or the key of the entry that it refers to",
         ),
         Type::Ptr(_) => refuse(
             codes::FIELD_RAW_POINTER,
             address,
-            "keep the value itself, or the key of what it points to",
+            "keep the value itself, or the key of the entry that it points to",
         ),
         Type::FnPtr(_) => refuse(
             codes::FIELD_FN_POINTER,
@@ -281,12 +281,12 @@ fn check_shape(ty: &Type, diagnostics: &mut Diagnostics) -> bool {
         ),
         Type::TraitObject(_) | Type::ImplTrait(_) => refuse(
             codes::FIELD_DYN,
-            "is known by what it can do, not by what it is, so it has no width",
+            "is known by its methods, not by its type, so it has no width",
             "keep an enum with `#[derive(Plain)]` and `match` on it",
         ),
         Type::Tuple(_) => refuse(
             codes::FIELD_TUPLE,
-            "is a tuple, and reports name what they show",
+            "is a tuple, and reports show fields by name",
             "use a field for each part, or a struct with `#[derive(Plain)]`",
         ),
         Type::Slice(_) => refuse(

@@ -42,7 +42,7 @@ fn check_modifiers(signature: &Signature, diagnostics: &mut Diagnostics) {
             token.span.into(),
             "async",
             "a handler runs from start to end for one packet",
-            "take `async` away; keep what later packets need in a state",
+            "take `async` away; keep data for later packets in a state",
         );
     }
     if let Safety::Unsafe(token) = &signature.safety {
@@ -50,7 +50,7 @@ fn check_modifiers(signature: &Signature, diagnostics: &mut Diagnostics) {
             codes::HANDLER_UNSAFE,
             token.span.into(),
             "unsafe",
-            "the runtime can't know what it asks of its caller",
+            "the runtime can't meet the conditions that it sets its caller",
             "take `unsafe` away",
         );
     }
@@ -82,9 +82,13 @@ fn check_generics(signature: &Signature, diagnostics: &mut Diagnostics) {
             .error(
                 codes::HANDLER_GENERIC,
                 Place::of(&signature.generics),
-                format!("the handler `{name}` is generic, and the plan knows one handler of each name"),
+                format!(
+                    "the handler `{name}` is generic, and the plan knows one handler of each name"
+                ),
             )
-            .help("name the types; lifetimes can be left out; what is generic goes to a helper function");
+            .help(
+                "name the types; lifetimes can be left out; generic code goes to a helper function",
+            );
     }
     if let Some(clause) = &signature.generics.where_clause {
         diagnostics
@@ -109,11 +113,9 @@ fn check_generics(signature: &Signature, diagnostics: &mut Diagnostics) {
             .error(
                 codes::HANDLER_SELF,
                 Place::of(receiver),
-                format!(
-                    "the handler `{name}` is a method, and what it remembers must stand in states"
-                ),
+                format!("the handler `{name}` is a method, and a handler keeps data in states"),
             )
-            .help("make it a free function, and what `self` held a `#[state]` that it takes");
+            .help("make it a free function, and the data of `self` a `#[state]` that it takes");
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) fn packet(signature: &Signature, diagnostics: &mut Diagnostics) -> Op
                     signature.paren_token.span.join(),
                     format!("the handler `{}` takes no packet", signature.ident),
                 )
-                .help("begin its parameters with `packet: &mut Packet`, or `&mut Headers` if it does not read what the packet carries");
+                .help("begin its parameters with `packet: &mut Packet`, or `&mut Headers` if it does not read the payload");
             return None;
         }
     };
@@ -60,7 +60,7 @@ fn first_parameter(first: &PatType, diagnostics: &mut Diagnostics) {
                 shown(&first.ty)
             ),
         )
-        .help("begin the parameters with `packet: &mut Packet`, or `&mut Headers` if it does not read what the packet carries");
+        .help("begin the parameters with `packet: &mut Packet`, or `&mut Headers` if it does not read the payload");
 }
 
 /// The states, in order, without those at fault. A packet among them is told of only when there is
@@ -104,7 +104,7 @@ pub(super) fn states(
                 ninth.ident.span(),
                 format!("a handler takes {MOST_STATES} states at most, and this is one more"),
             )
-            .help("split it into handlers that the app chains, or put what belongs together into one state");
+            .help("split it into handlers that the app chains, or put related data into one state");
     }
     states
 }
@@ -147,7 +147,7 @@ fn state(input: &PatType, diagnostics: &mut Diagnostics) -> Option<Parameter> {
                 Place::of(&input.ty),
                 "a handler runs for one packet, its first parameter",
             )
-            .help("keep what later packets need in a state");
+            .help("keep data for later packets in a state");
         return None;
     } else if last.ident == "Table" {
         (

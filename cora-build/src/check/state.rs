@@ -93,18 +93,21 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
 
 /// Why a state of this kind can't be durable, and what to do instead.
 fn not_durable(argument: &Argument, kind: &StateKind, diagnostics: &mut Diagnostics) {
-    let (why, instead) = match kind {
+    let (name, why, instead) = match kind {
         StateKind::Commutative => (
-            "each side updates its own replica of a `commutative` state, and which updates a copy has can't be \
-             told: some would be lost, or counted twice",
+            "commutative",
+            "each side updates its own replica, and the updates in a copy are unknown: some would be lost, or \
+             counted twice",
             "take `durable` away; to keep counts of flows over a crash, count in a state with a `key`",
         ),
         StateKind::ReadMostly => (
-            "a `read_mostly` state is made from its configuration, and every process that is started gets that",
+            "read_mostly",
+            "it is made from its configuration, and every process that is started gets that",
             "take `durable` away: nothing is lost",
         ),
         _ => (
-            "copies are kept entry by entry, and a `singleton` has none",
+            "singleton",
+            "copies are kept entry by entry, and it has none",
             "take `durable` away, or give the state a `key`",
         ),
     };
@@ -112,7 +115,7 @@ fn not_durable(argument: &Argument, kind: &StateKind, diagnostics: &mut Diagnost
         .error(
             codes::DURABLE_KIND,
             argument.ident.span(),
-            format!("`durable` has no sense here: {why}"),
+            format!("`durable` is not supported on a `{name}` state: {why}"),
         )
         .help(instead);
 }
@@ -150,7 +153,7 @@ fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
             .error(
                 codes::REPLY_OF_KEY,
                 reply.ident.span(),
-                format!("`reply` has no sense here: {why}"),
+                format!("`reply` is not supported with `{key_name}`: {why}"),
             )
             .help(format!("take `reply` away, or use `key = FiveTuple` instead of `{key_name}`"));
     }
@@ -205,7 +208,7 @@ fn check_no_key(shape: &StateShape, reply: Option<&Argument>, diagnostics: &mut 
         .error(
             codes::STATE_NO_KIND,
             shape.place,
-            format!("`{}` doesn't say what kind of state it is", shape.item.ident),
+            format!("`{}` has no kind of state", shape.item.ident),
         )
         .help(
             "say one of `key = …` (an entry per key), `singleton` (one value), `commutative` \

@@ -12,12 +12,12 @@ catalogue! {
     HANDLER_ASYNC = 2 {
         title: "a handler is `async`",
         cause: "A handler is atomic: it runs from start to end for one packet, so it has nothing to wait for.",
-        cure: "Take `async` away; keep what must be remembered until later packets in a state.",
+        cure: "Take `async` away; keep data for later packets in a state.",
         example: "#[flow_handler]\nasync fn f(packet: &mut Packet) -> Verdict { Transmit }",
     }
     HANDLER_UNSAFE = 3 {
         title: "a handler is `unsafe`",
-        cause: "The runtime calls handlers and can't know what an unsafe one asks of its caller.",
+        cause: "The runtime calls handlers and can't meet the conditions that an unsafe one sets its caller.",
         cure: "Take `unsafe` away.",
         example: "#[flow_handler]\nunsafe fn f(packet: &mut Packet) -> Verdict { Transmit }",
     }
@@ -36,7 +36,7 @@ catalogue! {
     HANDLER_GENERIC = 6 {
         title: "a handler has generic parameters",
         cause: "The plan places each handler and state by name, so there is one of each.",
-        cure: "Name the types; move what is generic to a helper function that the handler calls.",
+        cure: "Name the types; move generic code to a helper function that the handler calls.",
         example: "#[flow_handler]\nfn f<T>(packet: &mut Packet) -> Verdict { Transmit }",
     }
     HANDLER_WHERE = 7 {
@@ -47,8 +47,8 @@ catalogue! {
     }
     HANDLER_SELF = 8 {
         title: "a handler is a method",
-        cause: "What a handler remembers stands in its states, which the plan places; `self` would escape it.",
-        cure: "Make it a free function, and what `self` held a `#[state]` parameter.",
+        cause: "A handler keeps data in its states, which the plan places; `self` would escape it.",
+        cure: "Make it a free function, and the data of `self` a `#[state]` parameter.",
         example: "#[flow_handler]\nfn f(&mut self, packet: &mut Packet) -> Verdict { Transmit }",
     }
     HANDLER_VARIADIC = 9 {
@@ -66,13 +66,13 @@ catalogue! {
     HANDLER_NO_PACKET = 11 {
         title: "a handler takes no packet",
         cause: "A handler runs once per packet, and the packet is its first parameter.",
-        cure: "Begin the parameters with `packet: &mut Packet`, or with `packet: &mut Headers` if what it carries is not read.",
+        cure: "Begin the parameters with `packet: &mut Packet`, or with `packet: &mut Headers` if the payload is not read.",
         example: "#[flow_handler]\nfn f() -> Verdict { Transmit }",
     }
     HANDLER_FIRST_PARAMETER = 12 {
         title: "a handler's first parameter is not `&mut Packet`",
         cause: "The packet comes first; the states follow.",
-        cure: "Begin the parameters with `packet: &mut Packet`, or with `packet: &mut Headers` if what it carries is not read.",
+        cure: "Begin the parameters with `packet: &mut Packet`, or with `packet: &mut Headers` if the payload is not read.",
         example: "#[flow_handler]\nfn f(packet: Packet) -> Verdict { Transmit }",
     }
     HANDLER_RETURN = 13 {
@@ -108,7 +108,7 @@ catalogue! {
     TOO_MANY_STATES = 18 {
         title: "a handler takes more than eight states",
         cause: "Each state is one more thing that may force a punt; a handler that needs nine does the work of several.",
-        cure: "Split it into handlers that the app chains, or put what belongs together into one state.",
+        cure: "Split it into handlers that the app chains, or put related data into one state.",
         example: "#[flow_handler]\nfn f(packet: &mut Packet, a: &A, b: &B, c: &C, d: &D, e: &E, f: &F, g: &G, h: &H, i: &I) -> Verdict { Transmit }",
     }
     HANDLER_ARGUMENTS = 19 {
@@ -120,7 +120,7 @@ catalogue! {
     PACKET_TWICE = 20 {
         title: "a handler takes a second packet",
         cause: "A handler runs once per packet and sees one at a time.",
-        cure: "Keep what later packets need in a state.",
+        cure: "Keep data for later packets in a state.",
         example: "#[flow_handler]\nfn f(packet: &mut Packet, last: &mut Packet) -> Verdict { Transmit }",
     }
     PARAMETER_TYPE = 21 {
@@ -149,7 +149,7 @@ catalogue! {
     }
     BODY_UNSAFE = 25 {
         title: "a handler's body has an `unsafe` block",
-        cause: "What unsafe code reaches can be neither seen, nor rolled back, nor moved to the other side.",
+        cause: "The data of unsafe code can be neither seen, nor rolled back, nor moved to the other side.",
         cure: "Use the packet's and the states' own methods.",
         example: "#[flow_handler]\nfn f(packet: &mut Packet) -> Verdict { unsafe { poke() }; Transmit }",
     }
@@ -168,7 +168,7 @@ catalogue! {
     BODY_AWAIT = 28 {
         title: "a handler's body awaits",
         cause: "A handler is atomic: it runs from start to end for one packet, and there is no executor.",
-        cure: "Do without; keep what must be remembered until later packets in a state.",
+        cure: "Do without; keep data for later packets in a state.",
         example: "#[flow_handler]\nfn f(packet: &mut Packet) -> Verdict { lookup().await; Transmit }",
     }
 }

@@ -53,7 +53,7 @@ catalogue! {
     }
     APP_HANDLER_TWICE = 108 {
         title: "a handler stands twice in the chain",
-        cause: "Graph and reports name a handler once, so what it does would be counted together.",
+        cause: "Graph and reports name a handler once, so both uses would be counted together.",
         cure: "Take one away, or make a second handler that calls the same helper.",
         example: "cora::app!(meter, nat, meter);",
     }
@@ -83,7 +83,7 @@ catalogue! {
     }
     MADE_BY_MACRO = 113 {
         title: "a state or handler made by a macro",
-        cause: "The plan is made from the source as it is written; what a macro makes of it can't be seen there.",
+        cause: "The plan is made from the source as it is written; the output of a macro can't be seen there.",
         cure: "Write the item out.",
         example: "macro_rules! handler {\n    ($name:ident) => {\n        #[flow_handler]\n        fn $name(packet: &mut Packet) -> Verdict { Pass }\n    };\n}\nhandler!(nat);",
     }
@@ -113,7 +113,7 @@ catalogue! {
     }
     STATIC_REACHED = 118 {
         title: "a handler reaches a static that can change",
-        cause: "Each half would have its own copy, no punt would undo what was written there, and the result would depend on the plan.",
+        cause: "Each half would have its own copy, no punt would roll it back, and the result would depend on the plan.",
         cure: "Make it a state: `#[state(singleton)]`, or `#[state(commutative)]` for counters.",
         example: "static SEEN: AtomicU64 = AtomicU64::new(0);\n#[flow_handler]\nfn meter(packet: &mut Packet) -> Verdict {\n    SEEN.fetch_add(1, Relaxed);\n    Transmit\n}",
     }
@@ -124,8 +124,8 @@ catalogue! {
         example: "#[flow_handler]\nfn nat(packet: &mut Packet, ports: &mut PortPool) -> Verdict {\n    elsewhere::take(ports)\n}",
     }
     STATEMENT_REFUSED = 120 {
-        title: "`cora.toml` says something that means nothing",
-        cause: "A word of it that has no effect would be a plan other than the one that was meant.",
+        title: "`cora.toml` has an unknown key or a wrong value",
+        cause: "An entry without effect would give another plan than the one that was meant.",
         cure: "Correct the line.",
         example: "[plan]\nuse = \"splitt\"",
     }
@@ -143,19 +143,19 @@ catalogue! {
     }
     NIC_TARGET_MISSING = 123 {
         title: "the NIC target is not installed",
-        cause: "With `--features nic` the NIC half is built for `aarch64-unknown-none`, whose core library comes by rustup.",
+        cause: "With `--features nic` the NIC half is built for `aarch64-unknown-none`; rustup installs the core library of that target.",
         cure: "Run `rustup target add aarch64-unknown-none`; or set `CORA_SKIP_NIC=1` to build the host half alone.",
         example: "cargo build --features nic",
     }
     NIC_BUILD_FAILED = 124 {
         title: "the NIC half does not build",
-        cause: "The same source is compiled for the NIC, without `std`; the compiler says what is wrong above.",
-        cure: "Mend that; what only the host can do, put under `#[cfg(not(target_os = \"none\"))]`.",
+        cause: "The same source is compiled for the NIC, without `std`; the compiler's errors stand above.",
+        cure: "Correct them: use `core` in handlers, helpers and `Configure`, and put host-only code under `#[cfg(not(target_os = \"none\"))]`.",
         example: "fn helper() { std::fs::remove_file(\"a\"); }",
     }
     TOO_MANY_PATHS = 125 {
         title: "more paths than the plan tells apart (warning)",
-        cause: "A handler may have 64 paths that differ in what they do to states. With more, those that touch the same states and end alike are taken as one that may do all of it: the plan is right, but coarser.",
+        cause: "A handler may have 64 paths that differ in their accesses to states. With more, those that touch the same states and end alike are taken as one that may do all of it: the plan is right, but coarser.",
         cure: "Split the handler into several that the app chains, or take its branches together before it touches a state.",
         example: "#[flow_handler]\nfn audit(packet: &mut Packet, a: &mut Table<A>, b: &mut Table<B>) -> Verdict {\n    if one(packet) { a.get(&1); }\n    if two(packet) { b.get(&1); }\n    if three(packet) { a.get(&2); }\n    // … and so on: each condition doubles the paths.\n    Transmit\n}",
     }
@@ -166,7 +166,7 @@ catalogue! {
         example: "[plan]\nnic = \"bluefeld2\"",
     }
     OUT_OF_REACH = 127 {
-        title: "no plan does what is asked",
+        title: "no plan meets the request",
         cause: "Under the NIC profile, something runs out at that rate whatever the plan.",
         cure: "Ask for the rate that the message names, or less.",
         example: "[plan]\nmpps = 10_000",

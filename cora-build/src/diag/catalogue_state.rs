@@ -95,7 +95,7 @@ catalogue! {
     }
     KEY_TYPE = 45 {
         title: "a key that doesn't fit",
-        cause: "A key is what a packet carries and both machines hash alike: fixed width, no pointer, and a way to read it from the packet.",
+        cause: "A key is read from the packet, and both machines hash it alike: it has a fixed width and no pointer.",
         cure: "Use `FiveTuple`, `SourceAddress`, `DestinationAddress`, `InsideAddress` or `MacPair`, or a type of yours that implements `Key`.",
         example: "#[state(key = &str, capacity = 10, idle = \"5m\")]\nstruct Seen { packets: u64 }",
     }
@@ -150,13 +150,13 @@ catalogue! {
     FIELD_REFERENCE = 54 {
         title: "a field is a reference",
         cause: "Entries cross between two machines, where an address means nothing.",
-        cure: "Keep the value itself, or the key of what it refers to.",
+        cure: "Keep the value itself, or the key of the entry that it refers to.",
         example: "#[state(singleton)]\nstruct Pool { name: &'static str }",
     }
     FIELD_RAW_POINTER = 55 {
         title: "a field is a raw pointer",
         cause: "Entries cross between two machines, where an address means nothing.",
-        cure: "Keep the value itself, or the key of what it points to.",
+        cure: "Keep the value itself, or the key of the entry that it points to.",
         example: "#[state(singleton)]\nstruct Pool { next: *const u8 }",
     }
     FIELD_HEAP = 56 {
@@ -197,19 +197,19 @@ catalogue! {
     }
     FIELD_TUPLE = 62 {
         title: "a field is a tuple",
-        cause: "Reports and comparisons name what they show, and the parts of a tuple have no names.",
+        cause: "Reports and comparisons show fields by name, and the parts of a tuple have no names.",
         cure: "Use a field for each part, or a struct with `#[derive(Plain)]`.",
         example: "#[state(singleton)]\nstruct Pool { range: (u16, u16) }",
     }
     FIELD_TEXT = 63 {
         title: "a field is text",
-        cause: "`char` and `str` hold text for people; entries hold what packets carry.",
+        cause: "`char` and `str` hold text for people; entries hold data of packets.",
         cure: "Use `u8` or `u32`, or an array of bytes of fixed length.",
         example: "#[state(singleton)]\nstruct Pool { letter: char }",
     }
     FIELD_CELL = 64 {
         title: "a field changes behind a shared reference",
-        cause: "What a handler writes must be seen, so that it can be rolled back: cells, locks and atomics hide it.",
+        cause: "Writes of a handler must be seen, so that they can be rolled back: cells, locks and atomics hide them.",
         cure: "Use the plain value, and take the state as `&mut`.",
         example: "#[state(singleton)]\nstruct Pool { next: Cell<u16> }",
     }
@@ -234,7 +234,7 @@ catalogue! {
     FIELD_NOT_COMMUTATIVE = 68 {
         title: "a field of a commutative state that can't be merged",
         cause: "Each side updates its own replica, and of two plain values nobody can tell which is right.",
-        cure: "Use `Sum` for what is added up, `Max` for the largest seen, `CountMin` or `TopK` for a sketch; or make the state a `singleton`.",
+        cure: "Use `Sum` for totals, `Max` for the largest seen, `CountMin` or `TopK` for a sketch; or make the state a `singleton`.",
         example: "#[state(commutative)]\nstruct Counts { packets: u64 }",
     }
     STATE_REPR = 69 {
@@ -262,7 +262,7 @@ catalogue! {
         example: "#[state(commutative, durable)]\nstruct Counts { packets: Sum }",
     }
     PLAIN_ITEM = 80 {
-        title: "`#[derive(Plain)]` on a union, or on an enum whose variants hold fields",
+        title: "`#[derive(Plain)]` on a union, or on an enum with fields in its variants",
         cause: "Such a value has no encoding of fixed width that both machines share.",
         cure: "Use a struct with a field-less enum beside the values.",
         example: "#[derive(Clone, Copy, Plain)]\nenum Action { Accept, Limit(u32) }",

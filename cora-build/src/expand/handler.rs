@@ -71,7 +71,7 @@ fn function(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
             dead_code,
             clippy::trivially_copy_pass_by_ref,
             clippy::needless_pass_by_ref_mut,
-            reason = "a handler's signature is what the runtime calls; tests may call it"
+            reason = "the runtime calls a handler by its signature; tests may call it"
         )]
         #visibility #signature {
             #hidden::body::<#core::state::EveryState>(#(#names),*)
@@ -114,7 +114,7 @@ fn body(decl: &HandlerDecl) -> TokenStream {
         #[allow(
             clippy::trivially_copy_pass_by_ref,
             clippy::needless_pass_by_ref_mut,
-            reason = "a handler's signature is what the runtime calls"
+            reason = "the runtime calls a handler by its signature"
         )]
         fn body<#reach: #core::state::Reach>(#inputs) #output #block
     }

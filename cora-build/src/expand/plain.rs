@@ -125,7 +125,7 @@ pub(super) fn derive(input: &DeriveInput, diagnostics: &mut Diagnostics) -> Toke
                     "`{}` is a union, and nobody can tell which of its fields is meant",
                     input.ident
                 ),
-                "make it a struct, with a field-less enum that says what it holds",
+                "make it a struct, with a field-less enum for the variant",
                 diagnostics,
             );
             None

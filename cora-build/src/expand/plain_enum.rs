@@ -37,7 +37,7 @@ pub(super) fn run(
                     "`{}::{}` holds fields, and then a value has no fixed width",
                     name, variant.ident
                 ),
-                "keep the values in a struct, beside a field-less enum that says what they are",
+                "keep the values in a struct, beside a field-less enum for the variant",
                 diagnostics,
             );
         }

@@ -30,7 +30,9 @@ pub(crate) fn run(
                 Place::of(args),
                 "`#[flow_handler]` takes no arguments",
             )
-            .help("where a handler runs is for the plan to say; what it uses, its parameters say");
+            .help(
+                "the plan says where a handler runs, and its parameters say which states it uses",
+            );
     }
     let mut item = item_fn(item, diagnostics)?;
     once(&mut item, reader, diagnostics);

@@ -144,7 +144,10 @@ pub fn parse_state(
 
 /// Reads a function with `#[flow_handler(args)]`; `None` after a fault, which is in `diagnostics`
 /// then.
-#[expect(clippy::needless_pass_by_value, reason = "takes what a macro is given, as `parse_state`")]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "takes the tokens of a macro, as `parse_state` does"
+)]
 pub fn parse_handler(
     args: TokenStream,
     item: TokenStream,

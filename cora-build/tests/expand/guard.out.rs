@@ -2,7 +2,7 @@
     dead_code,
     clippy::trivially_copy_pass_by_ref,
     clippy::needless_pass_by_ref_mut,
-    reason = "a handler's signature is what the runtime calls; tests may call it"
+    reason = "the runtime calls a handler by its signature; tests may call it"
 )]
 fn innermost(packet: &mut Packet<'_>, a: &mut A, b: &mut B) -> Verdict {
     __cora_innermost::body::<::cora::__private::core::state::EveryState>(packet, a, b)
@@ -20,7 +20,7 @@ impl __cora_innermost {
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
-        reason = "a handler's signature is what the runtime calls"
+        reason = "the runtime calls a handler by its signature"
     )]
     fn body<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut Packet<'_>,
@@ -94,7 +94,7 @@ impl ::cora::__private::core::app::Handler for __cora_innermost {
     dead_code,
     clippy::trivially_copy_pass_by_ref,
     clippy::needless_pass_by_ref_mut,
-    reason = "a handler's signature is what the runtime calls; tests may call it"
+    reason = "the runtime calls a handler by its signature; tests may call it"
 )]
 fn arms(packet: &mut Packet<'_>, a: &mut A, b: &mut B) -> Verdict {
     __cora_arms::body::<::cora::__private::core::state::EveryState>(packet, a, b)
@@ -112,7 +112,7 @@ impl __cora_arms {
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
-        reason = "a handler's signature is what the runtime calls"
+        reason = "the runtime calls a handler by its signature"
     )]
     fn body<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut Packet<'_>,
@@ -190,7 +190,7 @@ impl ::cora::__private::core::app::Handler for __cora_arms {
     dead_code,
     clippy::trivially_copy_pass_by_ref,
     clippy::needless_pass_by_ref_mut,
-    reason = "a handler's signature is what the runtime calls; tests may call it"
+    reason = "the runtime calls a handler by its signature; tests may call it"
 )]
 fn scrutinee(packet: &mut Packet<'_>, a: &mut A) -> Verdict {
     __cora_scrutinee::body::<::cora::__private::core::state::EveryState>(packet, a)
@@ -208,7 +208,7 @@ impl __cora_scrutinee {
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
-        reason = "a handler's signature is what the runtime calls"
+        reason = "the runtime calls a handler by its signature"
     )]
     fn body<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut Packet<'_>,
@@ -244,7 +244,7 @@ impl ::cora::__private::core::app::Handler for __cora_scrutinee {
     dead_code,
     clippy::trivially_copy_pass_by_ref,
     clippy::needless_pass_by_ref_mut,
-    reason = "a handler's signature is what the runtime calls; tests may call it"
+    reason = "the runtime calls a handler by its signature; tests may call it"
 )]
 fn hidden(packet: &mut Packet<'_>, a: &mut A, b: &mut B, c: &C) -> Verdict {
     __cora_hidden::body::<::cora::__private::core::state::EveryState>(packet, a, b, c)
@@ -262,7 +262,7 @@ impl __cora_hidden {
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
-        reason = "a handler's signature is what the runtime calls"
+        reason = "the runtime calls a handler by its signature"
     )]
     fn body<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut Packet<'_>,
@@ -316,7 +316,7 @@ impl ::cora::__private::core::app::Handler for __cora_hidden {
     dead_code,
     clippy::trivially_copy_pass_by_ref,
     clippy::needless_pass_by_ref_mut,
-    reason = "a handler's signature is what the runtime calls; tests may call it"
+    reason = "the runtime calls a handler by its signature; tests may call it"
 )]
 fn loops(packet: &mut Packet<'_>, a: &mut A, b: &mut B) -> Verdict {
     __cora_loops::body::<::cora::__private::core::state::EveryState>(packet, a, b)
@@ -334,7 +334,7 @@ impl __cora_loops {
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
-        reason = "a handler's signature is what the runtime calls"
+        reason = "the runtime calls a handler by its signature"
     )]
     fn body<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut Packet<'_>,

@@ -3,7 +3,7 @@
     dead_code,
     clippy::trivially_copy_pass_by_ref,
     clippy::needless_pass_by_ref_mut,
-    reason = "a handler's signature is what the runtime calls; tests may call it"
+    reason = "the runtime calls a handler by its signature; tests may call it"
 )]
 fn pass(packet: &mut Packet<'_>) -> Verdict {
     __cora_pass::body::<::cora::__private::core::state::EveryState>(packet)
@@ -21,7 +21,7 @@ impl __cora_pass {
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
-        reason = "a handler's signature is what the runtime calls"
+        reason = "the runtime calls a handler by its signature"
     )]
     fn body<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut Packet<'_>,
@@ -50,7 +50,7 @@ impl ::cora::__private::core::app::Handler for __cora_pass {
     dead_code,
     clippy::trivially_copy_pass_by_ref,
     clippy::needless_pass_by_ref_mut,
-    reason = "a handler's signature is what the runtime calls; tests may call it"
+    reason = "the runtime calls a handler by its signature; tests may call it"
 )]
 pub fn nat(
     packet: &mut cora::Packet<'_>,
@@ -77,7 +77,7 @@ impl __cora_nat {
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
-        reason = "a handler's signature is what the runtime calls"
+        reason = "the runtime calls a handler by its signature"
     )]
     fn body<__CoraReach: ::cora::__private::core::state::Reach>(
         mut packet: &mut cora::Packet<'_>,
@@ -143,7 +143,7 @@ impl ::cora::__private::core::app::Handler for __cora_nat {
     dead_code,
     clippy::trivially_copy_pass_by_ref,
     clippy::needless_pass_by_ref_mut,
-    reason = "a handler's signature is what the runtime calls; tests may call it"
+    reason = "the runtime calls a handler by its signature; tests may call it"
 )]
 fn told(packet: &mut Packet<'_>) -> Verdict {
     __cora_told::body::<::cora::__private::core::state::EveryState>(packet)
@@ -161,7 +161,7 @@ impl __cora_told {
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
-        reason = "a handler's signature is what the runtime calls"
+        reason = "the runtime calls a handler by its signature"
     )]
     fn body<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut Packet<'_>,
@@ -191,7 +191,7 @@ impl ::cora::__private::core::app::Handler for __cora_told {
     dead_code,
     clippy::trivially_copy_pass_by_ref,
     clippy::needless_pass_by_ref_mut,
-    reason = "a handler's signature is what the runtime calls; tests may call it"
+    reason = "the runtime calls a handler by its signature; tests may call it"
 )]
 fn untold(packet: &mut Packet<'_>) -> Verdict {
     __cora_untold::body::<::cora::__private::core::state::EveryState>(packet)
@@ -209,7 +209,7 @@ impl __cora_untold {
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
-        reason = "a handler's signature is what the runtime calls"
+        reason = "the runtime calls a handler by its signature"
     )]
     fn body<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut Packet<'_>,
@@ -237,7 +237,7 @@ impl ::cora::__private::core::app::Handler for __cora_untold {
     dead_code,
     clippy::trivially_copy_pass_by_ref,
     clippy::needless_pass_by_ref_mut,
-    reason = "a handler's signature is what the runtime calls; tests may call it"
+    reason = "the runtime calls a handler by its signature; tests may call it"
 )]
 fn count(packet: &mut Headers<'_>, seen: &mut Seen) -> Verdict {
     __cora_count::body::<::cora::__private::core::state::EveryState>(packet, seen)
@@ -255,7 +255,7 @@ impl __cora_count {
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
-        reason = "a handler's signature is what the runtime calls"
+        reason = "the runtime calls a handler by its signature"
     )]
     fn body<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut Headers<'_>,

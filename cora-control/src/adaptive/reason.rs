@@ -33,7 +33,7 @@ impl fmt::Display for Reason {
         match *self {
             Self::Begin => write!(
                 f,
-                "it begins with what the plan admits, and a rest for flows that came back"
+                "it begins with the plan's admission, and a rest for flows that came back"
             ),
             Self::Room { full, tight: true } => write!(
                 f,
@@ -103,8 +103,8 @@ impl fmt::Display for Reason {
                 write!(f, "after the time that the plan alone decided, it is tried again")
             }
             Self::Drift { what, cost, expected, by_plan } => {
-                let by = if by_plan { "the plan predicts" } else { "was expected" };
-                write!(f, "{what} costs {cost:.0} ns, {:.2} of what {by}", cost / expected)
+                let by = if by_plan { "the plan's prediction" } else { "the expected cost" };
+                write!(f, "{what} costs {cost:.0} ns, {:.2} of {by}", cost / expected)
             }
         }
     }

@@ -32,7 +32,7 @@ fn what_costs_more_than_the_plan_predicts_is_learned_and_told() {
     plant.run(4_000);
     let learned = plant.decider.costs().nic_packet / dearer.nic_packet;
     assert!((0.8..1.2).contains(&learned), "{:?}", plant.decider.costs());
-    assert!(words_of(&plant, "of what the plan predicts") > 0, "{:#?}", plant.decisions);
+    assert!(words_of(&plant, "of the plan's prediction") > 0, "{:#?}", plant.decisions);
     assert_eq!(words_of(&plant, "the plan alone"), 0, "{:#?}", plant.decisions);
 }
 

@@ -160,7 +160,7 @@ impl ProtocolError {
     /// What is wrong, in words.
     pub const fn sentence(&self) -> Sentence {
         let (texts, number): (&[&str], u64) = match *self {
-            Self::Unexpected(kind) => (&["a message of kind ", " has no place here"], kind as u64),
+            Self::Unexpected(kind) => (&["unexpected message of kind ", ""], kind as u64),
             Self::Undecodable(kind) => {
                 (&["the bytes of a message of kind ", " are none"], kind as u64)
             }

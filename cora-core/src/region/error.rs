@@ -109,7 +109,7 @@ impl AttachError {
                 &[
                     "the shared region is of generation ",
                     ", and generation ",
-                    " was seen before: attach to what the living side made last",
+                    " was seen before: attach to the region that the living side made last",
                 ],
                 &[region, seen],
             ),

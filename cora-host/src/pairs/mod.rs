@@ -54,25 +54,25 @@ pub(crate) fn run<A: App + Send>(
     request: &Request<A::Group>,
 ) -> Result<Finished, RunError> {
     if !A::PLAN.one_pair.is_empty() {
-        return Err(RunError::OnePair { pairs: request.pairs, states: A::PLAN.one_pair });
+        return Err(RunError::OnePair { pairs: request.options.pairs, states: A::PLAN.one_pair });
     }
-    let source = Source::open(&request.input, request.inside.clone())?;
+    let source = Source::open(&request.input, request.options.inside.clone())?;
     let seed = random_seed();
-    let pairs = usize::from(request.pairs);
-    let supply = Supply { seed, pages: request.pages, resident: false };
-    let nic = request.nic != NicMode::Off;
-    let version = Version::first(1, &request.configurations)?;
+    let pairs = usize::from(request.options.pairs);
+    let supply = Supply { seed, pages: request.options.pages, resident: false };
+    let nic = request.options.nic != NicMode::Off;
+    let version = Version::first(1, &request.options.configurations)?;
     let half = |_| half::<A>(supply, &version, nic);
     let halves: Result<Vec<_>, RunError> = (0..pairs).map(half).collect();
     let halves = halves?;
-    let sink = Sink::create(request.output.as_deref(), &request.input)?;
-    let steering = Steering::new(seed, request.pairs.into());
+    let sink = Sink::create(request.options.output.as_deref(), &request.input)?;
+    let steering = Steering::new(seed, request.options.pairs.into());
     let (mut splitter, lanes) = Splitter::create(source, sink, steering, pairs);
     let mut shards = Vec::new();
     for (((half, configured), lane), cores) in
         halves.into_iter().zip(lanes).zip(cores::assign(pairs))
     {
-        let ends = if request.nic == NicMode::Off {
+        let ends = if request.options.nic == NicMode::Off {
             Ends::Host(Box::new(Apart::new(Alone {
                 half,
                 exporter: request.exporter.clone(),

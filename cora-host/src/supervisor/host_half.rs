@@ -1,6 +1,5 @@
 //! The host half as a process of its own, between the regions that its supervisor makes.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -16,8 +15,9 @@ use super::layout::Layout;
 use super::standby::{self, SharedStandby};
 use crate::account::export_rest;
 use crate::command::write_state;
-use crate::control_loop::{ControlLoop, Controllers, Moves, NamedController};
-use crate::ipfix::{Exporter, Records, TargetName};
+use crate::control_loop::{ControlLoop, Controllers, NamedController};
+use crate::ipfix::{Exporter, Records};
+use crate::options::RunOptions;
 use crate::pages::Pages;
 use crate::report::Side;
 use crate::run::half;
@@ -45,18 +45,8 @@ pub(crate) struct HostArguments {
     /// File descriptor of what the read-mostly states are made from.
     #[arg(long)]
     version: i32,
-    /// Which pages the states are on.
-    #[arg(long, value_enum, default_value_t)]
-    pages: Pages,
-    /// Who decides which flows move; the log of `adapt:FILE` is begun anew by each host process.
-    #[arg(long, default_value = "plan")]
-    moves: Moves,
-    /// Where to write the final state of every table.
-    #[arg(long)]
-    state_out: Option<PathBuf>,
-    /// Where records of entries that ended go.
-    #[arg(long)]
-    ipfix: Option<TargetName>,
+    #[command(flatten)]
+    options: RunOptions,
 }
 
 /// Why the host leaves a region.
@@ -155,18 +145,8 @@ pub(crate) fn host_half<A: App>(
     arguments: HostArguments,
     known: &[NamedController<A::Group>],
 ) -> Result<Value, RunError> {
-    let HostArguments {
-        fd,
-        length,
-        standby,
-        standby_length,
-        before,
-        version,
-        pages,
-        moves,
-        state_out,
-        ipfix,
-    } = arguments;
+    let HostArguments { fd, length, standby, standby_length, before, version, options } = arguments;
+    let RunOptions { pages, moves, state_out, ipfix, .. } = options;
     let exporter = ipfix.map(|name| Exporter::open::<A>(&name, true)).transpose()?;
     let controllers = Controllers::new(&moves, known).map_err(RunError::Controller)?;
     let mut control = ControlLoop::begin::<A>(&controllers, program, 0)?;

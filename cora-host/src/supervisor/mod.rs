@@ -45,7 +45,7 @@ mod stop;
 mod upgrade;
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
@@ -64,10 +64,9 @@ use self::process::Half;
 pub(crate) use self::report::LiveReport;
 use self::stop::Stop;
 pub(crate) use self::upgrade::{LAYOUT_COMMAND, Legacy};
-use crate::control_loop::Moves;
-use crate::ipfix::{Exporter, TargetName};
-use crate::nic_process::{self, NicMode};
-use crate::pages::Pages;
+use crate::ipfix::Exporter;
+use crate::nic_process;
+use crate::options::Run;
 use crate::pair::layout;
 use crate::run::random_seed;
 use crate::wire::Cable as _;
@@ -84,22 +83,10 @@ const WAIT: Duration = Duration::from_micros(200);
 /// What a live run is asked to do.
 #[derive(Clone, Debug)]
 pub(crate) struct LiveRequest {
-    pub(crate) nic: NicMode,
+    pub(crate) run: Run,
     pub(crate) ports: Ports,
-    /// When it ends by itself.
-    pub(crate) seconds: Option<u64>,
-    pub(crate) patience: Duration,
-    pub(crate) configurations: Vec<(String, PathBuf)>,
-    pub(crate) pages: Pages,
-    /// What the program before this one left behind.
+    /// What the program before left behind.
     pub(crate) legacy: Option<Legacy>,
-    pub(crate) moves: Moves,
-    /// Where the final state of every table goes.
-    pub(crate) state_out: Option<PathBuf>,
-    /// Where records of entries that ended go.
-    pub(crate) ipfix: Option<TargetName>,
-    /// The socket by which the run is asked and told.
-    pub(crate) control: Option<PathBuf>,
 }
 
 /// Runs the program between two ports until it is told to end.
@@ -107,18 +94,19 @@ pub(crate) fn supervise<A: App>(
     program: &Program,
     request: &LiveRequest,
 ) -> Result<LiveReport, RunError> {
+    let options = &request.run.options;
     let own = std::env::current_exe()
         .map_err(|cause| RunError::System { what: "finding this program's file", cause })?;
-    if let Some(path) = &request.state_out {
+    if let Some(path) = &options.state_out {
         // Said now rather than at the end, by a process that nobody listens to.
         let made = std::fs::File::create(path);
         made.map_err(|cause| RunError::File { path: path.clone(), cause })?;
     }
-    if let Some(name) = &request.ipfix {
+    if let Some(name) = &options.ipfix {
         // Begun here, for host processes go on with it, whichever dies; so does a program that takes this one's place.
         Exporter::open::<A>(name, request.legacy.is_some())?;
     }
-    let stop = Stop::new(request.seconds.map(Duration::from_secs));
+    let stop = Stop::new(options.seconds.map(Duration::from_secs));
     let files = request.legacy.map_or([None; 2], |legacy| legacy.ports);
     let wire = LiveWire::open(&request.ports, files)?;
     let mut supervisor = Supervisor::start::<A>(program, request, wire)?;
@@ -180,6 +168,7 @@ impl<'a> Supervisor<'a> {
         request: &'a LiveRequest,
         wire: LiveWire,
     ) -> Result<Self, RunError> {
+        let options = &request.run.options;
         let layout = layout::<A>();
         let regions = SharedFile::create(2 * layout.bytes())?;
         let entries = host_half::layout::<A>()?;
@@ -194,8 +183,8 @@ impl<'a> Supervisor<'a> {
         succession::announce(regions.words, generation);
         let number = request.legacy.map_or(0, |legacy| legacy.version) + 1;
         let mut supervisor = Self {
-            control: request.control.as_deref().map(Control::listen).transpose()?,
-            configuration: Configuration::begin(&request.configurations, number)?,
+            control: options.control.as_deref().map(Control::listen).transpose()?,
+            configuration: Configuration::begin(&options.configurations, number)?,
             program,
             request,
             layout,
@@ -205,8 +194,8 @@ impl<'a> Supervisor<'a> {
             region,
             regions,
             leaving: false,
-            nic: Half::new("NIC", request.patience),
-            host: Half::new("host", request.patience),
+            nic: Half::new("NIC", options),
+            host: Half::new("host", options),
             account: None,
             away_since: None,
             pauses_us: Vec::new(),
@@ -218,9 +207,10 @@ impl<'a> Supervisor<'a> {
     }
 
     fn start_nic(&mut self) -> Result<(), RunError> {
-        let (mut command, image) = nic_process::command(self.program, self.request.nic)?;
+        let (mut command, image) =
+            nic_process::command(self.program, self.request.run.options.nic)?;
         command.args(self.regions.arguments());
-        self.nic.began(nic_process::spawn(command, None, self.request.pages)?, image);
+        self.nic.began(nic_process::spawn(command, None, self.request.run.options.pages)?, image);
         Ok(())
     }
 
@@ -230,18 +220,11 @@ impl<'a> Supervisor<'a> {
         if let Some(Legacy { standby: (file, bytes), .. }) = self.request.legacy {
             command.arg("--before").args([file.to_string(), bytes.to_string()]);
         }
-        command.arg("--pages").arg(self.request.pages.word());
-        command.arg("--moves").arg(self.request.moves.to_string());
-        if let Some(path) = &self.request.state_out {
-            command.arg("--state-out").arg(path);
-        }
-        if let Some(name) = &self.request.ipfix {
-            command.arg("--ipfix").arg(name.to_string());
-        }
         command.arg("--version").arg(self.configuration.file().to_string());
+        command.args(&self.request.run.words);
         self.wire.change_again();
         command.stdout(Stdio::piped());
-        let mut child = nic_process::spawn(command, None, self.request.pages)?;
+        let mut child = nic_process::spawn(command, None, self.request.run.options.pages)?;
         self.account = child.stdout.take();
         self.host.began(child, None);
         Ok(())

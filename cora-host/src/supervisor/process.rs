@@ -5,9 +5,10 @@ use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 use crate::RunError;
+use crate::options::RunOptions;
 
-/// Starts in a row that come to nothing before the run is given up.
-const MOST_FAILURES: u32 = 5;
+/// Starts in a row that come to nothing before the run is given up, unless the run says otherwise.
+const MOST_FAILURES: u16 = 5;
 
 /// A half, and whether it lives.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(super) struct Half {
     beat: u64,
     moved: Instant,
     patience: Duration,
+    /// After so many of these in a row the run ends.
+    most_failures: u32,
     /// Times that it was started since it last came so far as to work.
     failures: u32,
     /// Times that it was started again.
@@ -28,10 +31,19 @@ pub(super) struct Half {
 }
 
 impl Half {
-    pub(super) fn new(name: &'static str, patience: Duration) -> Self {
-        let moved = Instant::now();
-        let (child, image, ended) = (None, None, None);
-        Self { name, child, image, ended, beat: 0, moved, patience, failures: 0, restarts: 0 }
+    pub(super) fn new(name: &'static str, options: &RunOptions) -> Self {
+        Self {
+            name,
+            child: None,
+            image: None,
+            ended: None,
+            beat: 0,
+            moved: Instant::now(),
+            patience: options.patience(),
+            most_failures: options.restarts.unwrap_or(MOST_FAILURES).into(),
+            failures: 0,
+            restarts: 0,
+        }
     }
 
     /// It runs from now on.
@@ -79,7 +91,7 @@ impl Half {
     pub(super) fn again(&mut self) -> Result<(), RunError> {
         self.failures += 1;
         self.restarts += 1;
-        if self.failures > MOST_FAILURES {
+        if self.failures > self.most_failures {
             let status = self.how_it_ended();
             return Err(RunError::KeepsDying { name: self.name, status, times: self.failures });
         }

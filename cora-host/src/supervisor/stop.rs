@@ -1,5 +1,5 @@
 //! When a live run ends: after so many seconds, or when somebody says so by a signal.
-#![expect(unsafe_code, reason = "sets what signals do")]
+#![expect(unsafe_code, reason = "installs signal handlers")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

@@ -58,9 +58,7 @@ enum Did {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TraceError {
     /// The build does not note what packets do.
-    #[error(
-        "this build notes nothing of what packets do: `cargo cora measure` makes one that does"
-    )]
+    #[error("this build doesn't trace packets: `cargo cora measure` makes one that does")]
     NotTraced,
     /// The run failed.
     #[error(transparent)]

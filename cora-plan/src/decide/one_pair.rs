@@ -40,7 +40,7 @@ fn reader<'a>(graph: &'a Graph, state: &StateNode) -> Option<&'a str> {
 
 fn read(handler: &str) -> String {
     format!(
-        "`{handler}` may read it, and would see what the packets of its own pair added; only update it \
+        "`{handler}` may read it, and would see the updates of its own pair alone; only update it \
          there, and read it in the final state, where the replicas are merged"
     )
 }

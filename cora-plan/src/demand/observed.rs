@@ -65,7 +65,8 @@ impl Observed {
     ///
     /// A sentence, when it is not that.
     pub fn from_json(text: &str) -> Result<Self, String> {
-        serde_json::from_str(text).map_err(|error| format!("not what a traced run tells: {error}"))
+        serde_json::from_str(text)
+            .map_err(|error| format!("not the output of a traced run: {error}"))
     }
 
     /// Packets per way.
@@ -100,6 +101,6 @@ mod tests {
         assert_eq!(observed.ways[0], [Step { handler: 0, did, exit: Exit::Transmit }]);
         assert_eq!(observed.per_way(), [1, 3]);
         let refusal = Observed::from_json("{\"app\":1}").unwrap_err();
-        assert!(refusal.starts_with("not what a traced run tells: "), "{refusal}");
+        assert!(refusal.starts_with("not the output of a traced run: "), "{refusal}");
     }
 }

@@ -54,8 +54,8 @@ impl NicProfile {
 
 fn profile(reader: &mut Reading<'_>, table: &Table<'_>) -> Option<NicProfile> {
     reader.only(table, KEYS);
-    let name = string(reader, table, "name", "what it is called");
-    let title = string(reader, table, "title", "what it is, in a line");
+    let name = string(reader, table, "name", "its name");
+    let title = string(reader, table, "title", "a title of one line");
     let nic = tier(reader, table, "nic", "`[nic]`");
     let host = tier(reader, table, "host", "`[host]`");
     let link = link(reader, table);
@@ -78,10 +78,10 @@ fn string(
 }
 
 fn tier(reader: &mut Reading<'_>, table: &Table<'_>, key: &str, name: &str) -> Option<Tier> {
-    let entry = reader.need(table, key, "a table of what its cores cost")?;
+    let entry = reader.need(table, key, "a table of its cores' costs")?;
     let table = &reader.table(entry, name)?;
     reader.only(table, TIER_KEYS);
-    let core = string(reader, table, "core", "what its cores are");
+    let core = string(reader, table, "core", "the kind of its cores");
     let cores = figure(reader, table, "cores", ONE_OR_MORE);
     let busy = figure(reader, table, "busy", Range::POSITIVE_SHARE);
     let instruction_ns = figure(reader, table, "instruction_ns", Range::POSITIVE);
@@ -159,7 +159,7 @@ fn above(reader: &mut Reading<'_>, line: usize, key: &str, number: &Figure, befo
 }
 
 fn link(reader: &mut Reading<'_>, table: &Table<'_>) -> Option<Link> {
-    let entry = reader.need(table, "link", "a table of what crossings cost")?;
+    let entry = reader.need(table, "link", "a table of the costs of crossings")?;
     let table = &reader.table(entry, "`[link]`")?;
     reader.only(table, LINK_KEYS);
     let nic_ns = figure(reader, table, "nic_ns", Range::NOT_NEGATIVE);
@@ -189,7 +189,7 @@ fn flow_table(reader: &mut Reading<'_>, entry: Entry<'_>) -> Option<FlowTable> {
     reader.only(table, FLOW_TABLE_KEYS);
     let entries = figure(reader, table, "entries", Range::POSITIVE);
     let inserts_per_s = figure(reader, table, "inserts_per_s", Range::POSITIVE);
-    let expresses = reader.need(table, "expresses", "a list of what a rule can do");
+    let expresses = reader.need(table, "expresses", "a list of the abilities of a rule");
     let expresses = expresses.and_then(|entry| rules(reader, entry));
     Some(FlowTable { entries: entries?, inserts_per_s: inserts_per_s?, expresses: expresses? })
 }

@@ -83,14 +83,14 @@ fn all_faults_are_told_at_once_with_their_lines() {
     assert_eq!(
         told,
         [
-            "1: `title` is missing in the NIC profile; write `title = …`, what it is, in a line",
-            "2: `titel` means nothing in the NIC profile; did you mean `title`?",
+            "1: `title` is missing in the NIC profile; write `title = …`, a title of one line",
+            "2: unknown key `titel` in the NIC profile; did you mean `title`?",
             "4: `state_bytes` is missing in `[nic]`; write `state_bytes = …`, as in \
              `{ value = 1.5, measured = \"how\" }`",
             "7: `busy = 1.5` is out of range; write a number above 0.0, at most 1.0",
             "10: `packet_ns` has no source; say where the number is from: `{ value = …, measured = \"how\" }`, or \
              `published`, `derived`, `assumed`",
-            "13: `guessed` means nothing in `exposed`; write one of `value`, `published`, `measured`, `derived`, \
+            "13: unknown key `guessed` in `exposed`; write one of `value`, `published`, `measured`, `derived`, \
              `assumed`",
             "13: `exposed` has no source; say where the number is from: `{ value = …, measured = \"how\" }`, or \
              `published`, `derived`, `assumed`",
@@ -135,7 +135,7 @@ fn what_a_rule_can_do_is_one_of_four_words() {
     let told = refusals(|text| text.replace("\"steer\"", "\"ster\""));
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(
-        told[0].ends_with("`ster` means nothing as `expresses`; did you mean `steer`?"),
+        told[0].ends_with("`ster` is not a value of `expresses`; did you mean `steer`?"),
         "{told:?}"
     );
 }

@@ -43,8 +43,7 @@ impl PlanningError {
                 "ask for less, or take a profile with more of it".to_owned()
             }
             Self::OutOfReach { .. } => {
-                "no rate is low enough: what runs out does not depend on it; lower `capacity` of states, or take a \
-                 profile with more of it"
+                "no rate is low enough: the resource that runs out does not depend on it; lower `capacity` of states, or take a profile with more of it"
                     .to_owned()
             }
             Self::NoAsk { kind, .. } => format!("write a {kind} above 0"),

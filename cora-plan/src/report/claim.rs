@@ -136,7 +136,7 @@ fn notes(rows: &[ClaimRow]) -> Vec<String> {
          A dash: it can't carry the rate, or there is nothing to divide by."
             .to_owned(),
         format!(
-            "At most: {} saved (published: 94.0 %), {} what the better split saves (published: 1.9×). Faster: {} \
+            "At most: {} saved (published: 94.0 %), {} the savings of the better split (published: 1.9×). Faster: {} \
              to {} (published: 44.9 % to 82.3 %).",
             or_none(most(ClaimRow::saved).map(percent)),
             or_none(most(ClaimRow::saved_ratio).map(times)),

@@ -58,7 +58,7 @@ pub fn limit(resource: Resource, nic: &NicProfile, many_pairs: bool) -> Option<S
 /// A change of a case, in a few words.
 pub fn change(change: Change) -> String {
     match change {
-        Change::Ask(factor) => format!("{} × what is asked", figure(factor)),
+        Change::Ask(factor) => format!("{} × the request", figure(factor)),
         Change::Flows(factor) => format!("{} × the flows", figure(factor)),
         Change::NicMemory(factor) => format!("{} × the NIC's memory", figure(factor)),
         Change::Skew(factor) => format!("{} × the skew", figure(factor)),

@@ -49,8 +49,8 @@ impl Traffic {
 
 fn profile(reader: &mut Faults<'_>, table: &Table<'_>) -> Option<Traffic> {
     reader.only(table, &["name", "title", "mean-bytes", "by-key"]);
-    let name = reader.need(table, "name", "what it is called");
-    let title = reader.need(table, "title", "what it is, in a line");
+    let name = reader.need(table, "name", "its name");
+    let title = reader.need(table, "title", "a title of one line");
     let bytes = reader.need(table, "mean-bytes", "the mean length of a frame");
     let by_key = reader.need(table, "by-key", "classes of flows, as `[[by-key.FiveTuple]]`");
     let name = name.and_then(|entry| reader.string(entry));
@@ -104,7 +104,7 @@ fn classes(reader: &mut Faults<'_>, key: &Entry<'_>, list: &[Entry<'_>]) -> Opti
 fn class(reader: &mut Faults<'_>, entry: Entry<'_>) -> Option<Class> {
     let table = reader.table(entry, format!("a class of `{}`", entry.key))?;
     reader.only(&table, &["name", "flows", "share", "opens", "mean-bytes", "head-bytes", "bins"]);
-    let name = reader.need(&table, "name", "what the class is called");
+    let name = reader.need(&table, "name", "the name of the class");
     let name = name.and_then(|entry| reader.string(entry));
     let mut number = |key: &str, wanted: &'static str, range: Range| {
         let entry = reader.need(&table, key, wanted)?;

@@ -192,8 +192,8 @@ fn all_faults_of_a_file_are_told_at_once_with_their_lines() {
     assert_eq!(
         told,
         [
-            "1: `nme` means nothing in a traffic profile; did you mean `name`?",
-            "1: `name` is missing in a traffic profile; write `name = …`, what it is called",
+            "1: unknown key `nme` in a traffic profile; did you mean `name`?",
+            "1: `name` is missing in a traffic profile; write `name = …`, its name",
             "3: `mean-bytes = 0` is out of range; write a number above 0",
             "9: `opens = 2` is out of range; write a number from 0.0 to 1.0",
             "21: a bin has 1 numbers; write two: `[flows, share]`",

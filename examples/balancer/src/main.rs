@@ -1,14 +1,17 @@
 //! # balancer: one service address, many backends
 //!
-//! Spreads connections to a service address over its backends by consistent hashing (Maglev, NSDI 2016): when
-//! a backend comes or goes, few connections would be sent elsewhere, and those that are open stay where
-//! they are, because each is pinned. Answers leave with the service's address. IPv4 and IPv6.
+//! Spreads connections to a service address over its backends by consistent hashing (Maglev, NSDI
+//! 2016): when a backend comes or goes, few connections would be sent elsewhere, and those that are
+//! open stay where they are, because each is pinned. Answers leave with the service's address. IPv4
+//! and IPv6.
 //!
-//! Try it:  `cargo cora run balancer --nic native --in some.pcap --out out.pcap --config Backends=backends.txt`
+//! Try it:  `cargo cora run balancer --nic native --in some.pcap --out out.pcap --config
+//! Backends=backends.txt`
 //!
-//! where backends.txt says `service 192.0.2.80`, then `backend 10.1.0.1`, one per line, with `weight 3` or `draining`
-//! behind it; without it these are 192.0.2.80 and 10.1.0.1 to 10.1.0.4. Expect: the backends are read-mostly, so both sides have them
-//! and nothing ever punts; the host handles the first packet of a connection, the NIC the rest.
+//! where backends.txt says `service 192.0.2.80`, then `backend 10.1.0.1`, one per line, with
+//! `weight 3` or `draining` behind it; without it these are 192.0.2.80 and 10.1.0.1 to 10.1.0.4.
+//! Expect: the backends are read-mostly, so both sides have them and nothing ever punts; the host
+//! handles the first packet of a connection, the NIC the rest.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;
@@ -119,9 +122,9 @@ impl Backends {
         self.addresses.get(..usize::from(self.count)).unwrap_or_default()
     }
 
-    /// Maglev's population (section 3.4 of the paper): the backends take turns, each claiming the next
-    /// free slot of a permutation of its own, as many in a turn as its weight says. One that is draining claims none:
-    /// it gets no new connection, and keeps those that are pinned to it.
+    /// Maglev's population (section 3.4 of the paper): the backends take turns, each claiming the
+    /// next free slot of a permutation of its own, as many in a turn as its weight says. One that
+    /// is draining claims none: it gets no new connection, and keeps those that are pinned to it.
     fn fill(&mut self, weights: &[u8; MOST_BACKENDS]) {
         let Self { count, addresses, slots, .. } = self;
         // How far each one is in its permutation.

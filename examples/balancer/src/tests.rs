@@ -1,4 +1,4 @@
-//! What the control plane makes of backends: shares, draining, and who moves when one goes.
+//! Backends as the control plane makes them: shares, draining, and who moves when one goes.
 
 use super::*;
 

@@ -1,14 +1,16 @@
-//! # bridge: what stays on one side is not sent to the other
+//! # bridge: local frames are not sent to the other side
 //!
-//! A learning bridge of two ports (IEEE 802.1D): it learns at which port each station is, forgets that after five
-//! minutes, drops what is for a station on the side that it came from, and forwards everything else: to a known
-//! station on the other side, to an unknown one, to groups. Frames for bridges themselves go no further.
+//! A learning bridge of two ports (IEEE 802.1D): it learns at which port each station is, forgets
+//! that after five minutes, drops frames for a station on the side that they came from, and
+//! forwards everything else: to a known station on the other side, to an unknown one, to groups.
+//! Frames for bridges themselves go no further.
 //!
 //! Try it:  `cargo cora run bridge --nic native --in some.pcap --out out.pcap`
 //!
-//! Expect:  the host holds the table of stations. A conversation, which is a pair of addresses, keeps what the table
-//! said of both ends, and asks again after ten seconds, or at once when a station appears at another port; in between
-//! the NIC owns it. So the table of stations is asked in the order of arrival, whatever the plan.
+//! Expect:  the host holds the table of stations. A conversation, which is a pair of addresses,
+//! keeps the answers of the table for both ends, and asks again after ten seconds, or at once when
+//! a station appears at another port; in between the NIC owns it. So the table of stations is asked
+//! in the order of arrival, whatever the plan.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;
@@ -19,9 +21,11 @@ mod tests;
 const SECOND: u64 = 1_000_000_000;
 /// Seconds after which a station that said nothing is forgotten.
 const AGE: u32 = 300;
-/// Seconds after which a conversation asks again: how long others may take to notice that a station has moved.
+/// Seconds after which a conversation asks again: how long others may take to notice that a station
+/// has moved.
 const REFRESH: u32 = 10;
-/// Stations share a set by their hash; a new one takes the place of the one that was silent for longest.
+/// Stations share a set by their hash; a new one takes the place of the one that was silent for
+/// longest.
 const WAYS: usize = 4;
 const SETS: usize = 4_096;
 /// No port: nobody knows where that station is.
@@ -31,7 +35,7 @@ const SAME_SIDE: Reason = Reason::new("same-side");
 const FOR_BRIDGES: Reason = Reason::new("for-bridges");
 const BAD_SOURCE: Reason = Reason::new("bad-source");
 
-/// What two stations need to know of the table, as of when they asked.
+/// The table's entries for two stations, at the time of their question.
 #[state(key = MacPair, reply, capacity = 65_536, idle = "5m")]
 struct Conversation {
     /// The port of the first frame's source, and that of its destination.

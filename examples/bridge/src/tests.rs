@@ -1,4 +1,4 @@
-//! What the handler does, frame by frame.
+//! The handler, frame by frame.
 
 use super::*;
 

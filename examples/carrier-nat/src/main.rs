@@ -1,14 +1,15 @@
 //! # carrier-nat: subscribers share an address by blocks of ports
 //!
-//! Source NAT for IPv4 as carriers need it (RFC 6888): each inside address gets a block of 64 ports of 192.0.2.1, and keeps
-//! it while any of its mappings lives, so that who had a port is known by block. Within the block, whatever is sent from
-//! one inside address and port has one public port, wherever it goes (RFC 4787, REQ-1); outside may answer, and nobody else
-//! comes in. A host inside reaches another one by its public port (hairpin, REQ-9), and both see public addresses.
+//! Source NAT for IPv4 as carriers need it (RFC 6888): each inside address gets a block of 64 ports
+//! of 192.0.2.1, and keeps it while any of its mappings lives, so that who had a port is known by
+//! block. Within the block, everything sent from one inside address and port has one public port,
+//! wherever it goes (RFC 4787, REQ-1); outside may answer, and nobody else comes in. A host inside
+//! reaches another one by its public port (hairpin, REQ-9), and both see public addresses.
 //!
 //! Try it:  `cargo cora run carrier-nat --nic native --in some.pcap --out out.pcap`
 //!
-//! Expect:  the host holds blocks and mappings, so it handles the first packet of a session and one every five minutes; in
-//! between the NIC owns the session, one between two inside hosts, too.
+//! Expect:  the host holds blocks and mappings, so it handles the first packet of a session and one
+//! every five minutes; in between the NIC owns the session, one between two inside hosts, too.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 mod pool;
@@ -22,7 +23,7 @@ const SECOND: u64 = 1_000_000_000;
 
 const NO_MAPPING: Reason = Reason::new("no-mapping");
 
-/// A translated session, found by what inside sends and by what answers it.
+/// A translated session, found by packets from inside and by their answers.
 #[state(key = FiveTuple, reply, capacity = 65_536, idle = "5m")]
 struct Session {
     inside: Address,
@@ -37,7 +38,7 @@ struct Session {
 }
 
 impl Session {
-    /// What the answers to `flow` will carry. A peer inside answers the public address, too.
+    /// The key of the answers to `flow`. A peer inside answers the public address, too.
     fn reply(&self, flow: &FiveTuple) -> FiveTuple {
         let ping = matches!(flow.protocol, protocol::ICMP | protocol::ICMPV6);
         FiveTuple {

@@ -1,7 +1,8 @@
-//! The ports of the public address, in blocks: whose each block is, and what is mapped to each port.
+//! The ports of the public address, in blocks: the owner of each block, and the mapping of each
+//! port.
 //!
-//! Leases end by themselves: a session renews those of its ports, and a port that of its block, before they do. So
-//! a block is free when no session of its subscriber's can be alive.
+//! Leases end by themselves: a session renews those of its ports, and a port that of its block,
+//! before they do. So a block is free when no session of its subscriber's can be alive.
 
 use cora::prelude::*;
 
@@ -12,8 +13,8 @@ pub(crate) const BLOCK: usize = 64;
 const BLOCKS: usize = PORTS / BLOCK;
 /// Seconds that a session lives unused.
 pub(crate) const IDLE: u32 = 300;
-/// A lease outlives every session that uses the port: it is renewed when less than an idle time is left, and so
-/// long that the NIC need not ask the pool for each packet.
+/// A lease outlives every session that uses the port: it is renewed when less than an idle time is
+/// left, and so long that the NIC need not ask the pool for each packet.
 pub(crate) const LEASE: u32 = 2 * IDLE;
 
 pub(crate) const NO_BLOCK_LEFT: Reason = Reason::new("no-block-left");
@@ -34,7 +35,8 @@ struct Block {
     until: u32,
 }
 
-/// A port: what of its block's subscriber is mapped to it, and when its lease ends (s).
+/// A port: the endpoint of its block's subscriber that is mapped to it, and when its lease ends
+/// (s).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Plain)]
 struct Mapping {
     until: u32,
@@ -58,7 +60,8 @@ impl Default for Pool {
 }
 
 impl Pool {
-    /// The public port of an endpoint: the one that it has, or a free one of its subscriber's block.
+    /// The public port of an endpoint: the one that it has, or a free one of its subscriber's
+    /// block.
     pub(crate) fn lease(&mut self, from: &Endpoint, now: u32) -> Result<u16, Reason> {
         let block = self.block_of(from.address, now).ok_or(NO_BLOCK_LEFT)?;
         let first = block * BLOCK;
@@ -69,7 +72,8 @@ impl Pool {
             port.until > now && port.inside_port == from.port && port.protocol == from.protocol
         };
         let its = ports.iter().position(is_its);
-        // From somewhere that depends on the inside port, so that the next one is not known from the last.
+        // From somewhere that depends on the inside port, so that the next one is not known from
+        // the last.
         let start = usize::from(from.port).wrapping_mul(0x9e37) >> 4;
         let free = || {
             (0..BLOCK)
@@ -105,8 +109,8 @@ impl Pool {
         }
     }
 
-    /// The subscriber's block: its own, or else the first free one from where its address says, which is where it would
-    /// be found first.
+    /// The subscriber's block: its own, or else the first free one from where its address says,
+    /// which is where it would be found first.
     fn block_of(&mut self, subscriber: Address, now: u32) -> Option<usize> {
         let home = (subscriber.bits() as usize).wrapping_mul(0x9e37_79b9) >> 7;
         let mut free = None;

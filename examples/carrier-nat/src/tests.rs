@@ -1,4 +1,4 @@
-//! What the handler does, packet by packet.
+//! The handler, packet by packet.
 
 use super::pool::{BLOCK, BLOCK_USED_UP, NO_BLOCK_LEFT};
 use super::*;

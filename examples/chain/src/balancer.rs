@@ -1,4 +1,5 @@
-//! Connections to a service go to one of its backends, and stay there, as in the example `balancer`.
+//! Connections to a service go to one of its backends, and stay there, as in the example
+//! `balancer`.
 
 use cora::prelude::*;
 
@@ -76,8 +77,9 @@ impl Backends {
         self.addresses.get(..usize::from(self.count)).unwrap_or_default()
     }
 
-    /// The backend of which the flow thinks most (Thaler and Ravishankar, "Using name-based mappings to increase hit
-    /// rates", 1998): when one goes, only its own connections go elsewhere.
+    /// The backend of which the flow thinks most (Thaler and Ravishankar, "Using name-based
+    /// mappings to increase hit rates", 1998): when one goes, only its own connections go
+    /// elsewhere.
     fn choose(&self, flow: &FiveTuple) -> Result<Address, Reason> {
         let flow = mix(&flow.words());
         let weight =
@@ -116,7 +118,7 @@ pub(crate) fn balancer(
             pin.packets += 1;
             packet.set_source(backends.service)?;
         }
-        // The service is outside: whoever asks for it from there is none of ours.
+        // The service is outside: its clients there are none of ours.
         None if packet.from_inside() && flow.destination == backends.service => {
             let backend = backends.choose(&flow)?;
             let answer = FiveTuple { source: backend, ..flow.reversed() };

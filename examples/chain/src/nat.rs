@@ -1,5 +1,5 @@
-//! Many inside hosts share one public address, as in the example `nat`: each connection gets a port of it, which
-//! the pool leases until the connection was idle for five minutes.
+//! Many inside hosts share one public address, as in the example `nat`: each connection gets a port
+//! of it, which the pool leases until the connection was idle for five minutes.
 
 use cora::prelude::*;
 
@@ -8,14 +8,14 @@ const FIRST_PORT: u16 = 32_768;
 const PORTS: usize = 32_768;
 /// Seconds that a session lives unused.
 const IDLE: u32 = 300;
-/// A lease outlives every session that uses the port: it is renewed when less than an idle time is left,
-/// and so long that the NIC need not ask the pool for each packet.
+/// A lease outlives every session that uses the port: it is renewed when less than an idle time is
+/// left, and so long that the NIC need not ask the pool for each packet.
 const LEASE: u32 = 2 * IDLE;
 const SECOND: u64 = 1_000_000_000;
 
 const NO_PORT_LEFT: Reason = Reason::new("no-port-left");
 
-/// A translated connection, found by what inside sends and by what outside answers.
+/// A translated connection, found by packets from inside and by their answers.
 #[state(key = FiveTuple, reply, capacity = 65_536, idle = "5m")]
 pub(crate) struct Session {
     inside: Address,
@@ -26,7 +26,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// What the answers to `flow` will carry.
+    /// The key of the answers to `flow`.
     fn reply(&self, flow: &FiveTuple) -> FiveTuple {
         let ping = matches!(flow.protocol, protocol::ICMP | protocol::ICMPV6);
         let port = if ping { self.public_port } else { flow.destination_port };
@@ -74,7 +74,8 @@ impl Default for PortPool {
 }
 
 impl PortPool {
-    /// The first free port from where the last search ended, so that a port rests before it is reused.
+    /// The first free port from where the last search ended, so that a port rests before it is
+    /// reused.
     fn lease(&mut self, now: u32) -> Result<u16, Reason> {
         for _ in 0..PORTS {
             let at = usize::from(self.next) % PORTS;

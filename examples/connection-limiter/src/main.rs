@@ -1,15 +1,17 @@
 //! # connection-limiter: how fast an inside host may open connections
 //!
-//! Inside may open so many connections per host within a window, and outside may answer: worms, broken clients and
-//! floods from inside are held back where they begin. What is beyond is refused as `too-many-connections`; connections
-//! that are open go on. A sketch of fixed size tells afterwards who asked how often, and a list who was refused most.
+//! Inside may open so many connections per host within a window, and outside may answer: worms,
+//! broken clients and floods from inside are held back where they begin. Further ones are refused
+//! as `too-many-connections`; connections that are open go on. A sketch of fixed size tells
+//! afterwards who asked how often, and a list who was refused most.
 //!
-//! Try it:  `cargo cora run connection-limiter --nic native --in some.pcap --config Limit=limit.txt`
+//! Try it:  `cargo cora run connection-limiter --nic native --in some.pcap --config
+//! Limit=limit.txt`
 //!
 //! where limit.txt says `connections 1000` and `window 60` (seconds; these are the defaults).
 //!
-//! Expect:  connections travel with the inside host that they count for; each side has a sketch and a list of its own,
-//! and the report shows the merge, the same under every plan.
+//! Expect:  connections travel with the inside host that they count for; each side has a sketch and
+//! a list of its own, and the report shows the merge, the same under every plan.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;
@@ -25,7 +27,7 @@ struct Connection {
     bytes: u64,
 }
 
-/// What an inside host opened within its window.
+/// The connections that an inside host opened within its window.
 #[state(key = InsideAddress, capacity = 1 << 20, idle = "10m")]
 struct Client {
     /// When its window began (ns).

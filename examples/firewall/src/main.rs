@@ -1,13 +1,15 @@
 //! # firewall: inside may open, outside may only answer
 //!
-//! Follows each TCP connection, UDP exchange and ping that somebody inside opens, over IPv4 and IPv6. What
-//! comes from outside passes only as an answer (or as an ICMP error about one); a TCP segment that the state
-//! of its connection does not allow is dropped by name. ARP and neighbour discovery pass.
+//! Follows each TCP connection, UDP exchange and ping that somebody inside opens, over IPv4 and
+//! IPv6. Packets from outside pass only as an answer (or as an ICMP error about one); a TCP segment
+//! that the state of its connection does not allow is dropped by name. ARP and neighbour discovery
+//! pass.
 //!
 //! Try it:  `cargo cora run firewall --nic native --in some.pcap --out out.pcap`
 //!
-//! Expect:  `transmit` for what belongs to a connection, `not-allowed` for what knocks from outside,
-//! `bad-tcp-state` for segments out of place, `fragment`, `not-ip`, … for what has no five-tuple.
+//! Expect:  `transmit` for packets of connections, `not-allowed` for others from outside,
+//! `bad-tcp-state` for segments out of place, `fragment`, `not-ip`, … for packets without a
+//! five-tuple.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;

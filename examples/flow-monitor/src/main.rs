@@ -1,15 +1,17 @@
 //! # flow-monitor: a record of every flow
 //!
-//! Packets, bytes and times of each flow in both directions, with the TCP flags that were seen and the extremes of
-//! length and time to live: what NetFlow and IPFIX records are made of. Everything passes.
+//! Packets, bytes and times of each flow in both directions, with the TCP flags that were seen and
+//! the extremes of length and time to live: the content of NetFlow and IPFIX records. Everything
+//! passes.
 //!
-//! A flow ends when nothing came for a while, when its end was seen (FIN both ways, or RST), or after a minute, when
-//! another one begins in its place; and with the run. Each becomes one record, which `--ipfix` exports.
+//! A flow ends when nothing came for a while, when its end was seen (FIN both ways, or RST), or
+//! after a minute, when another one begins in its place; and with the run. Each becomes one record,
+//! which `--ipfix` exports.
 //!
 //! Try it:  `cargo cora run flow-monitor --nic native --in some.pcap --ipfix records.ipfix`
 //!
-//! Expect:  entries travel with their flows, so that most packets are counted at the NIC; totals by protocol are
-//! commutative. Records and the state at the end are the same under every plan.
+//! Expect:  entries travel with their flows, so that most packets are counted at the NIC; totals by
+//! protocol are commutative. Records and the state at the end are the same under every plan.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use core::time::Duration;
@@ -18,10 +20,10 @@ use cora::prelude::*;
 
 /// How long a flow that goes on is counted in one record (ns).
 const ACTIVE: u64 = 60_000_000_000;
-/// How long one whose end was seen is kept, for what was on its way.
+/// How long a flow is kept after its end was seen, for packets on their way.
 const LINGER: Duration = Duration::from_secs(5);
 
-/// What went one way.
+/// The packets of one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Plain)]
 struct Way {
     packets: u64,
@@ -95,8 +97,8 @@ impl Flow {
         (one.fin() && two.fin()) || one.rst() || two.rst()
     }
 
-    /// Whether the packet is one of another flow with the same key: another connection, or the same one in another
-    /// record.
+    /// Whether the packet is one of another flow with the same key: another connection, or the same
+    /// one in another record.
     fn ends_before(&self, packet: &Headers) -> bool {
         packet.now().saturating_sub(self.first) >= ACTIVE || self.is_reopened_by(packet)
     }
@@ -149,7 +151,8 @@ fn monitor(packet: &mut Headers, flows: &mut Table<Flow>, totals: &mut Totals) -
     let length = packet.len() as u64;
     match flows.find_mut(&key) {
         Some((direction, flow)) if flow.ends_before(packet) => {
-            // What was counted so far is a record of its own. A new connection goes from its first packet's sender.
+            // The counts so far are a record of their own. A new connection goes from its first
+            // packet's sender.
             let same_way = direction == Direction::Original || flow.is_reopened_by(packet);
             let (key, direction) =
                 if same_way { (key, Direction::Original) } else { (key.reversed(), direction) };

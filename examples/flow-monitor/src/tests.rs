@@ -1,4 +1,4 @@
-//! What is counted of a flow.
+//! The counts of a flow.
 
 use super::*;
 

@@ -1,12 +1,13 @@
 //! # heavy-hitter: the flows and sources with the most bytes
 //!
-//! Counts each flow exactly while it lives, keeps the sixteen flows that ever were largest, and estimates each
-//! source's bytes in a count-min sketch of fixed size. Nothing is dropped but what has no five-tuple.
+//! Counts each flow exactly while it lives, keeps the sixteen flows that ever were largest, and
+//! estimates each source's bytes in a count-min sketch of fixed size. Only packets without a
+//! five-tuple are dropped.
 //!
 //! Try it:  `cargo cora run heavy-hitter --nic native --in some.pcap --state-out state.json`
 //!
-//! Expect:  the sketch and the top list are commutative: NIC and host each update a replica of their own, and
-//! the report shows the merge, the same under every plan.
+//! Expect:  the sketch and the top list are commutative: NIC and host each update a replica of
+//! their own, and the report shows the merge, the same under every plan.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;

@@ -1,15 +1,16 @@
 //! # nat: many inside hosts share one public address
 //!
-//! Source NAT for IPv4 (RFC 3022, behaviour as in RFC 4787): each connection from inside gets a port of the
-//! public address 192.0.2.1, and keeps it until it was idle for five minutes, closed ones included (RFC 5382
-//! asks for four). Checksums are updated, not recomputed; pings are translated by their identifier, ICMP
-//! errors together with the packet they quote. IPv6, ARP and neighbour discovery pass untranslated.
+//! Source NAT for IPv4 (RFC 3022, behaviour as in RFC 4787): each connection from inside gets a
+//! port of the public address 192.0.2.1, and keeps it until it was idle for five minutes, closed
+//! ones included (RFC 5382 asks for four). Checksums are updated, not recomputed; pings are
+//! translated by their identifier, ICMP errors together with the packet they quote. IPv6, ARP and
+//! neighbour discovery pass untranslated.
 //!
 //! Try it:  `cargo cora run nat --nic native --in some.pcap --out out.pcap`
 //!
-//! Expect:  the host holds the port pool, so it handles the first packet of a connection, the one that closes
-//! it (its port's lease is cut short), and one every five minutes to renew the lease. In between the NIC owns
-//! the connection; each such packet is a punt.
+//! Expect:  the host holds the port pool, so it handles the first packet of a connection, the one
+//! that closes it (its port's lease is cut short), and one every five minutes to renew the lease.
+//! In between the NIC owns the connection; each such packet is a punt.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use core::net::Ipv4Addr;
@@ -19,18 +20,19 @@ use cora::prelude::*;
 const PUBLIC: Address = Address::v4([192, 0, 2, 1]);
 const FIRST_PORT: u16 = 32_768;
 const PORTS: usize = 32_768;
-/// What leases are counted in (ns): about a second, and a power of two, so that no packet's time is divided.
+/// The unit of leases (ns): about a second, and a power of two, so that no packet's time is
+/// divided.
 const TICK: u64 = 1 << 30;
 /// Ticks that a session lives unused: five minutes, rounded up.
 const IDLE: u32 = 300_000_000_000_u64.div_ceil(TICK) as u32;
-/// A lease outlives every session that uses the port: it is renewed when less than an idle time is left,
-/// and so long that the NIC need not ask the pool for each packet.
+/// A lease outlives every session that uses the port: it is renewed when less than an idle time is
+/// left, and so long that the NIC need not ask the pool for each packet.
 const LEASE: u32 = 2 * IDLE;
 
 const NO_PORT_LEFT: Reason = Reason::new("no-port-left");
 
-/// A translated connection, found by what inside sends and by what outside answers. In four bytes, the address leaves it one
-/// line of the cache.
+/// A translated connection, found by packets from inside and by their answers. In four bytes, the
+/// address leaves it one line of the cache.
 #[state(key = FiveTuple, reply, capacity = 65_536, idle = "5m")]
 struct Session {
     inside: Ipv4Addr,
@@ -41,7 +43,7 @@ struct Session {
 }
 
 impl Session {
-    /// What the answers to `flow` will carry.
+    /// The key of the answers to `flow`.
     fn reply(&self, flow: &FiveTuple) -> FiveTuple {
         let ping = matches!(flow.protocol, protocol::ICMP | protocol::ICMPV6);
         let port = if ping { self.public_port } else { flow.destination_port };
@@ -54,7 +56,8 @@ impl Session {
         }
     }
 
-    /// When its port's lease should end, if not when it does: not much later than a closed connection's last packets.
+    /// When its port's lease should end, if not when it does: not much later than a closed
+    /// connection's last packets.
     fn renewal(&self, now: u32) -> Option<u32> {
         // Ticks are rounded down, sessions live to the nanosecond.
         let idle = IDLE + 1;
@@ -93,7 +96,8 @@ impl Default for PortPool {
 }
 
 impl PortPool {
-    /// The first free port from where the last search ended, so that a port rests before it is reused.
+    /// The first free port from where the last search ended, so that a port rests before it is
+    /// reused.
     fn lease(&mut self, now: u32) -> Result<u16, Reason> {
         for _ in 0..PORTS {
             let at = usize::from(self.next) % PORTS;
@@ -135,7 +139,7 @@ fn nat(packet: &mut Headers, sessions: &mut Table<Session>, ports: &mut PortPool
         None if packet.from_inside() => {
             let now = ticks(packet);
             let mut session = Session {
-                // What has no address of IPv4 has passed.
+                // Packets without an IPv4 address have passed.
                 inside: Ipv4Addr::from_bits(flow.source.bits() as u32),
                 inside_port: flow.source_port,
                 public_port: ports.lease(now)?,

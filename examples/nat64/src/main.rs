@@ -1,15 +1,16 @@
 //! # nat64: hosts of IPv6 alone reach servers of IPv4
 //!
-//! Stateful NAT64 (RFC 6146, translation as in RFC 7915): what inside sends to 64:ff9b::/96 goes to the IPv4 address
-//! in its last four octets, from a port of the public address 192.0.2.64; answers come back from where the hosts
-//! had sent. TCP, UDP and pings, and ICMP errors about them together with the packet that they quote. IPv6 to
-//! elsewhere, and IPv4 that is not for the public address, pass untranslated.
+//! Stateful NAT64 (RFC 6146, translation as in RFC 7915): packets from inside to 64:ff9b::/96 go to
+//! the IPv4 address in its last four octets, from a port of the public address 192.0.2.64; answers
+//! come back from where the hosts had sent. TCP, UDP and pings, and ICMP errors about them together
+//! with the packet that they quote. IPv6 to elsewhere, and IPv4 that is not for the public address,
+//! pass untranslated.
 //!
 //! Try it:  `cargo cora run nat64 --nic native --in some.pcap --out out.pcap`
 //!
-//! Expect:  as of `nat`: the host holds the port pool, so it handles the first packet of a session, the one that
-//! closes it, and one every five minutes to renew the lease. The NIC changes a packet before it knows whether the lease
-//! is due; then the host gets it as it came.
+//! Expect:  as of `nat`: the host holds the port pool, so it handles the first packet of a session,
+//! the one that closes it, and one every five minutes to renew the lease. The NIC changes a packet
+//! before it knows whether the lease is due; then the host gets it as it came.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;
@@ -24,8 +25,8 @@ const FIRST_PORT: u16 = 32_768;
 const PORTS: usize = 32_768;
 /// Seconds that a session lives unused.
 const IDLE: u32 = 300;
-/// A lease outlives every session that uses the port: it is renewed when less than an idle time is left,
-/// and so long that the NIC need not ask the pool for each packet.
+/// A lease outlives every session that uses the port: it is renewed when less than an idle time is
+/// left, and so long that the NIC need not ask the pool for each packet.
 const LEASE: u32 = 2 * IDLE;
 const SECOND: u64 = 1_000_000_000;
 
@@ -42,7 +43,7 @@ fn embed(address: Address) -> Address {
     Address::v6((PREFIX | (address.bits() & 0xffff_ffff)).to_be_bytes())
 }
 
-/// A translated session, found by what inside sends and by what outside answers.
+/// A translated session, found by packets from inside and by their answers.
 #[state(key = FiveTuple, reply, capacity = 65_536, idle = "5m")]
 struct Session {
     inside: Address,
@@ -54,7 +55,7 @@ struct Session {
 }
 
 impl Session {
-    /// What the answers to `flow` will carry.
+    /// The key of the answers to `flow`.
     fn reply(&self, flow: &FiveTuple) -> FiveTuple {
         let is_ping = flow.protocol == protocol::ICMPV6;
         FiveTuple {
@@ -79,7 +80,7 @@ impl Session {
         }
     }
 
-    /// A translator is a router, too: it counts as one, and drops what has no hop left.
+    /// A translator is a router, too: it counts as one, and drops packets without a hop left.
     fn translate(&self, packet: &mut Packet, direction: Direction) -> Result<(), Reason> {
         packet.decrement_ttl()?;
         match direction {
@@ -111,7 +112,8 @@ impl Default for PortPool {
 }
 
 impl PortPool {
-    /// The first free port from where the last search ended, so that a port rests before it is reused.
+    /// The first free port from where the last search ended, so that a port rests before it is
+    /// reused.
     fn lease(&mut self, now: u32) -> Result<u16, Reason> {
         for _ in 0..PORTS {
             let at = usize::from(self.next) % PORTS;

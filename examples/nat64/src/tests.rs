@@ -1,4 +1,4 @@
-//! What the handler does, packet by packet.
+//! The handler, packet by packet.
 
 use super::*;
 
@@ -37,7 +37,7 @@ impl Wire {
     }
 }
 
-/// A packet of these ends around a transport, whose checksum it puts right.
+/// A packet of these ends around a transport; it corrects the transport's checksum.
 fn ip(ends: [Address; 2], protocol: u8, transport: &[u8]) -> Vec<u8> {
     let [source, destination] = ends;
     let length = transport.len() as u16;

@@ -1,23 +1,24 @@
 //! # policer: each source is held to a rate
 //!
-//! A token bucket for each source address, IPv4 and IPv6 (a single-rate policer as in RFC 2697, without colours): a
-//! source may send at its rate for ever, and a burst at once; what is beyond is dropped as `over-rate`. Which rate a
-//! source has is configured by prefix; the first line that matches counts.
+//! A token bucket for each source address, IPv4 and IPv6 (a single-rate policer as in RFC 2697,
+//! without colours): a source may send at its rate for ever, and a burst at once; further packets
+//! are dropped as `over-rate`. Which rate a source has is configured by prefix; the first line that
+//! matches counts.
 //!
 //! Try it:  `cargo cora run policer --nic native --in some.pcap --config Rates=rates.txt`
 //!
-//! where rates.txt says `rate 10.1.0.0/16 100000 131072` (kilobits a second, and bytes at once), one per line, with
-//! 0.0.0.0/0 and ::/0 for all others. Without it each source has 8000 and 65536. A source without a line is not held
-//! to anything.
+//! where rates.txt says `rate 10.1.0.0/16 100000 131072` (kilobits a second, and bytes at once),
+//! one per line, with 0.0.0.0/0 and ::/0 for all others. Without it each source has 8000 and 65536.
+//! A source without a line is not held to anything.
 //!
-//! Expect:  the rates are read-mostly, so both sides have them; the buckets travel with their sources, so all flows of
-//! a source are on the same side.
+//! Expect:  the rates are read-mostly, so both sides have them; the buckets travel with their
+//! sources, so all flows of a source are on the same side.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;
 
 const MOST_RATES: usize = 16;
-/// What a second is in the unit of buckets.
+/// A second in the unit of buckets.
 const PS_PER_NS: u64 = 1_000;
 
 const OVER_RATE: Reason = Reason::new("over-rate");
@@ -25,7 +26,7 @@ const OVER_RATE: Reason = Reason::new("over-rate");
 /// A source's bucket. Time is its unit rather than bytes, so that filling it needs no division.
 #[state(key = SourceAddress, capacity = 1 << 20, idle = "2m")]
 struct Bucket {
-    /// What it holds: picoseconds that it took to fill.
+    /// Its content: picoseconds that it took to fill.
     saved_ps: u64,
     /// When it was last filled (ns).
     filled_at: u64,
@@ -33,7 +34,7 @@ struct Bucket {
     dropped: u64,
 }
 
-/// What one source may send.
+/// The rate of one source.
 #[derive(Debug, Clone, Copy, Plain)]
 struct Rate {
     /// As an IPv6 address; those of IPv4 are mapped.
@@ -54,7 +55,8 @@ struct Rates {
 impl Rate {
     const NONE: Self = Self { prefix: 0, mask: 0, ps_per_byte: 0, burst_ps: 0 };
 
-    /// `kbit` kilobits (of 1000 bits) a second, `burst` bytes at once; none when that can't be reckoned with.
+    /// `kbit` kilobits (of 1000 bits) a second, `burst` bytes at once; none when that can't be
+    /// reckoned with.
     fn new(prefix: u128, mask: u128, kbit: u64, burst: u64) -> Option<Self> {
         let ps_per_byte = 8_000_000_000_u64.checked_div(kbit).filter(|ps| *ps > 0)?;
         // A bucket is filled by adding to it, so half of the range stays free.
@@ -126,7 +128,7 @@ impl Bucket {
     }
 }
 
-/// Lets pass what the source's bucket holds.
+/// Lets pass as much as the source's bucket holds.
 #[flow_handler]
 fn police(packet: &mut Headers, buckets: &mut Table<Bucket>, rates: &Rates) -> Verdict {
     if packet.is_link_local_control() {

@@ -20,7 +20,7 @@ impl Bench {
         Self { buckets: cora::testing::table(), rates: Rates::configure(rates).unwrap() }
     }
 
-    /// What becomes of a frame of 1000 bytes at a time (ns).
+    /// The verdict on a frame of 1000 bytes at a time (ns).
     fn send(&mut self, host: u8, now: u64) -> Verdict {
         let mut frame = frame(host);
         let mut packet = Packet::new(&mut frame, Meta { now, time: now, ..Meta::default() });

@@ -1,17 +1,19 @@
 //! # port-scan: sources that try many services are blocked
 //!
-//! For each source it keeps the set of services (address, protocol and port) that it tried to open within a window, as
-//! a bitmap of hashes that is counted by linear counting (Whang et al., ACM TODS 15, 1990). A source that tried more
-//! than the threshold is a scanner, and blocked for a while: all that it sends is dropped as `scanner`. Tried is what a
-//! TCP SYN, a ping, or a UDP datagram to a port below 32,768 is for, so that servers, whose answers go to many
-//! ephemeral ports, are no scanners.
+//! For each source it keeps the set of services (address, protocol and port) that it tried to open
+//! within a window, as a bitmap of hashes that is counted by linear counting (Whang et al., ACM
+//! TODS 15, 1990). A source that tried more than the threshold is a scanner, and blocked for a
+//! while: all that it sends is dropped as `scanner`. A try is a TCP SYN, a ping, or a UDP datagram
+//! to a port below 32,768, so that servers with answers to many ephemeral ports, are no scanners.
 //!
-//! Try it:  `cargo cora run port-scan --nic native --in some.pcap --config Limits=limits.txt --state-out state.json`
+//! Try it:  `cargo cora run port-scan --nic native --in some.pcap --config Limits=limits.txt
+//! --state-out state.json`
 //!
-//! where limits.txt says `window 60`, `threshold 50` and `block 300` (seconds and services; these are the defaults).
+//! where limits.txt says `window 60`, `threshold 50` and `block 300` (seconds and services; these
+//! are the defaults).
 //!
-//! Expect:  what is known of a source travels with it; `Alarms` in the state names the sixteen sources that were
-//! dropped most, the same under every plan.
+//! Expect:  the entry of a source travels with it; `Alarms` in the state names the sixteen sources
+//! that were dropped most, the same under every plan.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;
@@ -24,7 +26,7 @@ const FIRST_EPHEMERAL: u16 = 32_768;
 
 const SCANNER: Reason = Reason::new("scanner");
 
-/// What a source tried within its window.
+/// The services that a source tried within its window.
 #[state(key = SourceAddress, capacity = 1 << 20, idle = "10m")]
 struct Source {
     /// When its window began (ns).
@@ -50,7 +52,7 @@ struct Limits {
     limit: Limit,
 }
 
-/// What a source may do.
+/// The limits of a source.
 #[derive(Debug, Clone, Copy, Plain)]
 struct Limit {
     window: u64,
@@ -174,7 +176,8 @@ fn watch(
         return Transmit;
     }
     let flow = packet.five_tuple()?;
-    // Not the flow's: an error of ICMP comes from a router, and belongs to a flow of somebody else's.
+    // Not the flow's: an error of ICMP comes from a router, and belongs to a flow of somebody
+    // else's.
     let key = SourceAddress(packet.source()?);
     let (service, now) = (service(packet, &flow), packet.now());
     if let Some(source) = sources.get_mut(&key) {

@@ -40,7 +40,7 @@ fn a_block_ends_and_so_does_a_window() {
     let limits = Limits::configure("window 10\nblock 20 # seconds\nthreshold 3").unwrap();
     let mut source = Source::new(0);
     let mut at = |port, second| source.note(service(port), &limits.limit, second * SECOND);
-    // Ports whose bits differ.
+    // Ports with different bits.
     let ports = [1, 2, 3, 4].map(|n| service(n).unwrap());
     assert!(ports.iter().all(|bit| ports.iter().filter(|it| *it == bit).count() == 1));
     assert!(at(1, 0) && at(2, 0) && at(3, 0));

@@ -1,17 +1,20 @@
 //! # stateful-firewall: connections are forgotten by their state
 //!
-//! As `firewall`, inside may open and outside only answer; but a connection is remembered as long as its protocol and
-//! its state ask for: what is established for more than two hours, what is only opened or about to end for a minute or
-//! two, a question by UDP for half a minute. So a flood of openings takes room for two minutes, not for hours.
+//! As `firewall`, inside may open and outside only answer; but a connection is remembered as long
+//! as its protocol and its state ask for: an established one for more than two hours, one that is
+//! only opened or about to end for a minute or two, a question by UDP for half a minute. So a flood
+//! of openings takes room for two minutes, not for hours.
 //!
-//! Which addresses outside nobody may talk to is configured, and may change while packets come: a connection that was
-//! judged under other rules is judged again at its next packet, in either direction.
+//! Which addresses outside nobody may talk to is configured, and may change while packets come: a
+//! connection that was judged under other rules is judged again at its next packet, in either
+//! direction.
 //!
-//! Try it:  `cargo cora run stateful-firewall --nic native --in some.pcap --out out.pcap --state-out state.json`
-//! With rules: `--config Rules=rules.txt`, where a line is `deny PREFIX` or `deny PREFIX PORT`.
+//! Try it:  `cargo cora run stateful-firewall --nic native --in some.pcap --out out.pcap
+//! --state-out state.json` With rules: `--config Rules=rules.txt`, where a line is `deny PREFIX` or
+//! `deny PREFIX PORT`.
 //!
-//! Expect:  `transmit`, `not-allowed` and `bad-tcp-state` as of `firewall`. Times are those of packets, so a capture
-//! gives the same result however fast it is fed, and under every plan.
+//! Expect:  `transmit`, `not-allowed` and `bad-tcp-state` as of `firewall`. Times are those of
+//! packets, so a capture gives the same result however fast it is fed, and under every plan.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use core::time::Duration;
@@ -54,8 +57,8 @@ impl Connection {
         Ok(())
     }
 
-    /// How long the connection may be silent: what RFC 5382 (REQ-5) asks for where it is established, else the times of
-    /// Linux's connection tracking.
+    /// How long the connection may be silent: as RFC 5382 (REQ-5) asks where it is established,
+    /// else the times of Linux's connection tracking.
     fn idle(&self) -> Duration {
         let seconds = match self.protocol {
             protocol::TCP => match self.tcp {
@@ -74,7 +77,7 @@ impl Connection {
     }
 }
 
-/// Inside may open what the rules allow; outside may only answer.
+/// Inside may open as the rules allow; outside may only answer.
 #[flow_handler]
 fn firewall(packet: &mut Headers, connections: &mut Table<Connection>, rules: &Rules) -> Verdict {
     if packet.is_link_local_control() {

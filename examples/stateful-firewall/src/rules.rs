@@ -1,4 +1,4 @@
-//! What inside may not open, and what a line of the configuration says.
+//! Destinations that inside may not open, and the lines of the configuration.
 
 use cora::prelude::*;
 
@@ -14,7 +14,7 @@ struct Denied {
     port: u16,
 }
 
-/// What inside may not open.
+/// Destinations that inside may not open.
 #[state(read_mostly)]
 pub struct Rules {
     /// Of these rules: a connection that was judged under others is judged again.

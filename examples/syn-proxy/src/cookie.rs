@@ -1,8 +1,8 @@
-//! SYN cookies: what a client offered, under a keyed hash, as the sequence number that it is answered with.
+//! SYN cookies: a client's offer, under a keyed hash, as the sequence number of the answer.
 //!
 //! ```text
-//! bits 31–8  SipHash-2-4 of ends, the client's sequence number, time and what follows, under the secret
-//! bit  7     time, in units of 2³⁶ ns (69 s), its last bit: a cookie is good for one to two of them
+//! bits 31–8  SipHash-2-4 of ends, the client's sequence number, time and the bits below
+//! bit  7     last bit of time in units of 2³⁶ ns (69 s): a cookie is good for one to two of them
 //! bits 6–5   the segment size offered, rounded down to one of four
 //! bit  4     whether selective acknowledgements were
 //! bits 3–0   the window scale offered; 15 for none
@@ -18,7 +18,7 @@ const UNIT: u32 = 36;
 const SIZES_V4: [u16; 4] = [536, 1300, 1440, 1460];
 const SIZES_V6: [u16; 4] = [1220, 1300, 1420, 1440];
 
-/// What a client offers, as far as a cookie holds it.
+/// A client's offer, as far as a cookie holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub(crate) mss: u16,
@@ -66,7 +66,7 @@ pub(crate) const fn scale_of(cookie: u32) -> u8 {
     (cookie & 15) as u8
 }
 
-/// What only the secret can make of it.
+/// The hash, which needs the secret.
 fn signed(secret: [u64; 2], flow: &FiveTuple, client_seq: u32, unit: u64, bits: u32) -> u32 {
     let [a, b, c, d, e] = flow.words();
     let what = u64::from(client_seq) << 32 | u64::from(bits);
@@ -75,7 +75,7 @@ fn signed(secret: [u64; 2], flow: &FiveTuple, client_seq: u32, unit: u64, bits: 
 }
 
 impl Settings {
-    /// The cookie for a SYN that comes at `now` (ns), and what it holds.
+    /// The cookie for a SYN that comes at `now` (ns), and its content.
     pub(crate) fn cookie(
         &self,
         flow: &FiveTuple,
@@ -89,7 +89,7 @@ impl Settings {
         (signed(self.secret, flow, client_seq, unit, bits), offer)
     }
 
-    /// What the client offered, and with which sequence number, if the segment acknowledges a cookie of ours.
+    /// The client's offer and its sequence number, if the segment acknowledges a cookie of ours.
     pub(crate) fn offered(
         &self,
         flow: &FiveTuple,
@@ -101,7 +101,7 @@ impl Settings {
         // The latest unit with this last bit.
         let this = now >> UNIT;
         let unit = if this & 1 == u64::from(bits >> 7) { this } else { this.checked_sub(1)? };
-        // A client whose acknowledgement was lost asks for its window by one of one number less.
+        // If its acknowledgement was lost, a client asks for its window by one of one number less.
         let next = [segment.seq.wrapping_sub(1), segment.seq];
         let is_ours = |client_seq: &u32| {
             [self.secret, self.previous]

@@ -33,7 +33,8 @@ impl Options {
     }
 }
 
-/// Answers a SYN by a cookie. The window is 0: the client sends nothing before there is somebody to get it.
+/// Answers a SYN by a cookie. The window is 0: the client sends nothing before there is somebody to
+/// get it.
 pub(crate) fn answer(
     packet: &mut Packet,
     flow: &FiveTuple,
@@ -54,7 +55,7 @@ pub(crate) fn answer(
     })
 }
 
-/// Makes a client's acknowledgement the SYN that the server sees, with what the client had offered.
+/// Makes a client's acknowledgement the SYN that the server sees, with the client's offer.
 pub(crate) fn open(packet: &mut Packet, client_seq: u32, offer: &Offer) -> Result<(), Reason> {
     let window = packet.tcp().ok_or(BadTcpState)?.window;
     let scale = (offer.scale != UNSCALED).then_some(offer.scale);
@@ -69,8 +70,9 @@ pub(crate) fn open(packet: &mut Packet, client_seq: u32, offer: &Offer) -> Resul
     })
 }
 
-/// Makes the server's answer a segment that opens the client's window. It carries the octet before the first one, as
-/// a keep-alive may (RFC 1122, 4.2.3.6), so that the client acknowledges it: and that is what the server waits for.
+/// Makes the server's answer a segment that opens the client's window. It carries the octet before
+/// the first one, as a keep-alive may (RFC 1122, 4.2.3.6), so that the client acknowledges it: the
+/// server waits for that.
 pub(crate) fn wake(
     packet: &mut Packet,
     connection: &Connection,

@@ -1,16 +1,18 @@
 //! # syn-proxy: servers see only clients that answer
 //!
-//! Servers are inside. A SYN from outside is answered here, by a SYN cookie (RFC 4987, 3.6): what it offers is in the
-//! sequence number of the answer, under a keyed hash, and nothing is remembered. Only a client that acknowledges
-//! the cookie has an entry made; its acknowledgement becomes the SYN that the server sees. When the server
-//! answers, the client, whose window was 0 until then, is told so, and from then on the two sequences are spliced.
-//! What inside opens, and all that is not TCP, passes as it is.
+//! Servers are inside. A SYN from outside is answered here, by a SYN cookie (RFC 4987, 3.6): its
+//! offer is in the sequence number of the answer, under a keyed hash, and nothing is remembered.
+//! Only a client that acknowledges the cookie has an entry made; its acknowledgement becomes the
+//! SYN that the server sees. When the server answers, the client's window opens, which was 0 until
+//! then, and from then on the two sequences are spliced. Connections from inside, and all that is
+//! not TCP, pass as they are.
 //!
-//! Try it:  `cargo cora run syn-proxy --nic native --in some.pcap --out out.pcap --config Settings=settings.txt`
+//! Try it:  `cargo cora run syn-proxy --nic native --in some.pcap --out out.pcap --config
+//! Settings=settings.txt`
 //!
-//! where settings.txt says `secret` and 32 hexadecimal digits. Without it the secret is the one in the source: for
-//! trials only. Expect: `redirect` counts what is answered here (`Counts` says how), `not-answered` what is sent to
-//! many. A flood of SYNs leaves no entries.
+//! where settings.txt says `secret` and 32 hexadecimal digits. Without it the secret is the one in
+//! the source: for trials only. Expect: `redirect` counts packets answered here (`Counts` says
+//! how), `not-answered` those sent to many. A flood of SYNs leaves no entries.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use core::time::Duration;
@@ -28,7 +30,8 @@ use handshake::{reset, wake};
 
 const BAD_CHECKSUM: Reason = Reason::new("bad-checksum");
 
-/// A connection whose client has answered, or that inside opened. `idle` is the longest time that one may be silent.
+/// A connection with a client that has answered, or one that inside opened. `idle` is the longest
+/// time that one may be silent.
 #[state(key = FiveTuple, reply, capacity = 262_144, idle = "2h4m", idle_by = Self::idle, durable)]
 struct Connection {
     tcp: TcpState,
@@ -37,9 +40,11 @@ struct Connection {
     /// The sequence number that the client was answered with.
     cookie: u32,
     client_seq: u32,
-    /// From the server's sequence numbers to those that the client knows, once the server has answered.
+    /// From the server's sequence numbers to those that the client knows, once the server has
+    /// answered.
     shift: u32,
-    /// By how many bits the server scales its windows; [`UNSCALED`](splice::UNSCALED) when it does not.
+    /// By how many bits the server scales its windows; [`UNSCALED`](splice::UNSCALED) when it does
+    /// not.
     server_scale: u8,
 }
 
@@ -47,13 +52,13 @@ struct Connection {
 #[state(read_mostly)]
 struct Settings {
     secret: [u64; 2],
-    /// The secret of before, whose cookies are still good.
+    /// The secret of before; its cookies are still good.
     previous: [u64; 2],
     /// The largest segment that clients are told to send over IPv4; over IPv6 20 bytes less.
     mss: u16,
 }
 
-/// What was answered here.
+/// The answers given here.
 #[state(commutative)]
 struct Counts {
     syns_answered: Sum,
@@ -67,7 +72,8 @@ impl Connection {
         self.spliced && matches!(self.tcp, TcpState::SynSent)
     }
 
-    /// How long it may be silent: established as RFC 5382 asks (REQ-5), else the times of Linux's connection tracking.
+    /// How long it may be silent: established as RFC 5382 asks (REQ-5), else the times of Linux's
+    /// connection tracking.
     fn idle(&self) -> Duration {
         Duration::from_secs(match self.tcp {
             TcpState::Established => 2 * 3600 + 4 * 60,
@@ -116,7 +122,8 @@ fn greet(
         counts.resets.add(1);
         return Redirect(packet.port());
     };
-    // What makes an entry is looked at whole; all else keeps its checksum right, or wrong.
+    // A packet that makes an entry is looked at whole; all others keep their checksum right, or
+    // wrong.
     if !checksum::verify(packet) {
         return Drop(BAD_CHECKSUM);
     }
@@ -126,7 +133,7 @@ fn greet(
     Transmit
 }
 
-/// Splices what clients outside have with servers inside.
+/// Splices connections of clients outside with servers inside.
 #[flow_handler]
 fn syn_proxy(
     packet: &mut Packet,

@@ -23,7 +23,7 @@ impl Connection {
         Self { tcp, spliced: false, cookie: 0, client_seq: 0, shift: 0, server_scale: UNSCALED }
     }
 
-    /// One whose client acknowledges its cookie.
+    /// One with a client that acknowledges its cookie.
     pub(crate) fn opening(client_seq: u32, segment: &TcpHeader) -> Self {
         Self {
             tcp: TcpState::SynSent,
@@ -35,8 +35,8 @@ impl Connection {
         }
     }
 
-    /// Whether a client's segment is of another connection than this one, which it then takes the place of;
-    /// `is_cookie` says whether it acknowledges a cookie.
+    /// Whether a client's segment is of another connection than this one, which it then takes the
+    /// place of; `is_cookie` says whether it acknowledges a cookie.
     pub(crate) fn is_left(&self, segment: &TcpHeader, is_cookie: impl Fn() -> bool) -> bool {
         let flags = segment.flags;
         if self.is_opening() {
@@ -45,8 +45,8 @@ impl Connection {
         self.tcp.is_closed() && (flags.syn() && !flags.ack() || flags.ack() && is_cookie())
     }
 
-    /// The client asks for its window, or goes on all the same: the server gets the SYN once more. A reset goes as it
-    /// is, but for the number that the server never said.
+    /// The client asks for its window, or goes on all the same: the server gets the SYN once more.
+    /// A reset goes as it is, but for the number that the server never said.
     pub(crate) fn ask_again(
         &mut self,
         packet: &mut Packet,
@@ -78,8 +78,8 @@ impl Connection {
         Ok(())
     }
 
-    /// The server's reset, if it is one that answers the SYN: the client, who thinks that the connection is open, gets
-    /// it where it waits for data.
+    /// The server's reset, if it is one that answers the SYN: the client, who thinks that the
+    /// connection is open, gets it where it waits for data.
     pub(crate) fn refused(
         &mut self,
         packet: &mut Packet,
@@ -130,7 +130,7 @@ impl Connection {
         Ok(())
     }
 
-    /// An ICMP error for the server is about what it sent, which it knows by its own numbers.
+    /// An ICMP error for the server is about a segment of its own, with its own numbers.
     pub(crate) fn complain(&self, packet: &mut Packet, direction: Direction) {
         if self.spliced && direction == Direction::Original {
             packet.shift_quoted_seq(self.shift.wrapping_neg());

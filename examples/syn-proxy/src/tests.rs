@@ -1,4 +1,4 @@
-//! What the handler does, segment by segment.
+//! The handler, segment by segment.
 
 use super::cookie::Offer;
 use super::*;
@@ -29,7 +29,7 @@ struct Segment<'a> {
     data: &'a [u8],
 }
 
-/// A frame of room for what it may become.
+/// A frame with room to grow.
 struct Wire {
     memory: [u8; 512],
     length: usize,
@@ -48,7 +48,7 @@ impl Wire {
         Packet::in_room(Roomy::new(&mut self.memory[..self.length + ROOM], self.length), meta)
     }
 
-    /// What is on the wire now; all its checksums are right.
+    /// The frame on the wire now; all its checksums are right.
     #[track_caller]
     fn read(&mut self) -> (FiveTuple, TcpHeader, TcpOptions, Vec<u8>) {
         let packet = self.packet(Meta::default());
@@ -121,7 +121,7 @@ impl Bench {
         verdict
     }
 
-    /// The client sends a segment; what becomes of it.
+    /// The client sends a segment; the result.
     fn client(&mut self, segment: Segment<'_>) -> (Verdict, Wire) {
         let mut wire = Wire::of(&tcp(self.ends, [5000, 80], &segment));
         let verdict = self.handle(&mut wire, Port::OUTSIDE);
@@ -213,7 +213,7 @@ fn a_connection_is_opened_spliced_and_closed() {
         let mut bench = Bench::new(ends);
         let cookie = bench.establish(&OFFER, &[3, 3, 9, 0]);
         let seq = CLIENT_SEQ.wrapping_add(1);
-        // A question, with a block of what came out of order.
+        // A question, with a block of segments out of order.
         let [e0, e1, e2, e3] = cookie.wrapping_add(500).to_be_bytes();
         let block = [1, 1, 5, 10, e0, e1, e2, e3, e0, e1, e2, e3];
         let ask = Segment { options: &block, data: b"ask", ..acknowledge(cookie) };
@@ -434,7 +434,7 @@ fn what_inside_opens_passes_as_it_is() {
         assert_eq!(wire.memory[14..wire.length], sent);
     }
     assert_eq!(bench.counts.syns_answered.value(), 0);
-    // What is not TCP, too; and a fragment of TCP is none that could be spliced.
+    // Other transports, too; and a fragment of TCP is none that could be spliced.
     let mut other = Wire::of(&ip([CLIENT, SERVER], protocol::UDP, &[0, 1, 0, 2, 0, 8, 0, 0]));
     assert_eq!(bench.handle(&mut other, Port::OUTSIDE), Transmit);
     let mut fragment = tcp([CLIENT, SERVER], [5000, 80], &segments[0].1);

@@ -1,4 +1,4 @@
-//! What the configuration says, and what stands in for it.
+//! The configuration, and its defaults.
 
 use cora::prelude::*;
 

@@ -1,15 +1,17 @@
 //! # vxlan: a link of Ethernet for each tenant, over UDP
 //!
-//! A VXLAN gateway (RFC 7348): each tenant has a VLAN inside (or none), a network identifier, and a gateway at the
-//! other end. What comes from inside goes there in UDP over IPv4, its tag taken off, from a port that is a hash of its
-//! flow, so that routers between spread flows over their links. What comes from there is checked, unpacked and tagged.
+//! A VXLAN gateway (RFC 7348): each tenant has a VLAN inside (or none), a network identifier, and a
+//! gateway at the other end. Frames from inside go there in UDP over IPv4, without their tag, from
+//! a port that is a hash of its flow, so that routers between spread flows over their links. Frames
+//! from there are checked, unpacked and tagged.
 //!
-//! Try it:  `cargo cora run vxlan --nic native --in some.pcap --out out.pcap --config Tunnels=tunnels.txt`
+//! Try it:  `cargo cora run vxlan --nic native --in some.pcap --out out.pcap --config
+//! Tunnels=tunnels.txt`
 //!
-//! where tunnels.txt says `local 192.0.2.1 02:00:00:00:00:01` (this gateway), `router 02:00:00:00:00:02` (who takes
-//! its packets further), and `tenant VLAN VNI REMOTE` once or more, VLAN 0 for frames without a tag. Without it these
-//! are the values here, with one tenant: 0, 42, 203.0.113.1. Expect: tunnels are read-mostly, counts commutative, so
-//! nothing ever punts.
+//! where tunnels.txt says `local 192.0.2.1 02:00:00:00:00:01` (this gateway), `router
+//! 02:00:00:00:00:02` (who takes its packets further), and `tenant VLAN VNI REMOTE` once or more,
+//! VLAN 0 for frames without a tag. Without it these are the values here, with one tenant: 0, 42,
+//! 203.0.113.1. Expect: tunnels are read-mostly, counts commutative, so nothing ever punts.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;
@@ -50,7 +52,7 @@ struct Tunnels {
     tenants: [Tenant; MOST_TENANTS],
 }
 
-/// Packets and their bytes, without what the tunnel adds.
+/// Packets and their bytes, without the tunnel's own.
 #[state(commutative)]
 struct Counts {
     packets_out: Sum,
@@ -65,8 +67,8 @@ impl Tunnels {
         tenants.iter().find(|tenant| is(tenant)).copied().ok_or(NO_TENANT)
     }
 
-    /// All headers in front of a frame of `length` bytes. UDP has no checksum, as RFC 7348 would have it; the packet
-    /// must not be fragmented on its way.
+    /// All headers in front of a frame of `length` bytes. UDP has no checksum, as RFC 7348 would
+    /// have it; the packet must not be fragmented on its way.
     fn headers(&self, tenant: &Tenant, port: u16, length: usize) -> Result<[u8; OUTER], Reason> {
         let total = u16::try_from(OUTER - 14 + length).map_err(|_| TooLong)?;
         let (local, remote) =
@@ -160,7 +162,7 @@ fn unpack(packet: &mut Packet, tunnels: &Tunnels) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Packs what comes from inside, unpacks what comes from outside.
+/// Packs frames from inside, unpacks those from outside.
 #[flow_handler]
 fn vxlan(packet: &mut Packet, tunnels: &Tunnels, counts: &mut Counts) -> Verdict {
     if packet.from_inside() {

@@ -1,4 +1,4 @@
-//! What the handler does, packet by packet.
+//! The handler, packet by packet.
 
 use super::*;
 

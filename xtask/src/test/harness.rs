@@ -37,7 +37,9 @@ pub(super) fn counted(command: &mut Command) -> Verdict {
     eprintln!("$ {}", shown(command));
     let mut child = match command.stdout(Stdio::piped()).spawn() {
         Ok(child) => child,
-        Err(error) => return Verdict::of(Err(format!("`{}` doesn't start: {error}", shown(command)))),
+        Err(error) => {
+            return Verdict::of(Err(format!("`{}` doesn't start: {error}", shown(command))));
+        }
     };
     let mut tests = Tests::default();
     for line in child.stdout.take().into_iter().flat_map(|out| BufReader::new(out).lines()) {

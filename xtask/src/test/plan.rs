@@ -45,23 +45,51 @@ const fn long(name: &'static str, checks: &'static str, run: fn() -> Verdict) ->
 /// Phases of lanes of steps.
 pub(super) const PHASES: &[&[&[Step]]] = &[
     &[&[
-        quick("machine", "targets, emulator, valgrind and Miri are here or get installed", steps::machine),
+        quick(
+            "machine",
+            "targets, emulator, valgrind and Miri are here or get installed",
+            steps::machine,
+        ),
         quick("format", "every file is formatted", steps::format),
-        quick("words", "the language of comments, messages and pages keeps its goals", steps::words),
+        quick(
+            "words",
+            "the language of comments, messages and pages keeps its goals",
+            steps::words,
+        ),
     ]],
     &[
         &[
-            quick("sizes", "both halves of all programs build; NIC halves are static, small, without panics or LSE", steps::sizes),
+            quick(
+                "sizes",
+                "both halves of all programs build; NIC halves are static, small, without panics or LSE",
+                steps::sizes,
+            ),
             quick("clippy", "no lint fires, in the host's code and in all tests", steps::clippy),
             quick("clippy-nic", "no lint fires, in what is built for the NIC", steps::clippy_nic),
-            quick("docs", "the reference builds, and its links lead somewhere", steps::documentation),
+            quick(
+                "docs",
+                "the reference builds, and its links lead somewhere",
+                steps::documentation,
+            ),
             quick("build", "all tests compile", steps::build),
         ],
         &[
-            quick("instructions", "no packet costs more instructions than it did, beside loops by hand", steps::instructions),
+            quick(
+                "instructions",
+                "no packet costs more instructions than it did, beside loops by hand",
+                steps::instructions,
+            ),
             quick("loom", "ring and bell under every order of memory accesses", steps::loom),
-            quick("miri", "what is unsafe in ring, region, memory and table, interpreted", steps::miri),
-            quick("core-on-nic", "the core by the NIC's instructions, emulated", steps::core_on_the_nic),
+            quick(
+                "miri",
+                "what is unsafe in ring, region, memory and table, interpreted",
+                steps::miri,
+            ),
+            quick(
+                "core-on-nic",
+                "the core by the NIC's instructions, emulated",
+                steps::core_on_the_nic,
+            ),
         ],
     ],
     &[&[quick(
@@ -70,10 +98,22 @@ pub(super) const PHASES: &[&[&[Step]]] = &[
         steps::tests,
     )]],
     &[&[
-        long("oracle", "every plan, a million packets and ten thousand moves for each program", steps::oracle),
-        long("long-tests", "kills, the lab, several builds, emulated kills, measuring", steps::long_tests),
+        long(
+            "oracle",
+            "every plan, a million packets and ten thousand moves for each program",
+            steps::oracle,
+        ),
+        long(
+            "long-tests",
+            "kills, the lab, several builds, emulated kills, measuring",
+            steps::long_tests,
+        ),
         long("properties", "every property with all of its cases", steps::properties),
-        long("chaos", "both halves and the controller in one process, with faults and kills, for two minutes", steps::chaos),
+        long(
+            "chaos",
+            "both halves and the controller in one process, with faults and kills, for two minutes",
+            steps::chaos,
+        ),
         long("miri-all", "the core and the simulator, interpreted", steps::miri_all),
         long("fuzz", "the fuzz targets build", steps::fuzz),
         long("dependencies", "licences, bans, sources and advisories", steps::dependencies),

@@ -107,7 +107,8 @@ pub(super) fn miri_all() -> Verdict {
 
 fn interpreted(packages: &str, names: &[&str]) -> Verdict {
     let words = format!("run nightly cargo miri test {packages}");
-    let mut miri = command("rustup", &words.split(' ').filter(|it| !it.is_empty()).collect::<Vec<_>>());
+    let mut miri =
+        command("rustup", &words.split(' ').filter(|it| !it.is_empty()).collect::<Vec<_>>());
     miri.arg("--").args(names);
     // The proptest cases that a native run makes would take Miri hours. State memory is never given
     // back, which is no leak here.
@@ -149,7 +150,9 @@ pub(super) fn fuzz() -> Verdict {
 }
 
 pub(super) fn dependencies() -> Verdict {
-    Verdict::of(need::cargo_deny().and_then(|()| run(&mut of_cargo("deny check licenses bans sources"))))
+    Verdict::of(
+        need::cargo_deny().and_then(|()| run(&mut of_cargo("deny check licenses bans sources"))),
+    )
 }
 
 fn of_cargo(words: &str) -> Command {

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use super::Verdict;
 use super::harness::Tests;
 use super::plan::steps;
-use super::Verdict;
 
 /// A step that ran.
 pub(super) struct Taken {
@@ -35,7 +35,8 @@ pub(super) fn summary(taken: &[Taken], whole: Duration) -> bool {
 pub(super) fn listed() -> String {
     let mut text = String::new();
     for step in steps() {
-        let _infallible = writeln!(text, "{:<16} {:<6} {}", step.name, step.tier.name(), step.checks);
+        let _infallible =
+            writeln!(text, "{:<16} {:<6} {}", step.name, step.tier.name(), step.checks);
     }
     text
 }

@@ -1,7 +1,7 @@
 //! # empty-chain: lets every packet pass
 //!
-//! To measure, not to copy: what a packet costs before a handler does anything. It is not even parsed, since
-//! no handler names it (see `parsed-chain`).
+//! To measure, not to copy: the cost of a packet before a handler does anything. It is not even
+//! parsed, since no handler names it (see `parsed-chain`).
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;

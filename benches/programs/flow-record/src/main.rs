@@ -1,7 +1,7 @@
 //! # flow-record: an entry of 64 bytes per flow
 //!
-//! To measure what a move costs, not to copy: everything travels, so either side may own any flow, and each packet
-//! writes its flow's entry.
+//! To measure the cost of a move, not to copy: everything travels, so either side may own any flow,
+//! and each packet writes its flow's entry.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;

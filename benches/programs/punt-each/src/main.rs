@@ -1,7 +1,8 @@
 //! # punt-each: asks the host for every packet of a flow but the first
 //!
-//! To measure, not to copy. Under a split a flow's first packet makes the host hand it to the NIC; the second
-//! one is counted there before it reaches for a state of the host, so it is taken back and punted.
+//! To measure, not to copy. Under a split a flow's first packet makes the host hand it to the NIC;
+//! the second one is counted there before it reaches for a state of the host, so it is taken back
+//! and punted.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;
@@ -13,7 +14,7 @@ struct Flow {
     number: u64,
 }
 
-/// What the host holds.
+/// The host's state.
 #[state(singleton)]
 #[derive(Default)]
 struct Book {

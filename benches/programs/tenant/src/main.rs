@@ -1,7 +1,7 @@
 //! # tenant: thousands of entries that move together
 //!
-//! To measure what the move of a large group costs, not to copy. A tenant is a source address; all that is kept of it
-//! has one owner, so its entries of 2 KiB move with it.
+//! To measure the cost of a large group's move, not to copy. A tenant is a source address; all that
+//! is kept of it has one owner, so its entries of 2 KiB move with it.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;

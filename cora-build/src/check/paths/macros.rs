@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
     /// Tokens that are not read: what they do with states and closures that they name can't be seen.
     pub(super) fn hidden(&mut self, tokens: &TokenStream, what: &str, ways: Ways) -> Ways {
         let named = spanned_words(tokens);
-        let why = format!("what {what} does with the state can't be seen from here");
+        let why = format!("the effect of {what} on the state can't be seen from here");
         let ways = self.each(ways, |reader, way| reader.named_in(&named, way, &why));
         let ways = valued(ways, &Value::Unknown);
         let said = |word: &str| named.iter().any(|(said, _)| said == word);

@@ -137,7 +137,8 @@ impl<'a> Reader<'a> {
     ) -> Ways {
         let span = call.method.span();
         let Some(routine) = own else {
-            let why = format!("what `{}` does to the state can't be seen from here", call.method);
+            let why =
+                format!("the effect of `{}` on the state can't be seen from here", call.method);
             let looks = self.access(lent) == ParameterAccess::Shared;
             for way in &mut ways {
                 if looks {

@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
             }
             other => {
                 if let Some(lent) = way.value.lent() {
-                    let why = "the state is taken apart, and what becomes of it can't be seen";
+                    let why = "the state is taken apart, and its use can't be seen";
                     self.unseen(&mut way, lent, written::first_token(other), why);
                 }
                 let mut names = Vec::new();

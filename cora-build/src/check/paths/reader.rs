@@ -247,7 +247,7 @@ impl<'a> Reader<'a> {
 
 /// Why a state that goes somewhere as a whole can't be followed.
 pub(super) const HANDED_ON: &str =
-    "the state is handed on as a whole, and what becomes of it can't be seen from here";
+    "the state is handed on as a whole, and its use can't be seen from here";
 
 impl<'a> Frame<'a> {
     pub(super) fn new(

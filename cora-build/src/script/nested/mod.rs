@@ -110,7 +110,7 @@ fn cargo(
     if output.status.success() {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     } else {
-        Err(failed("what the compiler says about it stands above"))
+        Err(failed("the compiler's errors stand above"))
     }
 }
 

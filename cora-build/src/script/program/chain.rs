@@ -114,7 +114,7 @@ fn unknown(call: &Call, path: &Path, source: &Source, parts: &Parts, findings: &
             format!("did you mean `{near}`?")
         }
         None if source.removed.contains(&name) => {
-            format!("`{name}` is left out by its `#[cfg]`: put the same one on what names it")
+            format!("`{name}` is left out by its `#[cfg]`: put the same one on `cora::app!`")
         }
         None => format!("put `#[flow_handler]` on the function `{name}`"),
     };

@@ -183,9 +183,7 @@ impl<'a> Walk<'a> {
                 .error(
                     codes::MADE_BY_MACRO,
                     span,
-                    format!(
-                        "`#[{name}]` stands in a macro, where the plan can't see what it makes"
-                    ),
+                    format!("`#[{name}]` stands in a macro, where the plan can't see it"),
                 )
                 .help("write the item out");
         }

@@ -75,7 +75,7 @@ pub(super) fn baselines(page: &mut Page, report: &Report<'_>) {
     rows.push(baseline("Cora", &planned.predicted, most, "", ""));
     for other in &planned.baselines {
         let gained = facts::gain(planned, other).map(percent).unwrap_or_default();
-        let mark = if other.feasible { "" } else { "not enough for what is asked" };
+        let mark = if other.feasible { "" } else { "not enough for the request" };
         rows.push(baseline(other.baseline.word(), &other.predicted, most, &gained, mark));
     }
     page.table("lrlrrrll", &rows);

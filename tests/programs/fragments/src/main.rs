@@ -1,5 +1,6 @@
-//! A firewall that lets fragments of its connections through, which docs/packets.md has as a pattern: what they follow is
-//! kept by the inside host's address, so that it has the same owner as the host's connections.
+//! A firewall that lets fragments of its connections through, which docs/packets.md has as a
+//! pattern: their first fragment is kept by the inside host's address, so that it has the same
+//! owner as the host's connections.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;

@@ -1,7 +1,7 @@
-//! # keeper: a firewall whose sessions outlive the NIC
+//! # keeper: a firewall with sessions that outlive the NIC
 //!
-//! For tests, not to copy. Each session counts its packets, so that an update that a crash took away shows: whatever
-//! left was counted, and what was counted stays.
+//! For tests, not to copy. Each session counts its packets, so that an update that a crash took
+//! away shows: each packet that left was counted, and counts stay.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;

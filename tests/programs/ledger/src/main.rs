@@ -1,8 +1,8 @@
 //! # ledger: writes first, and asks the host afterwards
 //!
-//! For the oracle, not to copy. Each packet is counted three times, in a table, in a group's table and in a
-//! sum, before every fifth one of a connection reaches for a singleton. On a NIC under a split
-//! that is a punt with all three counts to take back; one that stays is counted twice. The
+//! For the oracle, not to copy. Each packet is counted three times, in a table, in a group's table
+//! and in a sum, before every fifth one of a connection reaches for a singleton. On a NIC under a
+//! split that is a punt with all three counts to take back; one that stays is counted twice. The
 //! number that a connection gets depends on the order of the packets of all connections.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
@@ -22,7 +22,7 @@ struct Customer {
     packets: u64,
 }
 
-/// What is paid for.
+/// The purchase.
 #[state(singleton)]
 #[derive(Default)]
 struct Ledger {

@@ -1,7 +1,7 @@
-//! # quotas: what each inside host opened, by connection and in all
+//! # quotas: the openings of each inside host, by connection and in all
 //!
-//! For the oracle, not to copy. Packets belong together by the inside host, which is coarser than a connection;
-//! one handler counts hosts, one connections, and both add to what is commutative.
+//! For the oracle, not to copy. Packets belong together by the inside host, which is coarser than a
+//! connection; one handler counts hosts, one connections, and both add to a commutative state.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;
@@ -41,7 +41,7 @@ impl Configure for Quota {
     }
 }
 
-/// What was seen in all.
+/// The sum of all.
 #[state(commutative)]
 struct Totals {
     packets: Sum,
@@ -68,7 +68,8 @@ fn hosts(packet: &mut Packet, hosts: &mut Table<Host>, totals: &mut Totals) -> V
     Transmit
 }
 
-/// Numbers the connections of each inside host, up to its quota. Numbers depend on the order of their openings.
+/// Numbers the connections of each inside host, up to its quota. Numbers depend on the order of
+/// their openings.
 #[flow_handler]
 fn connections(
     packet: &mut Packet,
