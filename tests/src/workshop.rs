@@ -203,11 +203,7 @@ fn with_nic_halves(names: &[&str]) -> Command {
 
 /// The programs of these names on a shelf; those that were not put there yet in this run of all tests, which
 /// `CORA_TEST_RUN` names, are made. Without that variable cargo is asked each time.
-fn once_in_a_run(
-    shelf: &str,
-    names: &[&str],
-    make: impl Fn(&[&str]),
-) -> Programs {
+fn once_in_a_run(shelf: &str, names: &[&str], make: impl Fn(&[&str])) -> Programs {
     let directory = own().join("programs").join(shelf);
     let stamp = |name: &str| directory.join(format!("{name}.run"));
     let this_run = std::env::var("CORA_TEST_RUN").ok();
@@ -301,7 +297,6 @@ pub fn package(name: &str, program: &str) -> PathBuf {
     }
     package
 }
-
 
 /// The program of such a package under `plan`: its host half alone.
 pub fn host_half(package: &Path, plan: &Path, shelf: &str) -> PathBuf {

@@ -7,15 +7,13 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use cora_tests::process::{Ended, Running, marked, run, start_fed, wait_until};
-use cora_tests::workshop::{
-    self, cargo_cora, emulator, nic_half, program, programs, room, target,
-};
+use cora_tests::workshop::{self, cargo_cora, emulator, nic_half, program, programs, room, target};
 use cora_tests::{captures, tell};
 use cora_traffic::Profile;
 

@@ -81,8 +81,7 @@ fn traced() -> &'static BTreeMap<String, PathBuf> {
     static TRACED: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
     TRACED.get_or_init(|| {
         // What packets do is no question of speed.
-        let words =
-            ["--features", "cora/trace", "--package", "firewall", "--package", "nat"];
+        let words = ["--features", "cora/trace", "--package", "firewall", "--package", "nat"];
         programs(&words, Some(Path::new("host-only")), "traced")
     })
 }

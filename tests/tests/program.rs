@@ -23,7 +23,7 @@ const SIZE: &str = "bytes loaded: ";
 
 /// As `cargo build` makes it of an example, but with less work for the optimiser.
 static FIREWALL: LazyLock<PathBuf> = LazyLock::new(|| {
-    let words = ["--profile", "checked", "--package", "firewall"];
+    let words = ["--package", "firewall"];
     programs(&words, None, "users-firewall").remove("firewall").unwrap()
 });
 

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use cora_traffic::{Mode, Summary, readdress, real};
 
-use crate::{cargo, need, target};
+use crate::{cargo, command, need, target};
 
 pub(crate) fn run() -> Result<(), String> {
     need::nic_target()?;
@@ -15,6 +15,11 @@ pub(crate) fn run() -> Result<(), String> {
     let directory = target("demo");
     fs::create_dir_all(&directory).map_err(|error| error.to_string())?;
     let captured = traffic(&directory)?;
+
+    eprintln!("\n== The NAT, built for this host and for the NIC's machine");
+    // The host half in the profile that compiles fastest; the emulator is slow enough for a NIC half that is optimised.
+    let mut build = cargo(&["build", "--package", "nat", "--features", "nat/nic"]);
+    crate::run(build.env("CORA_NIC_PROFILE", "release"))?;
 
     eprintln!("\n== Once on the host alone, to learn where the NAT puts each flow");
     let learnt = directory.join("learnt.pcap");
@@ -47,8 +52,8 @@ fn traffic(directory: &Path) -> Result<PathBuf, String> {
 }
 
 fn nat(nic: &str, input: &Path, output: &Path) -> Command {
-    let mut command = cargo(&["run", "--quiet", "--package", "cargo-cora", "--", "cora"]);
-    command.args(["run", "nat", "--nic", nic, "--in"]).arg(input).arg("--out").arg(output);
+    let mut command = command(&target("debug/nat").display().to_string(), &["run", "--nic", nic]);
+    command.arg("--in").arg(input).arg("--out").arg(output);
     command
 }
 

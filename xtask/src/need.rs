@@ -153,24 +153,30 @@ pub(crate) fn peers() -> Option<String> {
     version().map(|version| version.trim().to_owned())
 }
 
-/// Whether there is a nightly toolchain with Miri; it is fetched where rustup can.
-pub(crate) fn miri() -> bool {
-    let version = ["run", "nightly", "cargo", "miri", "--version"];
-    let is_there = || output(command("rustup", &version)).is_some();
+/// A nightly toolchain with Miri; it is fetched where rustup can.
+pub(crate) fn miri() -> Result<(), String> {
+    let is_there = || output(command("rustup", &["run", "nightly", "cargo", "miri", "--version"]));
+    if is_there().is_some() {
+        return Ok(());
+    }
     let install =
         "toolchain install nightly --profile minimal --component miri,rust-src --no-self-update";
-    let install: Vec<&str> = install.split(' ').collect();
-    is_there() || (run(&mut command("rustup", &install)).is_ok() && is_there())
+    run(&mut command("rustup", &install.split(' ').collect::<Vec<_>>()))?;
+    is_there().map(|_| ()).ok_or_else(|| "no nightly toolchain with Miri".to_owned())
 }
 
-pub(crate) fn cargo_deny() -> bool {
-    output(cargo(&["deny", "--version"])).is_some()
+/// The program that checks dependencies; it is built where it lacks.
+pub(crate) fn cargo_deny() -> Result<(), String> {
+    match output(cargo(&["deny", "--version"])) {
+        Some(_) => Ok(()),
+        None => run(&mut cargo(&["install", "cargo-deny", "--locked"])),
+    }
 }
 
 /// What builds libFuzzer.
-pub(crate) fn cplusplus() -> bool {
+pub(crate) fn cplusplus() -> Result<(), String> {
     let own = std::env::var("CXX").ok();
-    in_path(own.as_deref().unwrap_or("c++"))
+    if in_path(own.as_deref().unwrap_or("c++")) { Ok(()) } else { install(&["g++"]) }
 }
 
 fn in_path(program: &str) -> bool {

@@ -10,7 +10,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     match words {
         [] => {}
         [full] if full == "--full" => {
-            test.env("CORA_ORACLE", "full");
+            test.env("CORA_TESTS", "all");
         }
         other => return Err(format!("`{}`: say --full, or nothing", other.join(" "))),
     }

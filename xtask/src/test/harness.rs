@@ -1,0 +1,69 @@
+//! What test harnesses print, shown while it comes and counted.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+
+use super::Verdict;
+use crate::shown;
+
+/// What the test harnesses below a command counted.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Tests {
+    pub(super) passed: u64,
+    pub(super) failed: u64,
+    pub(super) skipped: u64,
+}
+
+impl Tests {
+    /// Reads `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
+    fn told(line: &str) -> Option<Self> {
+        let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
+        let count = |what: &str| {
+            let told = counts.split("; ").find_map(|count| count.strip_suffix(what));
+            told.and_then(|number| number.trim().parse().ok()).unwrap_or_default()
+        };
+        Some(Self { passed: count("passed"), failed: count("failed"), skipped: count("ignored") })
+    }
+
+    pub(super) fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+}
+
+/// Runs test harnesses, showing what they print and adding up what they counted.
+pub(super) fn counted(command: &mut Command) -> Verdict {
+    eprintln!("$ {}", shown(command));
+    let mut child = match command.stdout(Stdio::piped()).spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            return Verdict::of(Err(format!("`{}` doesn't start: {error}", shown(command))));
+        }
+    };
+    let mut tests = Tests::default();
+    for line in child.stdout.take().into_iter().flat_map(|out| BufReader::new(out).lines()) {
+        let line = line.unwrap_or_else(|error| error.to_string());
+        println!("{line}");
+        tests.add(Tests::told(&line).unwrap_or_default());
+    }
+    match child.wait() {
+        Ok(status) if status.success() && tests.failed == 0 && tests.passed > 0 => {
+            Verdict::Done(tests)
+        }
+        Ok(status) => {
+            let why = format!("`{}` ended with {status}", shown(command));
+            Verdict::Failed(Tests { failed: tests.failed.max(1), ..tests }, why)
+        }
+        Err(error) => Verdict::of(Err(error.to_string())),
+    }
+}
+
+#[test]
+fn what_a_harness_says_is_counted() {
+    let line =
+        "test result: FAILED. 18 passed; 2 failed; 1 ignored; 0 measured; 0 filtered out; finished";
+    let tests = Tests::told(line).map(|tests| (tests.passed, tests.failed, tests.skipped));
+    assert_eq!(tests, Some((18, 2, 1)));
+    assert!(Tests::told("test result of another kind").is_none());
+}

@@ -1,0 +1,126 @@
+//! Which steps there are, and which run beside each other.
+//!
+//! A phase begins when the one before has ended. Its lanes run beside each other: compiling, linking and single threads
+//! leave a core idle now and then, and lanes fill that. Steps of one lane share a target directory; those of different
+//! lanes don't wait for each other's lock. What goes by the clock (live runs, kills) runs in a phase of
+//! its own.
+
+use super::{Verdict, steps};
+
+/// When a step runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tier {
+    /// In every run.
+    Quick,
+    /// Before an issue is resolved.
+    All,
+}
+
+impl Tier {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::All => "all",
+        }
+    }
+}
+
+/// A step.
+pub(super) struct Step {
+    pub(super) name: &'static str,
+    pub(super) tier: Tier,
+    /// What it checks, in a line.
+    pub(super) checks: &'static str,
+    pub(super) run: fn() -> Verdict,
+}
+
+const fn quick(name: &'static str, checks: &'static str, run: fn() -> Verdict) -> Step {
+    Step { name, tier: Tier::Quick, checks, run }
+}
+
+const fn long(name: &'static str, checks: &'static str, run: fn() -> Verdict) -> Step {
+    Step { name, tier: Tier::All, checks, run }
+}
+
+/// Phases of lanes of steps.
+pub(super) const PHASES: &[&[&[Step]]] = &[
+    &[&[
+        quick(
+            "machine",
+            "targets, emulator, valgrind and Miri are here or get installed",
+            steps::machine,
+        ),
+        quick("format", "every file is formatted", steps::format),
+        quick(
+            "words",
+            "the language of comments, messages and pages keeps its goals",
+            steps::words,
+        ),
+    ]],
+    &[
+        &[
+            quick(
+                "sizes",
+                "both halves of all programs build; NIC halves are static, small, without panics or LSE",
+                steps::sizes,
+            ),
+            quick("clippy", "no lint fires, in the host's code and in all tests", steps::clippy),
+            quick("clippy-nic", "no lint fires, in what is built for the NIC", steps::clippy_nic),
+            quick(
+                "docs",
+                "the reference builds, and its links lead somewhere",
+                steps::documentation,
+            ),
+            quick("build", "all tests compile", steps::build),
+        ],
+        &[
+            quick(
+                "instructions",
+                "no packet costs more instructions than it did, beside loops by hand",
+                steps::instructions,
+            ),
+            quick("loom", "ring and bell under every order of memory accesses", steps::loom),
+            quick(
+                "miri",
+                "what is unsafe in ring, region, memory and table, interpreted",
+                steps::miri,
+            ),
+            quick(
+                "core-on-nic",
+                "the core by the NIC's instructions, emulated",
+                steps::core_on_the_nic,
+            ),
+        ],
+    ],
+    &[&[quick(
+        "tests",
+        "units, properties, diagnostics, goldens; the oracle for every program: host alone, native, emulated, moves by chance",
+        steps::tests,
+    )]],
+    &[&[
+        long(
+            "oracle",
+            "every plan, a million packets and ten thousand moves for each program",
+            steps::oracle,
+        ),
+        long(
+            "long-tests",
+            "kills, the lab, several builds, emulated kills, measuring",
+            steps::long_tests,
+        ),
+        long("properties", "every property with all of its cases", steps::properties),
+        long(
+            "chaos",
+            "both halves and the controller in one process, with faults and kills, for two minutes",
+            steps::chaos,
+        ),
+        long("miri-all", "the core and the simulator, interpreted", steps::miri_all),
+        long("fuzz", "the fuzz targets build", steps::fuzz),
+        long("dependencies", "licences, bans, sources and advisories", steps::dependencies),
+    ]],
+];
+
+/// All of them, in their order.
+pub(super) fn steps() -> impl Iterator<Item = &'static Step> {
+    PHASES.iter().flat_map(|lanes| lanes.iter()).flat_map(|lane| lane.iter())
+}

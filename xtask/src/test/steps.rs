@@ -1,0 +1,174 @@
+//! What each step does.
+//!
+//! Which tests a step runs is said by `CORA_TESTS` (`quick`, the default, or `all`), and by `#[ignore]` on tests that take
+//! minutes. All steps that build tests use the same packages, features and profile, so each crate is compiled
+//! once.
+
+use std::process::Command;
+
+use super::Verdict;
+use super::harness::counted;
+use crate::{cargo, command, examples, need, run, target, words};
+
+/// What tests of whole packages are built from; what measures is built with its own flags, below.
+const WORKSPACE: &str = "test --workspace --no-fail-fast";
+
+/// Tests that build and count what the step `instructions` does.
+const COUNTING: &str = "a_packet_costs_no_more";
+
+pub(super) fn machine() -> Verdict {
+    let programs = || need::programs(true);
+    let outcome = need::toolchain().and_then(|()| programs()).and_then(|()| need::miri());
+    Verdict::of(outcome)
+}
+
+pub(super) fn format() -> Verdict {
+    Verdict::of(run(&mut of_cargo("fmt --all --check")))
+}
+
+pub(super) fn words() -> Verdict {
+    Verdict::of(words::check())
+}
+
+/// The NIC halves are linted in a step of their own, so none is built here.
+pub(super) fn clippy() -> Verdict {
+    let mut clippy = of_cargo("clippy --workspace --all-targets --all-features -- --deny warnings");
+    Verdict::of(run(clippy.env("CORA_SKIP_NIC", "1")))
+}
+
+/// Every example has a NIC half.
+pub(super) fn clippy_nic() -> Verdict {
+    let lint = || {
+        let mut clippy = of_cargo("clippy --target aarch64-unknown-none");
+        clippy.args(["--package", "cora-core", "--package", "cora-nic"]);
+        for example in examples().map_err(|cause| format!("examples/: {cause}"))? {
+            clippy.args(["--package", &example, "--features", &format!("{example}/nic")]);
+        }
+        run(clippy.args(["--", "--deny", "warnings"]))
+    };
+    Verdict::of(lint())
+}
+
+pub(super) fn documentation() -> Verdict {
+    let mut doc = of_cargo("doc --workspace --no-deps --lib");
+    Verdict::of(run(doc.env("RUSTDOCFLAGS", "--deny warnings")))
+}
+
+pub(super) fn build() -> Verdict {
+    Verdict::of(run(of_cargo(WORKSPACE).arg("--no-run")))
+}
+
+/// The first test that asks for programs: it builds all of them.
+pub(super) fn sizes() -> Verdict {
+    counted(&mut in_this_run("test --package cora-tests --test elf"))
+}
+
+/// Unit tests, the examples in the documentation, and what crosses crates: on an emulated NIC, too.
+pub(super) fn tests() -> Verdict {
+    counted(in_this_run(WORKSPACE).args(["--", "--skip", COUNTING]))
+}
+
+/// Of the examples as they are released: long to link, soon counted.
+pub(super) fn instructions() -> Verdict {
+    let mut tests = in_this_run("test --package cora-tests --test instructions");
+    // Beside the other lane, which builds in the target directory of all.
+    counted(tests.env("CARGO_TARGET_DIR", target("counted")))
+}
+
+/// What the core does by the machine's own instructions, it does by others on the NIC: its unit tests there, emulated.
+pub(super) fn core_on_the_nic() -> Verdict {
+    let Some(emulator) = need::emulator() else {
+        return Verdict::of(Err("no qemu-aarch64 (Debian: qemu-user)".to_owned()));
+    };
+    let mut tests = of_cargo("test --package cora-core --lib --target");
+    tests.arg(need::LINUX_ON_NIC).env("CARGO_TARGET_DIR", target("on-nic"));
+    counted(tests.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER", emulator))
+}
+
+/// The ring and the bell under loom, which replaces the atomics.
+pub(super) fn loom() -> Verdict {
+    let mut loom = of_cargo("test --package cora-core --release --test ring_loom --test bell_loom");
+    loom.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", target("loom"));
+    // One crate, run once: a link-time optimiser has nothing to do here.
+    loom.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
+    counted(&mut loom)
+}
+
+/// Of the packet's tests none: that code has no unsafe block, and takes Miri minutes.
+pub(super) fn miri() -> Verdict {
+    interpreted("--package cora-core --lib", &["ring::", "region::", "state::"])
+}
+
+pub(super) fn miri_all() -> Verdict {
+    let packages = "--package cora-core --package cora-sim --lib --test migration --test table_model \
+                    --test ring_threads";
+    interpreted(packages, &[])
+}
+
+fn interpreted(packages: &str, names: &[&str]) -> Verdict {
+    let words = format!("run nightly cargo miri test {packages}");
+    let mut miri =
+        command("rustup", &words.split(' ').filter(|it| !it.is_empty()).collect::<Vec<_>>());
+    miri.arg("--").args(names);
+    // The proptest cases that a native run makes would take Miri hours. State memory is never given
+    // back, which is no leak here.
+    miri.env("PROPTEST_CASES", "4");
+    miri.env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-ignore-leaks");
+    counted(miri.env("CARGO_TARGET_DIR", target("miri")))
+}
+
+pub(super) fn oracle() -> Verdict {
+    let mut tests = in_this_run("test --package cora-tests --no-fail-fast");
+    for test in ["equivalence", "odd_packets", "configuration", "records"] {
+        tests.args(["--test", test]);
+    }
+    counted(tests.env("CORA_TESTS", "all"))
+}
+
+pub(super) fn long_tests() -> Verdict {
+    let mut tests = in_this_run(WORKSPACE);
+    counted(tests.env("CORA_TESTS", "all").args(["--", "--ignored"]))
+}
+
+pub(super) fn properties() -> Verdict {
+    let mut tests = of_cargo("test --workspace --exclude cora-tests --no-fail-fast");
+    counted(tests.env("CORA_TESTS", "all"))
+}
+
+pub(super) fn chaos() -> Verdict {
+    Verdict::of(crate::chaos::run(&["--seconds".to_owned(), "120".to_owned()]))
+}
+
+/// That they build; how they run is in docs/fuzzing.md.
+pub(super) fn fuzz() -> Verdict {
+    let check = || {
+        need::cplusplus()?;
+        let mut check = of_cargo("check --manifest-path fuzz/Cargo.toml");
+        run(check.env("CARGO_TARGET_DIR", target("fuzz")))
+    };
+    Verdict::of(check())
+}
+
+pub(super) fn dependencies() -> Verdict {
+    Verdict::of(
+        need::cargo_deny().and_then(|()| run(&mut of_cargo("deny check licenses bans sources"))),
+    )
+}
+
+fn of_cargo(words: &str) -> Command {
+    cargo(&words.split(' ').collect::<Vec<_>>())
+}
+
+/// A run of tests that build programs: the emulated NIC must not be left out, and what one step built, the others
+/// need not build again.
+fn in_this_run(words: &str) -> Command {
+    let mut tests = of_cargo(words);
+    tests.env("CORA_REQUIRE_EMULATED", "1").env("CORA_TEST_RUN", this_run());
+    tests
+}
+
+/// A name for this run.
+fn this_run() -> &'static str {
+    static NAME: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    NAME.get_or_init(|| format!("{}-{:?}", std::process::id(), std::time::SystemTime::now()))
+}
