@@ -18,7 +18,6 @@ use cora_core::migration::{Burst, HostHalf, NicHalf, Outbox};
 use cora_core::packet::{Meta, Packet, Port, Roomy};
 use cora_core::prefetch::{prefetch, prefetch_at};
 use cora_core::region::Parked;
-use cpu_time::ThreadTime;
 
 use crate::inside::Inside;
 use crate::moves::Which;
@@ -27,7 +26,7 @@ use crate::run::configure;
 use crate::supply::Supply;
 use crate::wire::Source;
 use crate::worker::Direct;
-use crate::{RunError, adapt, moves, punts, throughput};
+use crate::{RunError, ThreadTime, adapt, moves, punts, throughput};
 
 /// Which half runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -46,6 +46,7 @@
 //! | `supply` | memory for the states |
 //! | `pages` | which pages that is on |
 //! | `map` | memory from the kernel |
+//! | `thread_time` | how long a thread ran |
 //! | `futex` | waiting for the NIC, asleep |
 
 mod account;
@@ -81,6 +82,7 @@ mod state_out;
 mod supervisor;
 mod supply;
 mod tally;
+mod thread_time;
 mod throughput;
 mod trace;
 mod versions;
@@ -96,6 +98,7 @@ pub use ipfix::Records;
 pub use map::{inherited_memory, shared_memory};
 pub use report::{RunReport, Side};
 pub use supply::memory_for_states;
+pub use thread_time::ThreadTime;
 
 /// A program, as `cora::app!` hands it over.
 #[derive(Clone, Copy, Debug)]

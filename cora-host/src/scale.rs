@@ -16,9 +16,7 @@ use cora_core::migration::HostHalf;
 use cora_core::migration::burst::BURST_BYTES;
 use cora_core::packet::Port;
 use cora_core::steering::Steering;
-use cpu_time::ThreadTime;
 
-use crate::RunError;
 use crate::apart::{self, Apart};
 use crate::bench::Traffic;
 use crate::inside::Inside;
@@ -26,6 +24,7 @@ use crate::pages::Pages;
 use crate::run::configure;
 use crate::supply::Supply;
 use crate::worker::Direct;
+use crate::{RunError, ThreadTime};
 
 /// Always the same: the same work in every run.
 const SEED: u64 = 1;
