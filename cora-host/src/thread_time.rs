@@ -11,9 +11,8 @@ pub struct ThreadTime(Duration);
 impl ThreadTime {
     /// This moment.
     pub fn now() -> Self {
-        let now = clock_gettime(ClockId::ThreadCPUTime);
-        // The clock begins at zero with the thread.
-        Self(Duration::new(now.tv_sec as u64, now.tv_nsec as u32))
+        // The clock begins at zero with the thread, and is never negative.
+        Self(clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap_or_default())
     }
 
     /// How long the thread has run since then.

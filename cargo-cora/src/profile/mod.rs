@@ -1,7 +1,7 @@
 //! `profile`: a capture's flows, as a traffic profile to plan with.
 
+mod bar;
 mod duration;
-mod progress;
 mod summary;
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use cora_plan::traffic::{Drawn, Sample, Tally, Traffic};
 use crate::arguments::Profile;
 use crate::failure::{Failure, Outcome};
 use crate::tell::{tell, tell_line};
-use progress::Progress;
+use bar::Bar;
 
 pub(crate) use duration::Span;
 
@@ -22,13 +22,13 @@ pub(crate) fn run(arguments: &Profile) -> Outcome {
     let capture = &arguments.capture;
     let length = capture.metadata().map_or(0, |metadata| metadata.len());
     let out = Out::of(arguments)?;
-    let mut progress = Progress::new(length);
+    let mut bar = Bar::new(length);
     let inside = arguments.inside.clone().unwrap_or_default();
     let census = Census::of(capture, &inside, arguments.idle.0, |packets, bytes| {
-        progress.tell(packets, bytes);
+        bar.tell(packets, bytes);
     });
     let census = census.map_err(|error| Failure::Failed(error.to_string()))?;
-    progress.end(census.packets);
+    bar.end(census.packets);
     let groups = census.groups();
     let Drawn { traffic, .. } = drawn(&out.name, capture, &census, arguments.idle)?;
     let written = std::fs::write(&out.path, traffic.to_toml());

@@ -1,5 +1,7 @@
 //! How much work the search is, in nodes, and in time of the processor: to be read with `--nocapture`.
 
+use std::time::Duration;
+
 use cora_plan::search::{Effort, solve};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -15,8 +17,8 @@ struct Batch {
 
 /// What this thread took of the processor's time so far.
 fn thread_millis() -> f64 {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    now.tv_sec as f64 * 1e3 + now.tv_nsec as f64 / 1e6
+    let now = Duration::try_from(clock_gettime(ClockId::ThreadCPUTime));
+    now.unwrap_or_default().as_secs_f64() * 1e3
 }
 
 fn batch(maker: Maker, count: u64, (switches, classes): (usize, usize), effort: Effort) -> Batch {
