@@ -6,6 +6,7 @@ mod adapt;
 mod bench;
 mod chaos;
 mod demo;
+mod deny;
 mod lab;
 mod model;
 mod moves;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         "wires" => wires::run(rest),
         _ if !rest.is_empty() => return usage(),
         "demo" => demo::run(),
+        "deny" => deny::check(),
         // The table says what failed, and ends the output.
         "test" => return if test::run_all() { ExitCode::SUCCESS } else { ExitCode::FAILURE },
         _ => return usage(),
@@ -45,7 +47,7 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: cargo xtask demo | test");
+    eprintln!("usage: cargo xtask demo | test | deny");
     eprintln!("       cargo xtask bench|model [--quick] [--json] [--only NAME]");
     eprintln!("       cargo xtask chaos [--seconds N] [--seed S] [--json] | --replay SEED");
     eprintln!("       cargo xtask oracle [--full]");

@@ -153,24 +153,60 @@ pub(crate) fn peers() -> Option<String> {
     version().map(|version| version.trim().to_owned())
 }
 
-/// Whether there is a nightly toolchain with Miri; it is fetched where rustup can.
-pub(crate) fn miri() -> bool {
+/// A nightly toolchain with Miri; rustup fetches it.
+pub(crate) fn with_miri() -> Result<(), String> {
     let version = ["run", "nightly", "cargo", "miri", "--version"];
     let is_there = || output(command("rustup", &version)).is_some();
+    if is_there() {
+        return Ok(());
+    }
+    eprintln!("a nightly toolchain with Miri is missing; adding it");
     let install =
         "toolchain install nightly --profile minimal --component miri,rust-src --no-self-update";
     let install: Vec<&str> = install.split(' ').collect();
-    is_there() || (run(&mut command("rustup", &install)).is_ok() && is_there())
+    run(&mut command("rustup", &install))?;
+    if is_there() { Ok(()) } else { Err("rustup's nightly toolchain has no Miri".to_owned()) }
 }
 
-pub(crate) fn cargo_deny() -> bool {
-    output(cargo(&["deny", "--version"])).is_some()
+/// cargo-deny, built without optimisation: two minutes of a processor instead of many, and its work is short.
+pub(crate) fn with_cargo_deny() -> Result<(), String> {
+    let is_there = || output(cargo(&["deny", "--version"])).is_some();
+    if is_there() {
+        return Ok(());
+    }
+    eprintln!("cargo-deny is missing; installing it");
+    run(&mut cargo(&["install", "cargo-deny", "--locked", "--debug"]))?;
+    if is_there() {
+        return Ok(());
+    }
+    Err("cargo-deny is installed, and cargo doesn't find it: is cargo's bin directory in PATH?"
+        .to_owned())
 }
 
 /// What builds libFuzzer.
-pub(crate) fn cplusplus() -> bool {
+pub(crate) fn with_cplusplus() -> Result<(), String> {
     let own = std::env::var("CXX").ok();
-    in_path(own.as_deref().unwrap_or("c++"))
+    match own.as_deref() {
+        Some(own) if in_path(own) => Ok(()),
+        Some(own) => Err(format!("CXX={own}: there is no such program in PATH")),
+        None if in_path("c++") => Ok(()),
+        None => install(&["g++"]),
+    }
+}
+
+/// Whether Miri is there, or came.
+pub(crate) fn miri() -> bool {
+    with_miri().is_ok()
+}
+
+/// Whether cargo-deny is there, or came.
+pub(crate) fn cargo_deny() -> bool {
+    with_cargo_deny().is_ok()
+}
+
+/// Whether a C++ compiler is there, or came.
+pub(crate) fn cplusplus() -> bool {
+    with_cplusplus().is_ok()
 }
 
 fn in_path(program: &str) -> bool {
