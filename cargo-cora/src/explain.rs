@@ -36,7 +36,7 @@ fn subject(name: &str, explain: &Explain) -> Outcome {
     let here = || Path::new("cora.toml").is_file().then(|| ".".to_owned());
     let Some(package) = explain.package.clone().or_else(here) else {
         return Err(Failure::Usage(format!(
-            "`{name}` is no code; codes look like {}. To explain a state, a handler or a class of flows, say of \
+            "`{name}` is not a code; codes look like {}. To explain a state, a handler or a class of flows, say of \
              which package: `--package nat`",
             Code(7)
         )));

@@ -183,7 +183,7 @@ fn region_refuses_in_sentences() {
         assert_eq!(error.to_string(), sentence);
         assert!((1..64).contains(&error.code()));
     };
-    is(attach(words), "the shared memory is no Cora region: it begins with 0xffffffffffffffff");
+    is(attach(words), "the shared memory is not a Cora region: it begins with 0xffffffffffffffff");
     is(
         Region::create(&words[..600], &layout, identity()).map(|region| region.identity()),
         &format!("the shared region has 4800 bytes where it needs {needs}"),

@@ -63,7 +63,7 @@ impl FromStr for Prefix {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wanted = || format!("`{text}` is no prefix: write it like 10.0.0.0/8 or fd00::/8");
+        let wanted = || format!("`{text}` is not a prefix: write it like 10.0.0.0/8 or fd00::/8");
         let (address, length) = text.trim().split_once('/').ok_or_else(wanted)?;
         let address: IpAddr = address.parse().map_err(|_| wanted())?;
         let length: u32 = length.parse().map_err(|_| wanted())?;

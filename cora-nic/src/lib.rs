@@ -1,15 +1,15 @@
 //! The runtime of the NIC half: where it begins, how it talks to the kernel, and its run loop.
 //!
-//! One program, two builds. For BlueField's Arm cores (`aarch64-unknown-none`) it is a freestanding static
-//! executable: no `std`, no C library, raw system calls of the Arm Linux it runs under. Built for the
-//! machine of the host it is a function, [`serve`], that the host binary runs in a process of its own, so
-//! that both sides can run fast on one machine.
+//! One program, two builds. For BlueField's Arm cores (`aarch64-unknown-none`) it is a freestanding
+//! static executable: no `std`, no C library, raw system calls of the Arm Linux it runs under.
+//! Built for the machine of the host it is a function, [`serve`], that the host binary runs in a
+//! process of its own, so that both sides can run fast on one machine.
 //!
 //! ```text
 //! _start (or the host binary's NIC process) → serve → attach to the region → run loop → report
 //! ```
 //!
-//! | module | what |
+//! | module | content |
 //! | --- | --- |
 //! | `start` | bare metal only: `_start`, arguments, panics |
 //! | `sys` | the five system calls, for aarch64 and x86-64 Linux |

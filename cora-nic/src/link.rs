@@ -10,8 +10,8 @@ use cora_core::ring::{Consumer, Producer, PushError, RingError, SharedMemory};
 
 use crate::sys::{self, SharedFutex};
 
-/// How each side is woken: host and NIC run under one kernel. On a card that reaches the host's memory
-/// over PCIe they don't, and this is [`Polling`](cora_core::region::Polling).
+/// How each side is woken: host and NIC run under one kernel. On a card that reaches the host's
+/// memory over PCIe they don't, and this is [`Polling`](cora_core::region::Polling).
 type Bell = region::Bell<SharedFutex>;
 
 /// Where messages and packets leave.
@@ -24,7 +24,7 @@ pub(crate) struct Outgoing {
     region: Region,
     /// Packets dropped because the host was away and the ring to it full.
     pub(crate) host_away: u64,
-    /// A ring broke: what the host wrote there is impossible. Nothing more is sent.
+    /// A ring broke: the host wrote something impossible there. Nothing more is sent.
     pub(crate) broken: bool,
 }
 
@@ -68,8 +68,8 @@ impl Incoming {
 }
 
 impl Outgoing {
-    /// Makes all that was sent visible, and wakes the host for it: first what the host is told, for what leaves may
-    /// depend on that.
+    /// Publishes everything that was sent, and wakes the host for it. Messages to the host come
+    /// first, because output may depend on them.
     #[inline(never)]
     pub(crate) fn publish(&mut self) {
         self.punt.publish();
@@ -77,7 +77,7 @@ impl Outgoing {
         region::wake(&self.host);
     }
 
-    /// What the host sent up to here will not come again.
+    /// Releases the host's messages up to here: they will not come again.
     pub(crate) fn released(&mut self) {
         self.lots.recycle();
     }
@@ -88,19 +88,20 @@ impl Outgoing {
         self.wire_out.rest();
     }
 
-    /// Whether the wire's ring has so many bytes free, or is empty. Asked before a burst that changes durable
-    /// entries: a full ring would be published amid it, before what changed is told.
+    /// Whether the wire's ring has so many bytes free, or is empty. Asked before a burst that
+    /// changes durable entries: a full ring would be published amid it, before the changes are
+    /// sent.
     pub(crate) fn wire_has(&mut self, bytes: usize) -> bool {
         self.wire_out.free_bytes() >= bytes || self.wire_out.occupancy() == 0
     }
 
-    /// Whether another region follows: who is at the other end of this one has ended, or was told to leave it.
+    /// Whether another region follows: the peer of this one has ended, or was told to leave it.
     pub(crate) fn is_followed(&self) -> bool {
         succession::is_followed(self.file, self.region.identity().generation)
     }
 
-    /// Whether at least half of the ring to the host's worker is free. On a full one this side would wait for the host
-    /// with packets that are none of its business.
+    /// Whether at least half of the ring to the host's worker is free. On a full one this side
+    /// would wait for the host with packets that are none of its business.
     pub(crate) fn has_room_for_entries(&mut self) -> bool {
         self.punt.free_bytes() >= self.punt.occupancy()
     }
@@ -139,8 +140,8 @@ impl Wire for Outgoing {
 }
 
 impl Outgoing {
-    /// Pushes a message without a frame: they are for the host. One copy of it serves all kinds, for the NIC's
-    /// instruction cache is small.
+    /// Pushes a message without a frame: they are for the host. One copy of it serves all kinds,
+    /// for the NIC's instruction cache is small.
     #[inline(never)]
     fn push(&mut self, kind: u16, parts: &[&[u8]]) {
         let mut idle = Idle::default();
@@ -169,7 +170,7 @@ impl Outgoing {
         }
     }
 
-    /// What could not be pushed: whether it is to be tried again, after a little while.
+    /// A message could not be pushed: whether it is to be tried again, after a little while.
     #[cold]
     #[inline(never)]
     fn waits(&mut self, kind: u16, why: PushError, idle: &mut Idle) -> bool {
@@ -184,12 +185,12 @@ impl Outgoing {
         true
     }
 
-    /// Shows the host what fills the ring, and tells whether what there is no room for is not to wait: the host
-    /// drains its ends whatever else it does, when it is awake, but it may be gone. Then packets for it are dropped, so
-    /// that those which this side handles go on; what is said of flows waits for its successor, which reads what is
-    /// left here.
+    /// Publishes a full ring, and tells whether the next message must not wait for room. A host
+    /// that is awake drains its ends, but it may be gone. Then packets for it are dropped, so that
+    /// this side's own packets go on. Messages about flows wait for its successor, which reads the
+    /// rest of the ring.
     fn gives_up(&mut self, kind: u16) -> bool {
-        // What leaves may depend on what the host is about to be told.
+        // Output may depend on messages that the host is about to get.
         self.punt.publish();
         if kind == Message::FRAME {
             self.wire_out.publish();

@@ -16,7 +16,7 @@ use crate::sys;
 
 /// Exit status: the region is not one that this program can serve.
 pub const EXIT_REFUSED: i32 = 3;
-/// Exit status: what came over the rings makes no sense.
+/// Exit status: messages on the rings make no sense.
 pub const EXIT_LINK: i32 = 4;
 /// Exit status: no memory for the states.
 pub const EXIT_MEMORY: i32 = 5;
@@ -28,8 +28,8 @@ const CODE_MEMORY: u32 = 65;
 /// Messages taken from the host between two looks at the wire.
 const BACK_BURST: usize = 64;
 
-/// Serves the region in the first `length` bytes of the file `fd` until the host ends the run; gives
-/// the exit status of the process. What is wrong is said on standard error and in the region.
+/// Serves the region in the first `length` bytes of the file `fd` until the host ends the run;
+/// gives the exit status of the process. Errors go to standard error and into the region.
 #[must_use]
 pub fn serve<A: App>(fd: i32, length: usize) -> i32 {
     let Some(words) = sys::map_shared(fd, length) else {
@@ -44,7 +44,7 @@ pub fn serve<A: App>(fd: i32, length: usize) -> i32 {
         return EXIT_REFUSED;
     };
     let mut made = None;
-    // What a new region does not change.
+    // A new region does not change these.
     let (mut begun, mut host_away) = (false, 0);
     loop {
         let generation = succession::current(words);
@@ -162,12 +162,14 @@ struct Server<'a, A: App> {
     outgoing: Outgoing,
     /// The host said that the wire may be read.
     begun: bool,
-    /// The wire carries nothing more: the time of its last packet, which another NIC core may have had.
+    /// The wire carries nothing more: the time of its last packet, which another NIC core may have
+    /// had.
     wire_ended: Option<u64>,
     /// The host has nothing on its way any more.
     released: bool,
-    /// A change of read-mostly states begins or ended on the wire: what follows waits until no packet waits here, so
-    /// that each packet is judged by the version that was in force when it came.
+    /// A change of read-mostly states begins or ended on the wire: later frames wait until no
+    /// packet waits here, so that each packet is judged by the version that was in force when it
+    /// came.
     settles: bool,
     pace: EntryPace,
     watch: Watch,
@@ -203,7 +205,7 @@ impl<A: App> Server<'_, A> {
                 return Err(LinkError::Broken);
             }
             if self.outgoing.is_followed() {
-                // What the host published before it ended is the last that comes by this region.
+                // The host's last publications before its end are the last messages of this region.
                 while self.read_back(&mut incoming.back, &mut buffer)? {}
                 self.outgoing.publish();
                 return Ok(End::Followed);
@@ -272,13 +274,16 @@ impl<A: App> Server<'_, A> {
         self.begun && self.wire_ended.is_none() && self.half.takes_packets() && settled
     }
 
-    /// Whether what a burst sends has room, if that must not be seen before what the burst changed.
+    /// Whether the egress ring can hold a burst's output. Durable programs publish changes before
+    /// output.
     fn wire_has_room(&mut self) -> bool {
-        // Frames take no more than twice their bytes, with what stands before them and where the ring begins anew.
+        // Frames take no more than twice their bytes, with what stands before them and where the
+        // ring begins anew.
         !A::DURABLE || self.outgoing.wire_has(2 * BURST_BYTES)
     }
 
-    /// The end of the run's time, when that is known; until then, the time of the latest packet here.
+    /// The end of the run's time, when that is known; until then, the time of the latest packet
+    /// here.
     fn now(&self) -> u64 {
         self.half.now().max(self.wire_ended.unwrap_or(0))
     }
@@ -295,15 +300,17 @@ impl<A: App> Server<'_, A> {
         let mut entries = self.pace.entries();
         for _ in 0..BACK_BURST {
             let Some(popped) = back.pop(buffer)? else { break };
-            // What flows were to do is void then; packets that are done still leave.
+            // Orders for flows are void then; handled packets still leave.
             if host_ended && popped.kind != Message::SEND {
                 continue;
             }
-            // A NIC that has read the wire has a version, no older than that of a host which was started anew.
+            // A NIC that has read the wire has a version, no older than that of a host which was
+            // started anew.
             if const { A::READ_MOSTLY } && popped.kind == Message::PIECE && self.begun {
                 continue;
             }
-            // Where the wire's ring may be published amid this, nothing of it is to be read a second time.
+            // Where the wire's ring may be published amid this, nothing of it is to be read a
+            // second time.
             if A::DURABLE && (popped.kind != Message::SEND || !self.wire_has_room()) {
                 back.release();
             }
@@ -337,7 +344,7 @@ impl<A: App> Server<'_, A> {
         wire: &mut Consumer<SharedMemory>,
         buffer: &mut [u8],
     ) -> Result<bool, LinkError> {
-        // What the host sent just now may have filled what waits here.
+        // The host's last messages may have filled the hold queue.
         if !self.half.takes_packets() {
             return Ok(false);
         }
@@ -366,7 +373,7 @@ impl<A: App> Server<'_, A> {
             // There is room: the loop's condition.
             burst.push_roomy(stamp, frame);
         }
-        // They are copies: whoever looks for what a killed NIC left unread finds none that it had begun.
+        // They are copies: among the unread frames of a killed NIC there is none that it had begun.
         wire.release();
         let full = burst.is_full();
         self.half.burst(&mut burst, &mut self.outgoing);
@@ -376,8 +383,9 @@ impl<A: App> Server<'_, A> {
         Ok(full)
     }
 
-    /// Part of a change of read-mostly states: it stands between two frames, and the host gets it between the same
-    /// two. The last piece of a state puts its new version in force; no packet runs between the marks.
+    /// Part of a change of read-mostly states: it stands between two frames, and the host gets it
+    /// between the same two. The last piece of a state puts its new version in force; no packet
+    /// runs between the marks.
     #[cold]
     #[inline(never)]
     fn change(&mut self, bytes: &[u8]) -> Result<(), LinkError> {

@@ -56,7 +56,7 @@ unsafe extern "C" fn enter(stack: *const usize) -> ! {
     exit(__cora_main(fd, length))
 }
 
-/// A decimal number. What core has for this takes all bases, signs and texts, and many times the room.
+/// A decimal number. The parser of `core` takes all bases and signs, and many times the room.
 #[inline(never)]
 fn decimal(digits: &[u8]) -> Option<usize> {
     let digit = |digit: u8| digit.checked_sub(b'0').filter(|digit| *digit < 10).map(usize::from);
@@ -65,8 +65,8 @@ fn decimal(digits: &[u8]) -> Option<usize> {
     number.filter(|_| !digits.is_empty())
 }
 
-/// Says where, and why if that is a text as it stands, and ends the process. What core has to format other texts
-/// would be a twentieth of the program; the place tells which it was.
+/// Writes the place, and the reason if it is a plain text, and ends the process. The formatting
+/// code of `core` would be a twentieth of the program; the place tells which panic it was.
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
     write_error("cora nic: panicked at ");

@@ -1,7 +1,7 @@
 //! The system calls that the NIC half makes, raw: on bare metal there is no library to make them.
 //!
-//! Numbers and conventions: `arch/arm64/include/asm/unistd.h` (the generic table, number in `x8`) and
-//! `arch/x86/entry/syscalls/syscall_64.tbl` (number in `rax`), Linux.
+//! Numbers and conventions: `arch/arm64/include/asm/unistd.h` (the generic table, number in `x8`)
+//! and `arch/x86/entry/syscalls/syscall_64.tbl` (number in `rax`), Linux.
 #![expect(unsafe_code, reason = "system calls, and memory that the kernel hands over")]
 
 use core::sync::atomic::AtomicU64;
@@ -37,11 +37,12 @@ mod number {
 /// Makes a system call.
 ///
 /// # Safety
-/// The call's own contract must hold: pointers among `args` are valid for what the kernel does with them.
+/// The call's own contract must hold: pointers among `args` are valid for the kernel's use of them.
 #[cfg(target_arch = "aarch64")]
 unsafe fn call(number: usize, args: [usize; 6]) -> isize {
     let result;
-    // SAFETY: `svc 0` clobbers `x0` only, which is declared; memory effects are the caller's contract.
+    // SAFETY: `svc 0` clobbers `x0` only, which is declared; memory effects are the caller's
+    // contract.
     unsafe {
         core::arch::asm!(
             "svc 0",
@@ -57,7 +58,7 @@ unsafe fn call(number: usize, args: [usize; 6]) -> isize {
 /// Makes a system call.
 ///
 /// # Safety
-/// The call's own contract must hold: pointers among `args` are valid for what the kernel does with them.
+/// The call's own contract must hold: pointers among `args` are valid for the kernel's use of them.
 #[cfg(target_arch = "x86_64")]
 unsafe fn call(number: usize, args: [usize; 6]) -> isize {
     let result;
@@ -113,8 +114,8 @@ impl Futex for SharedFutex {
         let time = [at_most.as_secs(), u64::from(at_most.subsec_nanos())];
         let (word, time) = (word.as_ptr() as usize, time.as_ptr() as usize);
         let args = [word, FUTEX_WAIT, value as usize, time, 0, 0];
-        // SAFETY: the kernel reads a `timespec`, two 64-bit words on both machines, at `time`, and four
-        // aligned bytes at `word`, its low half on little-endian machines.
+        // SAFETY: the kernel reads a `timespec`, two 64-bit words on both machines, at `time`, and
+        // four aligned bytes at `word`, its low half on little-endian machines.
         let _woken_or_why_not = unsafe { call(number::FUTEX, args) };
     }
 
@@ -159,26 +160,29 @@ fn map(length: usize, flags: usize, fd: i32) -> Option<*mut u8> {
 /// Maps the first `length` bytes of a shared file; `None` when the kernel won't.
 pub(crate) fn map_shared(fd: i32, length: usize) -> Option<&'static [AtomicU64]> {
     let address = map(length, MAP_SHARED | MAP_POPULATE, fd)?;
-    // SAFETY: the kernel mapped `length` bytes at a page boundary, readable and writable, and they are
-    // never unmapped. Others write them too, which is what atomics are for.
+    // SAFETY: the kernel mapped `length` bytes at a page boundary, readable and writable, and they
+    // are never unmapped. Others write them too: they are atomics.
     Some(unsafe { core::slice::from_raw_parts(address.cast(), length / size_of::<AtomicU64>()) })
 }
 
-/// Zeroed memory of this process's own, on transparent huge pages where the kernel gives any (who starts this process
-/// may have it give none); `None` when it has no memory. All of its pages are made now, if they are to be `resident`: that is
-/// asked of kernels from Linux 5.14 on, and others make each when it is touched.
+/// Zeroed memory of this process's own, on transparent huge pages where the kernel gives any (who
+/// starts this process may have it give none); `None` when it has no memory. All of its pages are
+/// made now, if they are to be `resident`: that is asked of kernels from Linux 5.14 on, and others
+/// make each when it is touched.
 #[inline(never)]
 pub(crate) fn map_private(bytes: usize, resident: bool) -> Option<&'static mut [Line]> {
-    // By whole huge pages: the kernel lets such a mapping begin at one (from Linux 6.7 on), and of others the last part is on
-    // small pages.
+    // By whole huge pages: the kernel lets such a mapping begin at one (from Linux 6.7 on), and of
+    // others the last part is on small pages.
     let length = bytes.max(1).next_multiple_of(HUGE_PAGE);
     let address = map(length, MAP_PRIVATE_ANONYMOUS | MAP_NORESERVE, -1)?;
     for advice in [MADV_HUGEPAGE, MADV_POPULATE_WRITE].into_iter().take(1 + usize::from(resident)) {
-        // SAFETY: advice about memory that was mapped above and that nobody has touched: it stays zero.
+        // SAFETY: advice about memory that was mapped above and that nobody has touched: it stays
+        // zero.
         let _taken_or_not =
             unsafe { call(number::MADVISE, [address as usize, length, advice, 0, 0, 0]) };
     }
-    // SAFETY: the kernel mapped `length` zero bytes at a page boundary for nobody else, never unmapped.
+    // SAFETY: the kernel mapped `length` zero bytes at a page boundary for nobody else, never
+    // unmapped.
     Some(unsafe { core::slice::from_raw_parts_mut(address.cast(), length / Line::BYTES) })
 }
 

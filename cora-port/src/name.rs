@@ -100,7 +100,7 @@ pub(crate) fn interface(name: &str) -> Result<String, String> {
     let odd = |letter: char| matches!(letter, '/' | '%' | ':') || letter.is_whitespace();
     if !fits || name.contains(odd) || matches!(name, "." | "..") {
         return Err(format!(
-            "`{name}` is no name of an interface: 1 to {LONGEST} bytes without `/`, `%`, `:` and blanks"
+            "`{name}` is not the name of an interface: 1 to {LONGEST} bytes without `/`, `%`, `:` and blanks"
         ));
     }
     Ok(name.to_owned())

@@ -33,7 +33,7 @@ fn main() -> ExitCode {
 
 fn number(word: Option<&&str>, of: &str) -> Result<u64, String> {
     let word = word.ok_or_else(|| format!("{of} wants a number behind it\n{USAGE}"))?;
-    word.parse().map_err(|_| format!("`{word}` is no number, which {of} wants\n{USAGE}"))
+    word.parse().map_err(|_| format!("`{word}` is not a number, which {of} wants\n{USAGE}"))
 }
 
 fn chaos(words: &[&str]) -> Result<bool, String> {

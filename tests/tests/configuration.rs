@@ -151,7 +151,7 @@ fn a_change_that_can_not_be_made_is_refused_at_once() {
     for (change, why) in [
         (format!("50:Rules={wrong}"), "wrong.txt: a line is `deny PREFIX`"),
         (format!("50:Rates={wrong}"), "no read-mostly state of that name"),
-        (format!("x:Rules={wrong}"), "`x` is no packet's number"),
+        (format!("x:Rules={wrong}"), "`x` is not a packet's number"),
         (format!("Rules={wrong}"), "write it as N:State=file"),
     ] {
         let mut command = bench.command(program, "native", &bench.capture);

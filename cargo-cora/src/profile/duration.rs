@@ -25,7 +25,7 @@ impl FromStr for Span {
         let unit = UNITS.iter().find_map(|(unit, ns)| Some((text.strip_suffix(unit)?, ns)));
         let span = unit.and_then(|(number, ns)| number.parse::<u64>().ok()?.checked_mul(*ns));
         span.filter(|ns| *ns > 0).map(|ns| Self(Duration::from_nanos(ns))).ok_or_else(|| {
-            format!("`{text}` is no length of time: write it like 60s, 1500ms or 5m")
+            format!("`{text}` is not a length of time: write it like 60s, 1500ms or 5m")
         })
     }
 }

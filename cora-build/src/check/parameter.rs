@@ -215,7 +215,7 @@ fn no_state(ty: &Type, diagnostics: &mut Diagnostics) {
         .error(
             codes::PARAMETER_TYPE,
             Place::of(ty),
-            format!("`{}` is no state: a state is a type with `#[state]`", shown(ty)),
+            format!("`{}` is not a state: a state is a type with `#[state]`", shown(ty)),
         )
         .help(STATE_HELP);
 }

@@ -339,7 +339,7 @@ fn lifetime(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<u64> {
         ),
         Err(DurationError::Unreadable(meant)) => refuse(
             codes::IDLE_UNREADABLE,
-            format!("`{text}` is no duration that can be read"),
+            format!("`{text}` is not a readable duration"),
             &meant.map_or_else(
                 || "write whole numbers with a unit: `\"30s\"`, `\"5m\"`, `\"1h30m\"`".to_owned(),
                 |meant| format!("did you mean `\"{meant}\"`?"),

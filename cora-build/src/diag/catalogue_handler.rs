@@ -124,7 +124,7 @@ catalogue! {
         example: "#[flow_handler]\nfn f(packet: &mut Packet, last: &mut Packet) -> Verdict { Transmit }",
     }
     PARAMETER_TYPE = 21 {
-        title: "a handler's parameter refers to something that is no state",
+        title: "a handler's parameter refers to a type that is not a state",
         cause: "A handler reaches states through its parameters, and a state is a type with `#[state]`: no slice, tuple, array, trait object or generic type.",
         cure: "Take `&mut Table<S>`, `&mut S` or `&S`, where `S` is a type with `#[state]`.",
         example: "#[flow_handler]\nfn f(packet: &mut Packet, counts: &mut [u64]) -> Verdict { Transmit }",

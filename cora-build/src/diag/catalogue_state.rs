@@ -136,7 +136,7 @@ catalogue! {
         example: "#[state(key = FiveTuple, capacity = 10, idle = \"0s\")]\nstruct Session { packets: u64 }",
     }
     IDLE_UNREADABLE = 52 {
-        title: "`idle` is no duration",
+        title: "`idle` is not a duration",
         cause: "A duration is a whole number with one of the units ns, us, ms, s, m, h, d, or several of these: `1h30m`.",
         cure: "Write it so.",
         example: "#[state(key = FiveTuple, capacity = 10, idle = \"5 minutes\")]\nstruct Session { packets: u64 }",

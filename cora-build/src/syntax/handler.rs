@@ -72,7 +72,7 @@ fn item_fn(item: TokenStream, diagnostics: &mut Diagnostics) -> Option<syn::Item
             let what = "`#[flow_handler]` stands on something other than a function";
             (Place::of(&words.next()), what.to_owned())
         }
-        Err(error) => (error.span().into(), format!("this is no function with a body: {error}")),
+        Err(error) => (error.span().into(), format!("this is not a function with a body: {error}")),
     };
     diagnostics
         .error(codes::HANDLER_ITEM, place, message)

@@ -93,7 +93,7 @@ fn item_struct(item: TokenStream, diagnostics: &mut Diagnostics) -> Option<syn::
         Err(error) => refuse(
             codes::STATE_ITEM,
             error.span().into(),
-            format!("this is no struct: {error}"),
+            format!("this is not a struct: {error}"),
             "put `#[state]` on a struct",
         ),
     }

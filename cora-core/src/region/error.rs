@@ -76,7 +76,7 @@ impl AttachError {
                 &[has as u64, needs as u64],
             ),
             Self::NotARegion { magic } => Sentence::new(
-                &["the shared memory is no Cora region: it begins with 0x", ""],
+                &["the shared memory is not a Cora region: it begins with 0x", ""],
                 &[magic],
             ),
             Self::OtherLayout { region } => Sentence::new(

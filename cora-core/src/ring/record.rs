@@ -214,7 +214,7 @@ impl RingError {
                 &[index],
             ),
             Self::BadCheck { position, word } => Sentence::new(
-                &["the word 0x", " at ring position ", " is no record header"],
+                &["the word 0x", " at ring position ", " is not a record header"],
                 &[word, position],
             ),
             Self::BadLength { position, len, room } => Sentence::new(

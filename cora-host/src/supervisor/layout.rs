@@ -91,7 +91,7 @@ impl Layout {
         for old in &from.states {
             let new = self.states.iter().find(|new| new.name == old.name).ok_or_else(|| {
                 format!(
-                    "`{}` is no durable state of the new program, and its entries would be lost: keep it, or \
+                    "`{}` is not a durable state of the new program, and its entries would be lost: keep it, or \
                      start the new program afresh",
                     old.name
                 )
@@ -269,7 +269,10 @@ mod tests {
         );
         let none = Layout { group: 4, states: Vec::new() };
         let error = none.conversion(&old).expect_err("gone");
-        assert!(error.contains("`Connection` is no durable state of the new program"), "{error}");
+        assert!(
+            error.contains("`Connection` is not a durable state of the new program"),
+            "{error}"
+        );
         let mut wider = layout(0, &[("tcp", 1), ("packets", 8)]);
         wider.states[0].key = 5;
         assert!(wider.conversion(&old).expect_err("another key").contains("has a key of 4 bytes"));

@@ -76,7 +76,7 @@ pub(super) fn check(program: &Path, old: &Layout) -> Result<(), String> {
     let output = Command::new(program).arg(LAYOUT_COMMAND).output();
     let output = output.map_err(|error| format!("{}: {error}", program.display()))?;
     let new: Layout = serde_json::from_slice(&output.stdout)
-        .map_err(|_| format!("{} is no program of Cora's with live runs", program.display()))?;
+        .map_err(|_| format!("{} is not a program of Cora with live runs", program.display()))?;
     new.conversion(old).map(drop)
 }
 

@@ -55,7 +55,7 @@ impl FromStr for Ports {
     fn from_str(text: &str) -> Result<Self> {
         let all = [Self::Tap, Self::Packet, Self::Xdp];
         let found = all.into_iter().find(|ports| ports.name() == text);
-        found.ok_or_else(|| format!("`{text}` is no kind of port: say tap, packet or xdp"))
+        found.ok_or_else(|| format!("`{text}` is not a kind of port: say tap, packet or xdp"))
     }
 }
 

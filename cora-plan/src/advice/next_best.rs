@@ -65,7 +65,7 @@ pub fn run(planner: &dyn Planner, case: &Case, planned: &Planned, subject: &Subj
 /// Pins a state elsewhere, wherever its kind allows, and keeps what needs the fewest host cores.
 fn state(planner: &dyn Planner, case: &Case, planned: &Planned, name: &str) -> NextBest {
     let Some(node) = case.graph.state(name) else {
-        return NextBest::NoChoice(format!("`{name}` is no state of the program"));
+        return NextBest::NoChoice(format!("`{name}` is not a state of the program"));
     };
     let subject = Subject::State(name.to_owned());
     let today = subject.standing(planned);

@@ -40,7 +40,7 @@ pub enum Standing {
 
 /// Nothing of that name is planned.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{name}` is no state, handler or flow class of `{app}`; there are: {}", known.join(", "))]
+#[error("`{name}` is not a state, handler or flow class of `{app}`; there are: {}", known.join(", "))]
 pub struct UnknownSubject {
     /// The name.
     pub name: String,

@@ -196,8 +196,8 @@ mod tests {
         let refusal = |marks, sizes| Marks::parse(marks, sizes).unwrap_err();
         assert_eq!(refusal("5 1\n", ""), "the counter left no marks");
         assert_eq!(refusal("5 1\n6 1\n9 2\n", ""), "1 bursts are counted of 0");
-        assert_eq!(refusal("5 1\n6 1\n9 2\n", "one"), "`one` is no number");
-        assert_eq!(refusal("5 1\nsix 1\n", ""), "`six` is no number");
+        assert_eq!(refusal("5 1\n6 1\n9 2\n", "one"), "`one` is not a number");
+        assert_eq!(refusal("5 1\nsix 1\n", ""), "`six` is not a number");
         assert_eq!(refusal("5\n6\n", ""), "`5` is not two numbers", "an older counter's");
     }
 }

@@ -58,5 +58,5 @@ impl Executed {
 }
 
 pub(super) fn number<T: std::str::FromStr>(word: &str) -> Result<T, String> {
-    word.parse().map_err(|_| format!("`{word}` is no number"))
+    word.parse().map_err(|_| format!("`{word}` is not a number"))
 }

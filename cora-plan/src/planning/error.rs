@@ -22,7 +22,7 @@ pub enum PlanningError {
         nearest_mpps: Option<f64>,
     },
     /// A rate or a number of cores that is none.
-    #[error("`{what}` is no {kind}")]
+    #[error("`{what}` is not a {kind}")]
     NoAsk {
         /// As given.
         what: String,

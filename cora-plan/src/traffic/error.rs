@@ -35,7 +35,7 @@ pub enum ProfileFault {
         line: usize,
     },
     /// A key that no type can be called.
-    #[error("`{key}` is no type's name")]
+    #[error("`{key}` is not the name of a type")]
     Key {
         /// The key.
         key: String,

@@ -53,7 +53,7 @@ pub(super) fn read(text: &str, known: &[Parameter]) -> Result<Vec<f64>, Vec<Stri
     let mut wrong = Vec::new();
     for part in text.split(',').filter(|_| !text.is_empty()) {
         let Some((name, number)) = part.split_once('=') else {
-            wrong.push(format!("`{part}` is no parameter; write it like `name=number`"));
+            wrong.push(format!("`{part}` is not a parameter; write it like `name=number`"));
             continue;
         };
         let Some(at) = names.iter().position(|known| *known == name.trim()) else {

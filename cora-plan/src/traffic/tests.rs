@@ -170,7 +170,7 @@ fn names_that_mean_nothing_are_refused_with_what_would_be_right() {
     assert_eq!(
         refusal("zipf:flow=3,s=9,bytes,flows=1.5,churn=0,churn=0"),
         "traffic profile `zipf:flow=3,s=9,bytes,flows=1.5,churn=0,churn=0`: there is no parameter `flow`; did you \
-         mean `flows`?; `s=9` is out of range; write a number from 0 to 3; `bytes` is no parameter; write it like \
+         mean `flows`?; `s=9` is out of range; write a number from 0 to 3; `bytes` is not a parameter; write it like \
          `name=number`; `flows=1.5` is out of range; write a whole number from 1 to 100000000; `churn` is given \
          twice; once is enough"
     );
@@ -249,6 +249,6 @@ fn classes_that_do_not_make_a_whole_are_refused() {
     let without = text.replace("by-key.FiveTuple", "by-key.Five-Tuple");
     let faults = Traffic::parse(&without).expect_err("no type");
     let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
-    assert!(told.iter().any(|fault| fault == "`Five-Tuple` is no type's name"), "{told:?}");
+    assert!(told.iter().any(|fault| fault == "`Five-Tuple` is not the name of a type"), "{told:?}");
     assert!(told.iter().any(|fault| fault == "`FiveTuple` is missing in `[by-key]`"), "{told:?}");
 }

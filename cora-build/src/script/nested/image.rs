@@ -28,7 +28,7 @@ pub(super) fn check(bytes: &[u8]) -> Result<(), &'static str> {
         Some(u16::from_le_bytes([bytes[0], bytes[1]]))
     };
     if !bytes.starts_with(ELF_64_LITTLE) {
-        return Err("is no 64-bit little-endian ELF file");
+        return Err("is not a 64-bit little-endian ELF file");
     }
     if half(18) != Some(AARCH64) {
         return Err("is not for aarch64");
