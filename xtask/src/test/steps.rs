@@ -150,9 +150,7 @@ pub(super) fn fuzz() -> Verdict {
 }
 
 pub(super) fn dependencies() -> Verdict {
-    Verdict::of(
-        need::cargo_deny().and_then(|()| run(&mut of_cargo("deny check licenses bans sources"))),
-    )
+    Verdict::of(deny::check())
 }
 
 fn of_cargo(words: &str) -> Command {
