@@ -192,7 +192,7 @@ fn every_map_is_ordered_where_bytes_are_made() {
 
 #[test]
 fn unsafe_code_is_argued() {
-    for root in ["src", "cora-macros/src", "cora-build/src", "cora-plan/src"] {
+    for root in ["src", "cora-macros/src", "cora-build/src", "cora-plan/src", "cora-control/src"] {
         let root = File::read(&format!("{root}/lib.rs"));
         assert!(root.code.contains("#![forbid(unsafe_code)]"), "{} forbids unsafe code", root.path);
     }
