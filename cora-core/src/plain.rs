@@ -1,4 +1,4 @@
-//! Plain data: what may stand in a state and cross from one side to the other.
+//! Plain data, which may stand in a state and cross from one side to the other.
 //!
 //! Fields are written one by one, little-endian, without padding, so that the encoding depends on
 //! neither machine nor compiler, and no unsafe code is generated into a user's crate. Decoding
@@ -28,51 +28,53 @@ pub trait Plain: Copy + 'static {
     /// `#[state(idle_by = …)]`.
     const IDLE_VARIES: bool = false;
 
-    /// Whether table entries with this value are found by their key and by its [reply](crate::key::Key::reply) alike, which then
-    /// have one hash, and never have a second key of their own.
+    /// Whether table entries with this value are found by their key and by its
+    /// [reply](crate::key::Key::reply) alike, which then have one hash, and never have a second key
+    /// of their own.
     const UNDIRECTED: bool = false;
 
-    /// Whether each entry of a keyed state that is this type becomes a record when it ends: `#[state(recorded)]`.
+    /// Whether each entry of a keyed state that is this type becomes a record when it ends:
+    /// `#[state(recorded)]`.
     const RECORDED: bool = false;
 
-    /// The fields of a struct in the order of their encoding, each with its bytes: entries of a program's older
-    /// build are carried over by them. None: the encoding is carried over whole.
+    /// The fields of a struct in the order of their encoding, each with its bytes: entries of a
+    /// program's older build are carried over by them. None: the encoding is carried over whole.
     const FIELDS: &'static [(&'static str, usize)] = &[];
 
-    /// The [fields](Self::FIELDS) of the type that this one was in the program's build before, where it is made of that by
-    /// [`Self::from_before`]: `#[state(from = …)]`.
+    /// The [fields](Self::FIELDS) of the type that this one was in the program's build before,
+    /// where it is made of that by [`Self::from_before`]: `#[state(from = …)]`.
     const BEFORE: &'static [(&'static str, usize)] = &[];
 
-    /// Makes a value of one of the type before, by the first bytes; `None` when they encode none, or there was no such
-    /// type.
+    /// Makes a value of one of the type before, by the first bytes; `None` when they encode none,
+    /// or there was no such type.
     fn from_before(bytes: &[u8]) -> Option<Self> {
         let _ = bytes;
         None
     }
 
-    /// Writes the encoding to the first [`Self::SIZE`] bytes of `out`, as far as there are so many: the NIC half
-    /// has no panic for what callers see to.
+    /// Writes the encoding to the first [`Self::SIZE`] bytes of `out`, as far as there are so many:
+    /// the NIC half has no panic for its callers' duties.
     fn put(&self, out: &mut [u8]);
 
     /// Reads a value from the first [`Self::SIZE`] bytes; `None` when they encode none, or there
     /// are fewer.
     fn get(bytes: &[u8]) -> Option<Self>;
 
-    /// How long an entry with this value lives unused, if that [varies](Self::IDLE_VARIES); the state's
-    /// `idle` at most.
+    /// How long an entry with this value lives unused, if that [varies](Self::IDLE_VARIES); the
+    /// state's `idle` at most.
     #[inline]
     fn idle_time(&self) -> Duration {
         Duration::MAX
     }
 
-    /// As a read-mostly state or a field of one: the version that this is has that number. A [`Generation`] becomes
-    /// it.
+    /// As a read-mostly state or a field of one: the version that this is has that number. A
+    /// [`Generation`] becomes it.
     #[inline]
     fn begin_generation(&mut self, generation: Generation) {
         let _ = generation;
     }
 
-    /// Tells `to` what this value is, for people and for comparison.
+    /// Describes this value, for people and for comparison.
     fn describe(&self, to: &mut dyn Describe);
 }
 
@@ -88,7 +90,7 @@ pub trait Describe {
     fn text(&mut self, value: &dyn core::fmt::Display);
     /// Opens a struct.
     fn open(&mut self);
-    /// Names the field whose value comes next.
+    /// Names the field of the next value.
     fn field(&mut self, name: &'static str);
     /// Closes a struct.
     fn close(&mut self);

@@ -1,20 +1,22 @@
-//! Records of entries that ended, in the terms of IPFIX (RFC 7011): what a program tells of each, element by element.
+//! Records of entries that ended, in the terms of IPFIX (RFC 7011), as a program makes them,
+//! element by element.
 //!
-//! A program implements [`FlowRecord`] for a state that is declared `recorded`. The host half calls it for each entry
-//! once: when it expired, when a packet took it out, or when the run is over.
+//! A program implements [`FlowRecord`] for a state that is declared `recorded`. The host half calls
+//! it for each entry once: when it expired, when a packet took it out, or when the run is over.
 
 use crate::key::{Address, FiveTuple};
 use crate::state::table::{Ending, raw::RawTable};
 use crate::state::{Keyed, Malformed, Table};
 
-/// A keyed state whose entries become records when they end: what `#[state(recorded)]` asks for.
+/// A keyed state with entries that become records when they end: `#[state(recorded)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is `recorded`, and nothing makes its records",
     label = "has no record",
     note = "write `impl FlowRecord for {Self}`"
 )]
 pub trait FlowRecord: Keyed {
-    /// Tells what the record of this entry is. Entries with the same elements in the same order share a template.
+    /// Writes the record of this entry. Entries with the same elements in the same order share a
+    /// template.
     fn record(&self, key: &Self::Key, end: End, record: &mut Record<'_>);
 }
 
@@ -29,7 +31,7 @@ pub enum End {
     RunOver,
 }
 
-/// When whoever makes a record got to know its entry.
+/// When the maker of a record got to know its entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// When it expired.
@@ -51,7 +53,8 @@ pub struct Element {
     pub width: u16,
 }
 
-/// The enterprise number of [RFC 5103](https://www.rfc-editor.org/rfc/rfc5103): the same element, of the way back.
+/// The enterprise number of [RFC 5103](https://www.rfc-editor.org/rfc/rfc5103): the same element,
+/// of the way back.
 const REVERSE: u32 = 29305;
 
 impl Element {
@@ -155,7 +158,8 @@ impl<'a> Record<'a> {
         self.number(element, ns / 1_000_000);
     }
 
-    /// Addresses, ports and protocol. Elements are those of IPv4 if both addresses are, else those of IPv6.
+    /// Addresses, ports and protocol. Elements are those of IPv4 if both addresses are, else those
+    /// of IPv6.
     pub fn five_tuple(&mut self, key: &FiveTuple) {
         let FiveTuple { source, destination, source_port, destination_port, protocol } = *key;
         if let (Some(source), Some(destination)) = (source.as_v4(), destination.as_v4()) {
@@ -180,7 +184,7 @@ impl<'a> Record<'a> {
 
 /// A table of a recorded state, as generated code names it.
 pub trait Recorded {
-    /// Tells what ended since this was last called.
+    /// Tells the entries that ended since this was last called.
     fn tell_ended(&mut self, tell: &mut dyn FnMut(Ending<'_>));
 
     /// Tells the record of an encoded entry; gives when a packet last found it (ns).

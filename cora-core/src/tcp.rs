@@ -1,10 +1,10 @@
 //! The state of a TCP connection, as a box in the middle can tell it from the segments it sees.
 //!
 //! The states and the moves between them follow the table that Linux's connection tracking
-//! publishes (`net/netfilter/nf_conntrack_proto_tcp.c`), since that is what operators know and what
-//! has met the world's traffic. Where this differs: nothing but a SYN moves a connection on from
-//! [`TcpState::New`]; picking up a running connection is asked for with [`TcpState::open`]. Sequence
-//! numbers are not followed, so a guessed RST closes a connection here.
+//! publishes (`net/netfilter/nf_conntrack_proto_tcp.c`), since operators know it and it has met the
+//! world's traffic. Where this differs: nothing but a SYN moves a connection on from
+//! [`TcpState::New`]; picking up a running connection is asked for with [`TcpState::open`].
+//! Sequence numbers are not followed, so a guessed RST closes a connection here.
 //!
 //! ```text
 //! New ─SYN→ SynSent ─reply SYN+ACK→ SynReceived ─ACK→ Established ─FIN→ FinWait ─ACK→ CloseWait
@@ -48,7 +48,7 @@ pub enum TcpState {
     Closed = 9,
 }
 
-/// What a segment is to the connection, by its flags.
+/// The role of a segment for the connection, by its flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Segment {
     Syn,
@@ -74,7 +74,7 @@ impl Segment {
     }
 }
 
-/// What a segment does to a state.
+/// The effect of a segment on a state.
 #[derive(Clone, Copy)]
 enum Move {
     /// The state becomes this one.
@@ -208,7 +208,7 @@ impl TcpState {
     #[inline]
     pub fn advance(&mut self, packet: &Headers<'_>, direction: Direction) -> Result<(), Reason> {
         let Some(flags) = packet.tcp_flags() else { return Ok(()) };
-        // What nearly all segments are, and it changes nothing.
+        // Nearly all segments are so, and it changes nothing.
         if *self == Self::Established && flags.0 & COUNTING_FLAGS == TcpFlags::ACK.0 {
             return Ok(());
         }
@@ -223,8 +223,8 @@ impl TcpState {
         AFTER[self as usize][reply][(flags.0 & KNOWN_FLAGS) as usize]
     }
 
-    /// Whether the connection is over: both ends have closed it, or one has reset it. What still
-    /// comes are retransmits, or a SYN that opens it again.
+    /// Whether the connection is over: both ends have closed it, or one has reset it. Later
+    /// segments are retransmits, or a SYN that opens it again.
     #[inline]
     pub const fn is_closed(self) -> bool {
         matches!(self, Self::TimeWait | Self::Closed)

@@ -1,14 +1,14 @@
-//! What becomes of a packet.
+//! The fate of a packet.
 //!
-//! A handler returns a [`Verdict`]: `Ok` says how the packet leaves, `Err` that it does not. Being a
-//! plain `Result`, it makes `?` work on everything that can refuse a packet: a header that does not
-//! parse, a table that is full, a connection that does not allow the segment.
+//! A handler returns a [`Verdict`]: `Ok` says how the packet leaves, `Err` that it does not. Being
+//! a plain `Result`, it makes `?` work on everything that can refuse a packet: a header that does
+//! not parse, a table that is full, a connection that does not allow the segment.
 
 use core::fmt;
 
 use crate::packet::Port;
 
-/// What a handler says about its packet.
+/// The result of a handler for its packet.
 pub type Verdict = Result<Forward, Stop>;
 
 /// How a packet goes on.
@@ -82,7 +82,7 @@ impl Stop {
 }
 
 impl From<Reason> for Stop {
-    // Out of the way of packets that go on, so that what they carry stays in whole registers.
+    // Out of the way of packets that go on, so that their values stay in whole registers.
     #[cold]
     #[inline(never)]
     fn from(reason: Reason) -> Self {
@@ -93,7 +93,7 @@ impl From<Reason> for Stop {
 /// A named reason to drop a packet.
 ///
 /// Cora's own are in [`reasons`]; a program adds its own with
-/// `const SynFlood: Reason = Reason::new("syn-flood");`. The name is what reports count by.
+/// `const SynFlood: Reason = Reason::new("syn-flood");`. Reports count by the name.
 // No more than that: as two words, why a packet was refused is returned in registers.
 #[derive(Clone, Copy)]
 pub struct Reason {
@@ -167,14 +167,15 @@ pub mod reasons {
     pub const Truncated: Reason = Reason::new("truncated");
     /// A header contradicts itself: a version or an address cannot be.
     pub const Malformed: Reason = Reason::new("malformed");
-    /// A length of the IPv4 header cannot be: of the header less than 20 bytes, or of the packet less than
-    /// of the header.
+    /// A length of the IPv4 header cannot be: of the header less than 20 bytes, or of the packet
+    /// less than of the header.
     pub const BadIpLength: Reason = Reason::new("bad-ip-length");
     /// The IPv4 header does not add up: it was damaged on its way (RFC 1812, 5.2.2).
     pub const BadIpChecksum: Reason = Reason::new("bad-ip-checksum");
     /// More IPv6 extension headers than are walked over.
     pub const TooManyHeaders: Reason = Reason::new("too-many-headers");
-    /// A length of the transport cannot be: of the TCP header less than 20 bytes, of the UDP datagram less than 8.
+    /// A length of the transport cannot be: of the TCP header less than 20 bytes, of the UDP
+    /// datagram less than 8.
     pub const BadTransportLength: Reason = Reason::new("bad-transport-length");
     /// A fragment of an IP packet, which carries no whole flow key.
     pub const Fragment: Reason = Reason::new("fragment");

@@ -60,11 +60,11 @@ impl Address {
         self.bits().to_be_bytes()
     }
 
-    /// Reads a prefix, `ADDRESS/LENGTH`: the [`bits`](Self::bits) that it fixes, and the mask that has these. A prefix of IPv4
-    /// is one of the IPv6 addresses that stand for IPv4.
+    /// Reads a prefix, `ADDRESS/LENGTH`: the [`bits`](Self::bits) that it fixes, and the mask that
+    /// has these. A prefix of IPv4 is one of the IPv6 addresses that stand for IPv4.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// The fault, in words.
     pub fn prefix(text: &str) -> Result<(u128, u128), &'static str> {
         let (address, length) = text.split_once('/').ok_or("a prefix is `ADDRESS/LENGTH`")?;
         let address: IpAddr = address.parse().map_err(|_| "not an IP address")?;
@@ -130,7 +130,7 @@ impl Plain for Address {
     }
 }
 
-/// For entries that are of IPv4 alone, whose address then takes a quarter of an [`Address`].
+/// For entries of IPv4 alone: an address then takes a quarter of an [`Address`].
 impl Plain for Ipv4Addr {
     const SIZE: usize = 4;
     #[inline]

@@ -41,7 +41,8 @@ impl FiveTuple {
         }
     }
 
-    /// The last of the [`words`](Key::words): the protocol in the upper half, the ports in the lower, the source's first.
+    /// The last of the [`words`](Key::words): the protocol in the upper half, the ports in the
+    /// lower, the source's first.
     #[inline(always)]
     const fn last(&self) -> u64 {
         let ports = (self.source_port as u64) << 16 | self.destination_port as u64;
@@ -63,8 +64,9 @@ impl FiveTuple {
 }
 
 impl PartialEq for FiveTuple {
-    /// Number by number, those first that tell most flows apart. Field by field, the compiler compares both ports as one
-    /// vector, which the processor has to wait for when they were just written.
+    /// Number by number, those first that tell most flows apart. Field by field, the compiler
+    /// compares both ports as one vector, which the processor has to wait for when they were just
+    /// written.
     #[inline(always)]
     fn eq(&self, other: &Self) -> bool {
         let (this, that) = (self.last(), other.last());

@@ -1,5 +1,6 @@
-//! What a keyed state is found by, and what decides which packets belong together: the keys that are one address stand here, beside
-//! [`Address`] (`address`) and the default key, [`FiveTuple`] (`five_tuple`).
+//! Keys of keyed states, which also decide which packets belong together: the keys that are one
+//! address stand here, beside [`Address`] (`address`) and the default key, [`FiveTuple`]
+//! (`five_tuple`).
 
 mod address;
 mod five_tuple;
@@ -19,7 +20,7 @@ use crate::verdict::Reason;
 /// Every key has one canonical form of five words, so that owners, hashes and the other side need
 /// not know its type.
 pub trait Key: Plain + Eq + fmt::Debug {
-    /// The key without padding, as entries hold it: what they save decides how many fit one line.
+    /// The key without padding, as entries hold it: fewer bytes let more of them fit one line.
     type Packed: Copy + fmt::Debug + Send + 'static;
 
     /// Packs the key.
@@ -38,21 +39,24 @@ pub trait Key: Plain + Eq + fmt::Debug {
     /// The canonical form. Different keys of one type have different words.
     fn words(&self) -> [u64; 5];
 
-    /// Words that a key shares with its [reply](Self::reply) and with no other key: those of the lesser of the two.
+    /// Words that a key shares with its [reply](Self::reply) and with no other key: those of the
+    /// lesser of the two.
     #[inline]
     fn undirected(&self) -> [u64; 5] {
         let own = self.words();
         self.reply().map_or(own, |reply| own.min(reply.words()))
     }
 
-    /// The key's hash: of its [`words`](Self::words), of what is [`undirected`](Self::undirected) if both directions are to have
-    /// the same, or of fewer words that tell as much. Equal keys have equal hashes.
+    /// The key's hash: of its [`words`](Self::words), of the [`undirected`](Self::undirected) ones
+    /// if both directions are to have the same, or of fewer words that tell as much. Equal keys
+    /// have equal hashes.
     #[inline(always)]
     fn hash(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
         hasher.hash(&if undirected { self.undirected() } else { self.words() })
     }
 
-    /// That of the packet's key, if it has one: for keys whose packet knows more than they do, as that it is of IPv4.
+    /// That of the packet's key, if it has one: for keys whose packet knows more than they do, as
+    /// that it is of IPv4.
     #[inline(always)]
     fn hash_of(packet: &Headers<'_>, hasher: &FlowHasher, undirected: bool) -> Option<u64> {
         Some(Self::of(packet).ok()?.hash(hasher, undirected))
@@ -69,7 +73,7 @@ pub mod protocol {
     pub const UDP: u8 = 17;
     /// ICMP for IPv6.
     pub const ICMPV6: u8 = 58;
-    /// SCTP, whose ports stand where TCP's do.
+    /// SCTP; its ports stand where TCP's do.
     pub const SCTP: u8 = 132;
 }
 

@@ -1,4 +1,5 @@
-//! A packet turned back to who sent it: the answer of a box in the middle, which speaks for the other end.
+//! A packet turned back to who sent it: the answer of a box in the middle, which speaks for the
+//! other end.
 
 use super::Headers;
 use super::flow::End;
@@ -22,12 +23,13 @@ const fn is_group(address: Address) -> bool {
 }
 
 impl Headers<'_> {
-    /// Turns the packet back: Ethernet addresses, IP addresses and ports change places, and it has all of 64 hops to go.
-    /// What it carries stays, see [`set_tcp`](super::Packet::set_tcp); it is for the port it came from then:
-    /// `Redirect(packet.port())`. Every checksum that was right is right.
+    /// Turns the packet back: Ethernet addresses, IP addresses and ports change places, and it has
+    /// all of 64 hops to go. What it carries stays, see [`set_tcp`](super::Packet::set_tcp); it is
+    /// for the port it came from then: `Redirect(packet.port())`. Every checksum that was right is
+    /// right.
     ///
-    /// Refused with the reason that [`flow`](Self::flow) gives, `no-flow` when it has not two ports, and
-    /// [`NotAnswered`]; then nothing has changed.
+    /// Refused with the reason that [`flow`](Self::flow) gives, `no-flow` when it has not two
+    /// ports, and [`NotAnswered`]; then nothing has changed.
     pub fn turn_back(&mut self) -> Result<(), Reason> {
         let flow = self.flow()?;
         let layers = self.layers();

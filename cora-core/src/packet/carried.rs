@@ -1,6 +1,7 @@
-//! The flow that a parsed packet carries with it, unless its frame is [plain](super::plain::PlainFrame), as the words that
-//! keys are hashed and compared by: so each is written once and read once, whole. (Ports written one by one and read
-//! together make the processor wait.)
+//! The flow that a parsed packet carries with it, unless its frame is
+//! [plain](super::plain::PlainFrame), as the words that keys are hashed and compared by: so each is
+//! written once and read once, whole. (Ports written one by one and read together make the
+//! processor wait.)
 
 use super::flow::End;
 use super::plain;
@@ -10,8 +11,8 @@ use crate::key::{Address, FiveTuple, Key as _};
 /// Where the destination's port stands in the last word; the source's is above it.
 pub(super) const PORT: u64 = 0xffff;
 
-/// The words of a [`FiveTuple`]. Not in their order: then the compiler reads a plain frame's and these as one, which takes each
-/// packet up to five instructions more.
+/// The words of a [`FiveTuple`]. Not in their order: then the compiler reads a plain frame's and
+/// these as one, which takes each packet up to five instructions more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Carried {
     /// Of source and destination, the upper half.
@@ -43,7 +44,8 @@ impl Carried {
         FiveTuple::of_words(&self.words())
     }
 
-    /// The flow's [hash](crate::key::Key::hash). One copy for all that is no plain packet: insertion, expiry, what travels.
+    /// The flow's [hash](crate::key::Key::hash). One copy for all that is no plain packet:
+    /// insertion, expiry, what travels.
     #[inline(never)]
     pub(crate) fn hash(&self, hasher: &FlowHasher, undirected: bool) -> u64 {
         let flow = self.flow();

@@ -23,7 +23,7 @@ pub fn transport(source: Address, destination: Address, protocol: u8, segment: &
 /// ICMPv6 and SCTP of whole packets, and the IPv4 header that an ICMP error quotes. A UDP checksum
 /// of zero is none, so it is not wrong.
 ///
-/// `false` too for what is no IP packet, or does not parse.
+/// `false` too for other packets than IP, and for those that don't parse.
 pub fn verify(packet: &Packet<'_>) -> bool {
     let layers = packet.layers();
     if !layers.flow_fault.is_readable() {
@@ -37,11 +37,13 @@ pub fn verify(packet: &Packet<'_>) -> bool {
     headers_right && (layers.outer.part != Part::Whole || transport_is_right(&layers, bytes))
 }
 
-/// Whether an IPv4 header of these words, without options and not all zeros, has the right checksum.
+/// Whether an IPv4 header of these words, without options and not all zeros, has the right
+/// checksum.
 ///
-/// A sum of 16-bit numbers with the carries added back in is one modulo 0xffff, of either byte order and in words of any
-/// width (RFC 1071, 2 B and C); it is right when that is zero. Of numbers that 0xffff divides, multiplying by its inverse
-/// modulo 2⁶⁴ makes the quotients, here less than 2²⁰; of all others, it makes larger numbers.
+/// A sum of 16-bit numbers with the carries added back in is one modulo 0xffff, of either byte
+/// order and in words of any width (RFC 1071, 2 B and C); it is right when that is zero. Of numbers
+/// that 0xffff divides, multiplying by its inverse modulo 2⁶⁴ makes the quotients, here less than
+/// 2²⁰; of all others, it makes larger numbers.
 #[inline(always)]
 pub(super) fn is_right_plain(header: [u32; 5]) -> bool {
     const INVERSE: u64 = 0xfffe_fffe_fffe_ffff;
@@ -62,7 +64,8 @@ fn header_is_right(packet: &[u8], at: usize) -> bool {
     packet.get(at..at + length).is_some_and(is_right)
 }
 
-/// Whether the transport of a whole packet of these bytes has the right checksum, or one that is not read.
+/// Whether the transport of a whole packet of these bytes has the right checksum, or one that is
+/// not read.
 #[inline(never)]
 pub(super) fn transport_is_right(layers: &Layers, bytes: &[u8]) -> bool {
     let outer = &layers.outer;
@@ -104,8 +107,8 @@ fn sum(bytes: &[u8]) -> u64 {
     sum
 }
 
-/// Sum of the pseudo-header (RFC 9293, 3.1; RFC 8200, 8.1). IPv4's and IPv6's differ in the widths of
-/// their fields, which a sum does not notice.
+/// Sum of the pseudo-header (RFC 9293, 3.1; RFC 8200, 8.1). IPv4's and IPv6's differ in the widths
+/// of their fields, which a sum does not notice.
 fn pseudo(source: Address, destination: Address, protocol: u8, length: usize) -> u64 {
     let address = |address: Address| match address.as_v4() {
         Some(octets) => sum(&octets),
@@ -114,8 +117,8 @@ fn pseudo(source: Address, destination: Address, protocol: u8, length: usize) ->
     address(source) + address(destination) + u64::from(protocol) + length as u64
 }
 
-/// Adds the carries back in, until there are none: a number and the same with its halves swapped add up to the sum of
-/// both halves, in the upper half, with the carry of the lower one.
+/// Adds the carries back in, until there are none: a number and the same with its halves swapped
+/// add up to the sum of both halves, in the upper half, with the carry of the lower one.
 #[inline]
 const fn fold(sum: u64) -> u16 {
     fold_word((sum.wrapping_add(sum.rotate_left(32)) >> 32) as u32)
@@ -134,7 +137,7 @@ const fn add(a: u32, b: u32) -> u32 {
     sum.wrapping_add(carry as u32)
 }
 
-/// What a checksum must take in, since bytes that it covers have changed: RFC 1624, equation 3.
+/// The change of a checksum by a change of the bytes that it covers: RFC 1624, equation 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change(u32);
 
@@ -142,8 +145,8 @@ impl Change {
     /// Nothing has changed.
     pub const NONE: Self = Self(0);
 
-    /// `old` gave way to `new`, both of the same even length, at an even place of what the
-    /// checksum covers.
+    /// `old` gave way to `new`, both of the same even length, at an even place of the bytes
+    /// that the checksum covers.
     #[inline]
     #[must_use]
     pub fn of(old: &[u8], new: &[u8]) -> Self {
@@ -161,7 +164,7 @@ impl Change {
         Self(!old as u32 + new as u32)
     }
 
-    /// Likewise of 32 bits: of both halves.
+    /// The same for 32 bits, as two halves.
     // By halves, so that the compiler knows that there is no carry, here and where few are added.
     #[inline]
     #[must_use]

@@ -27,7 +27,7 @@ fn step(rest: u32, byte: u8) -> u32 {
     rest >> 8 ^ TABLE[usize::from(rest as u8 ^ byte)]
 }
 
-/// What the checksum gains by XOR when the bytes at the start of `length` bytes change by
+/// The XOR of old and new checksum when the bytes at the start of `length` bytes change by
 /// `difference` (old XOR new). The CRC is linear, so a packet that was damaged stays so.
 pub(super) fn change(difference: &[u8], length: usize) -> u32 {
     let rest = difference.iter().fold(0, |rest, byte| step(rest, *byte));

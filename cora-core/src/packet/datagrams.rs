@@ -1,7 +1,8 @@
 //! Packets under way in fragments: later fragments follow the first one's ports.
 //!
-//! To be kept in a state whose key all fragments carry, an address, so that they and the packets of their flow have one
-//! owner; with a key of ports beside it, such a state makes the address what flows are grouped by.
+//! To be kept in a state whose key all fragments carry, an address, so that they and the packets of
+//! their flow have one owner; with a key of ports beside it, such a state groups flows by the
+//! address.
 
 use super::{IpFragment, Packet};
 use crate::key::protocol::{ICMP, ICMPV6, SCTP, TCP, UDP};
@@ -10,7 +11,7 @@ use crate::plain::{Describe, Plain};
 use crate::verdict::Reason;
 use crate::verdict::reasons::Fragment;
 
-/// How long fragments may come behind the first one (ns): what Linux waits for them.
+/// How long fragments may come behind the first one (ns), as in Linux.
 const LIFE: u64 = 30_000_000_000;
 /// A first fragment of TCP with less has its flags in the second (RFC 1858, 3).
 const LEAST_TCP: usize = 20;
@@ -26,7 +27,7 @@ struct Datagram {
     until: u64,
 }
 
-/// The last `N` packets whose first fragment came, at least one.
+/// The last `N` packets with a first fragment, at least one.
 ///
 /// ```
 /// use cora_core::packet::{Datagrams, Meta, Packet};
@@ -41,7 +42,7 @@ struct Datagram {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagrams<const N: usize> {
     known: [Datagram; N],
-    /// Whose place the next one takes.
+    /// The place of the next one.
     next: u8,
 }
 
@@ -53,11 +54,13 @@ impl<const N: usize> Default for Datagrams<N> {
 }
 
 impl<const N: usize> Datagrams<N> {
-    /// The flow of a packet: of a whole one what [`five_tuple`](super::Headers::five_tuple) says, of a fragment that of the packet it is a
-    /// part of. The first one, which has the ports, is remembered for 30 s of packet time.
+    /// The flow of a packet: of a whole one what [`five_tuple`](super::Headers::five_tuple) says,
+    /// of a fragment that of the packet it is a part of. The first one, which has the ports, is
+    /// remembered for 30 s of packet time.
     ///
-    /// Refused as there; with `fragment`, when the first fragment was not here, or said other ports before, when it is too
-    /// short to have ports (of TCP: its flags), and when one of TCP would write over those.
+    /// Refused as there; with `fragment`, when the first fragment was not here, or said other ports
+    /// before, when it is too short to have ports (of TCP: its flags), and when one of TCP would
+    /// write over those.
     pub fn five_tuple(&mut self, packet: &Packet<'_>) -> Result<FiveTuple, Reason> {
         let Some(IpFragment { identification, offset, .. }) = packet.fragment() else {
             return packet.five_tuple();
@@ -98,7 +101,7 @@ impl<const N: usize> Datagrams<N> {
     }
 }
 
-/// The flow of a packet whose first fragment this is.
+/// The flow of the packet with this first fragment.
 fn first_flow(
     packet: &Packet<'_>,
     [source, destination]: [Address; 2],

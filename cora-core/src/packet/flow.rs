@@ -32,11 +32,12 @@ impl Headers<'_> {
     ///
     /// A query of ICMP has its identifier as both ports. An ICMP error belongs to the flow of the
     /// packet it quotes, in the direction in which the error travels: its source here is where
-    /// the quoted packet was going, whoever sent the error.
+    /// the quoted packet was going, not the error's sender.
     ///
-    /// Refused with the reason `not-ip`, `fragment` (of any fragment: the first alone knows the ports),
-    /// `no-flow` (neither ports nor an identifier), or one that says what is wrong with the headers:
-    /// `truncated`, `malformed`, `bad-ip-length`, `bad-ip-checksum`, `too-many-headers`, `bad-transport-length`.
+    /// Refused with the reason `not-ip`, `fragment` (of any fragment: the first alone knows the
+    /// ports), `no-flow` (neither ports nor an identifier), or one that says what is wrong with the
+    /// headers: `truncated`, `malformed`, `bad-ip-length`, `bad-ip-checksum`, `too-many-headers`,
+    /// `bad-transport-length`.
     #[inline(always)]
     pub fn flow(&self) -> Result<FiveTuple, Reason> {
         let words = match &self.parsed {
@@ -89,8 +90,8 @@ impl Headers<'_> {
     }
 
     /// The address of the inside host: where a packet from inside comes from, and where one from
-    /// outside goes to. Of an ICMP error it is the one of the flow that it belongs to, as in [`Self::flow`], whichever router
-    /// inside sent it: so all packets of a flow have the same one.
+    /// outside goes to. Of an ICMP error it is the one of the flow that it belongs to, as in
+    /// [`Self::flow`], whichever router inside sent it: so all packets of a flow have the same one.
     #[inline]
     pub fn inside_address(&self) -> Result<Address, Reason> {
         if self.is_icmp_error()
@@ -150,7 +151,7 @@ impl Headers<'_> {
     /// ARP, and of IPv6 neighbour and router discovery (types 133 to 137) and multicast listener
     /// messages (130 to 132, 143).
     ///
-    /// Of IPv6 only what can't have come through a router: hop limit 255 for discovery
+    /// Of IPv6 only messages that can't have come through a router: hop limit 255 for discovery
     /// (RFC 4861), 1 for listeners (RFC 3810).
     #[inline]
     pub fn is_link_local_control(&self) -> bool {

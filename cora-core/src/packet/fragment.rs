@@ -1,7 +1,8 @@
-//! Fragments of IP packets: which part of what they are.
+//! Fragments of IP packets: which part of which packet they are.
 //!
-//! A fragment has no flow: only the first one has the ports. Which of them a program lets through is the program's
-//! business; see [`Headers::flow`] for what `?` does, and [`Headers::fragment`].
+//! A fragment has no flow: only the first one has the ports. Which of them a program lets through
+//! is the program's business; see [`Headers::flow`] for the effect of `?`, and
+//! [`Headers::fragment`].
 
 use super::layers::Version;
 use super::{Headers, ip};
@@ -9,7 +10,8 @@ use super::{Headers, ip};
 /// Which part of an IP packet a fragment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpFragment {
-    /// What the fragments of one packet have in common, beside addresses and protocol. IPv4 has the lower 16 bits.
+    /// What the fragments of one packet have in common, beside addresses and protocol. IPv4 has the
+    /// lower 16 bits.
     pub identification: u32,
     /// Where it stands in the packet's payload, in bytes.
     pub offset: u16,
@@ -20,8 +22,9 @@ pub struct IpFragment {
 impl Headers<'_> {
     /// Which part of an IP packet it is; `None` when it is whole, or its headers can't be read.
     ///
-    /// Addresses and protocol are those of the whole packet, so that keys that are made of them are there. A five-tuple
-    /// is not, not even of the first fragment: which side owns a flow is told by its key, and the others don't carry it.
+    /// Addresses and protocol are those of the whole packet, so that keys that are made of them are
+    /// there. A five-tuple is not, not even of the first fragment: which side owns a flow is told
+    /// by its key, and the others don't carry it.
     pub fn fragment(&self) -> Option<IpFragment> {
         if !self.is_fragment() {
             return None;

@@ -1,8 +1,8 @@
 //! The headers of a packet, and its metadata: all that most handlers ask for.
 //!
-//! A handler that takes `&mut Headers` in place of `&mut Packet` can't reach what the packet carries. Of a program whose
-//! handlers all do, a long frame that the NIC passes on goes to the host as its [head](HEAD) alone; the rest waits at the
-//! NIC until the head comes back.
+//! A handler that takes `&mut Headers` in place of `&mut Packet` can't reach what the packet
+//! carries. Of a program whose handlers all do, a long frame that the NIC passes on goes to the
+//! host as its [head](HEAD) alone; the rest waits at the NIC until the head comes back.
 
 use core::fmt;
 
@@ -13,12 +13,13 @@ use super::{Meta, Port, Roomy, room};
 use crate::verdict::Reason;
 use crate::verdict::reasons::Truncated;
 
-/// Bytes of a frame's head: two lines, which hold the headers of every frame that goes as a head. The longest
-/// are those of TCP with all of 40 bytes of options over IPv6: 114.
+/// Bytes of a frame's head: two lines, which hold the headers of every frame that goes as a head.
+/// The longest are those of TCP with all of 40 bytes of options over IPv6: 114.
 pub const HEAD: usize = 128;
 
-/// Whether a frame's headers stand where they do in most frames, so that its first [`HEAD`] bytes and its length tell all
-/// about it but what it carries: IPv4 without options or IPv6 without extensions, whole, with TCP or UDP, and no VLAN tag.
+/// Whether a frame's headers stand where they do in most frames, so that its first [`HEAD`] bytes
+/// and its length tell all about it but what it carries: IPv4 without options or IPv6 without
+/// extensions, whole, with TCP or UDP, and no VLAN tag.
 pub(crate) fn is_told_by_head(frame: &[u8]) -> bool {
     frame.len() > HEAD
         && (PlainFrame::parse(frame, frame.len()).is_some()
@@ -27,9 +28,9 @@ pub(crate) fn is_told_by_head(frame: &[u8]) -> bool {
 
 /// The headers of one Ethernet frame, parsed, with its metadata.
 pub struct Headers<'a> {
-    // Invariant, once parsed: the offsets in `parsed` lie within the first `length` bytes of `frame`, and there are as
-    // many; or, of a head, those of headers do, and there are `HEAD`. The setters write only fields that the parse does
-    // not go by; what changes others parses anew.
+    // Invariant, once parsed: the offsets in `parsed` lie within the first `length` bytes of
+    // `frame`, and there are as many; or, of a head, those of headers do, and there are `HEAD`. The
+    // setters write only fields that the parse does not go by; what changes others parses anew.
     /// The frame, and behind it the room that it may grow into; or its head and nothing else.
     pub(super) frame: &'a mut [u8],
     /// Bytes of the whole frame.
@@ -50,7 +51,8 @@ impl<'a> Headers<'a> {
 }
 
 impl Headers<'_> {
-    /// Parses the frame of an [unparsed](super::Packet::unparsed) packet: the short way if it is as most are, see [`PlainFrame`].
+    /// Parses the frame of an [unparsed](super::Packet::unparsed) packet: the short way if it is as
+    /// most are, see [`PlainFrame`].
     #[inline(always)]
     pub(crate) fn parse(&mut self) {
         if let Some(plain) = PlainFrame::parse(self.frame, self.length) {
@@ -61,7 +63,8 @@ impl Headers<'_> {
         }
     }
 
-    /// Likewise, of a packet that comes alone, or whose bytes were changed that the parse goes by: one copy for all of these.
+    /// Likewise, of a packet that comes alone, or whose bytes were changed that the parse goes by:
+    /// one copy for all of these.
     #[inline(never)]
     pub(crate) fn parse_again(&mut self) {
         self.parse();
@@ -171,7 +174,8 @@ impl Headers<'_> {
         u16::from_be_bytes(self.read(at))
     }
 
-    /// Writes bytes at an offset that the parse found to be within the frame; they don't change what the parse goes by.
+    /// Writes bytes at an offset that the parse found to be within the frame; they don't change
+    /// what the parse goes by.
     pub(super) fn put(&mut self, at: usize, bytes: &[u8]) {
         if let Some(place) = self.frame.get_mut(at..at + bytes.len()) {
             place.copy_from_slice(bytes);

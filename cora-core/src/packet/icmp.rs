@@ -1,10 +1,11 @@
-//! What an ICMP message of one IP version is in the other: RFC 7915, sections 4.2 and 5.2.
+//! ICMP messages of one IP version in the other: RFC 7915, sections 4.2 and 5.2.
 
 /// The first eight bytes of a message, the checksum not meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Saying {
     pub(super) head: [u8; 8],
-    /// Bytes that the quoted packet takes, where the message says so (RFC 4884): what follows is extensions.
+    /// Bytes that the quoted packet takes, where the message says so (RFC 4884): what follows is
+    /// extensions.
     quoted: Option<usize>,
 }
 
@@ -75,8 +76,8 @@ impl Saying {
     }
 }
 
-/// IPv6's header is 20 bytes longer, and its packets are never asked to be smaller than its least MTU. Routers of
-/// before RFC 1191 say none.
+/// IPv6's header is 20 bytes longer, and its packets are never asked to be smaller than its least
+/// MTU. Routers of before RFC 1191 say none.
 const fn v6_mtu(mtu: u16) -> u32 {
     let mtu = mtu as u32 + 20;
     if mtu > LEAST_MTU { mtu } else { LEAST_MTU }
@@ -141,7 +142,8 @@ mod tests {
 
     #[test]
     fn what_is_about_a_link_is_not_translated() {
-        // Redirect, source quench, router advertisement; and of IPv6 the same, and an unknown option.
+        // Redirect, source quench, router advertisement; and of IPv6 the same, and an unknown
+        // option.
         for kind in [4, 5, 9] {
             assert_eq!(Saying::to_v6([kind, 0, 0, 0, 0, 0, 0, 0]), None);
         }

@@ -46,8 +46,8 @@ fn end(bytes: &[u8], at: usize, total: usize, length: Length) -> Result<usize, F
     }
 }
 
-/// Reads the IPv4 header at `at` into `found`, which stays as it is on a fault; tells where the packet ends.
-/// One copy serves the packet and what it quotes: plain packets don't come here.
+/// Reads the IPv4 header at `at` into `found`, which stays as it is on a fault; tells where the
+/// packet ends. One copy serves the packet and its quote: plain packets don't come here.
 #[inline(never)]
 pub(super) fn v4(
     bytes: &[u8],
@@ -89,8 +89,8 @@ pub(super) fn v4(
     Ok(end)
 }
 
-/// Whether these options of IPv4 have a source route with stops left. Options that can't be read end the search, as
-/// they would end that of a router.
+/// Whether these options of IPv4 have a source route with stops left. Options that can't be read
+/// end the search, as they would end that of a router.
 #[inline]
 fn has_stops(mut options: &[u8]) -> bool {
     while let [kind, rest @ ..] = options {
@@ -158,7 +158,7 @@ fn walk(packet: &[u8], mut header: Header) -> Result<Header, Fault> {
             let fragment = u16::from_be_bytes([fixed[2], fixed[3]]);
             header.part = part(fragment & 0xfff8 != 0, fragment & 1 != 0);
             if header.part == Part::Later {
-                // What follows is the middle of something, not a header.
+                // The next bytes are the middle of something, not a header.
                 return Ok(header);
             }
         }
@@ -176,7 +176,8 @@ const fn extension(kind: u8, length: u8) -> usize {
     }
 }
 
-/// The last fragment header before `transport`, of an IPv6 packet whose header is at `ip`: its bytes.
+/// The last fragment header before `transport`, of an IPv6 packet whose header is at `ip`: its
+/// bytes.
 pub(super) fn fragment_header(packet: &[u8], ip: usize, transport: usize) -> Option<[u8; 8]> {
     let mut kind = *packet.get(ip + 6)?;
     let (mut at, mut found) = (ip + V6_HEADER, None);

@@ -2,7 +2,7 @@
 //!
 //! 1. Ethernet: skip the VLAN tags, read the type ([`ethernet`]).
 //! 2. IP: check version and lengths, find the transport ([`super::ip`]). From here on only the
-//!    bytes of the IP packet are looked at: what follows is padding.
+//!    bytes of the IP packet are looked at: the rest is padding.
 //! 3. Transport: check its header, find ports and checksum, and for an ICMP error repeat 2 and 3
 //!    on the packet that it quotes ([`super::transport`]).
 //!
@@ -26,7 +26,7 @@ const PLAIN_V6: usize = 54;
 /// Where the payload of a datagram then begins.
 const PLAIN_UDP_V6: usize = PLAIN_V6 + 8;
 
-/// VLAN tags that are skipped; what has more is not looked into.
+/// VLAN tags that are skipped; a frame with more is not looked into.
 const MAX_TAGS: usize = 4;
 
 pub(super) const ETHERTYPE_IPV4: u16 = 0x0800;
@@ -53,7 +53,7 @@ pub(super) enum Version {
     V6,
 }
 
-/// What a packet lacks; a small stand-in for a [`Reason`].
+/// The fault of a packet; a small stand-in for a [`Reason`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     None,
@@ -78,7 +78,8 @@ impl Fault {
         }
     }
 
-    /// Whether the headers can be read to their end: only what can't be keeps a packet from being rewritten.
+    /// Whether the headers can be read to their end: only what can't be keeps a packet from being
+    /// rewritten.
     #[inline]
     pub(super) const fn is_readable(self) -> bool {
         matches!(self, Self::None | Self::Fragment | Self::NoFlow)
@@ -119,7 +120,7 @@ pub(super) enum Part {
 pub(super) struct Header {
     /// The IP header; 0 when there is none.
     pub(super) ip: u16,
-    /// The transport header: what follows the last IP header that was read.
+    /// The transport header: the bytes behind the last IP header that was read.
     pub(super) transport: u16,
     /// Two ports in a row, or one identifier; 0 when there is none.
     pub(super) ports: u16,
@@ -131,8 +132,9 @@ pub(super) struct Header {
     pub(super) sum: u16,
     /// The transport's protocol number.
     pub(super) protocol: u8,
-    /// A routing header of IPv6 or a source route of IPv4 has stops left, so the checksum covers the last stop's
-    /// address in place of the destination (RFC 8200, 8.1; RFC 1122, 4.1.3.4 and 4.2.3.8).
+    /// A routing header of IPv6 or a source route of IPv4 has stops left, so the checksum covers
+    /// the last stop's address in place of the destination (RFC 8200, 8.1; RFC 1122, 4.1.3.4 and
+    /// 4.2.3.8).
     pub(super) routed: bool,
 }
 
@@ -191,8 +193,9 @@ impl Layers {
         }
     }
 
-    /// What is found in a frame as most of IPv6 are: without extension headers, carrying TCP or UDP, with no VLAN tag. `None` for
-    /// all others; for these, what [`Self::parse`] gives. (Those of IPv4 are [plain](super::plain::PlainFrame).)
+    /// What is found in a frame as most of IPv6 are: without extension headers, carrying TCP or
+    /// UDP, with no VLAN tag. `None` for all others; for these, what [`Self::parse`] gives. (Those
+    /// of IPv4 are [plain](super::plain::PlainFrame).)
     // The NIC's program is to be small, and has two uses of it.
     #[cfg_attr(target_os = "none", inline(never))]
     #[cfg_attr(not(target_os = "none"), inline(always))]
@@ -246,7 +249,7 @@ impl Layers {
         layers
     }
 
-    /// Reads what is before the transport; tells where the IP packet ends.
+    /// Reads the headers before the transport; tells where the IP packet ends.
     #[inline]
     fn network(&mut self, frame: &[u8]) -> Result<usize, Fault> {
         let (ethertype, at) = ethernet(frame).ok_or(Fault::Truncated)?;
@@ -264,7 +267,7 @@ impl Layers {
         }
     }
 
-    /// What the transport carries.
+    /// The payload of the transport.
     #[inline]
     pub(super) const fn payload(&self) -> Range<usize> {
         self.payload as usize..self.payload_end as usize
@@ -291,7 +294,8 @@ fn ethernet(frame: &[u8]) -> Option<(u16, usize)> {
     Some((ethertype, at + 2))
 }
 
-/// Kind and control word of each tag, the outermost first; what ends before its EtherType has none.
+/// Kind and control word of each tag, the outermost first; one that ends before its EtherType has
+/// none.
 pub(super) fn tags(frame: &[u8]) -> impl Iterator<Item = (u16, u16)> {
     let places = (0..MAX_TAGS).map(|tag| ETHERTYPE + 4 * tag);
     places.map_while(|at| {

@@ -1,10 +1,10 @@
-//! A frame, its headers and its metadata: what a handler reads and rewrites.
+//! A frame, its headers and its metadata, which a handler reads and rewrites.
 //!
 //! [`Packet::new`] parses once, into offsets; getters read at those offsets and setters keep every
-//! checksum right. A frame that does not parse still is a packet: what can't be known about it is
+//! checksum right. A frame that does not parse still is a packet: the unknown facts about it are
 //! an `Err` with the reason, which a handler passes on with `?`.
 //!
-//! What is read, layer by layer:
+//! The layers that are read:
 //!
 //! | layer | rule |
 //! | --- | --- |
@@ -14,9 +14,10 @@
 //! | TCP, UDP, SCTP | ports |
 //! | ICMP, ICMPv6 | the identifier of a query; the packet that an error quotes |
 //!
-//! A length that reaches past the end of the frame is [`Truncated`](crate::verdict::reasons::Truncated); what else can be wrong has a name in
-//! [`reasons`](crate::verdict::reasons). Checksums of transports are not judged: a forwarder keeps them as right, or as
-//! wrong, as they came, see [`checksum::verify`].
+//! A length that reaches past the end of the frame is
+//! [`Truncated`](crate::verdict::reasons::Truncated); what else can be wrong has a name in
+//! [`reasons`](crate::verdict::reasons). Checksums of transports are not judged: a forwarder keeps
+//! them as right, or as wrong, as they came, see [`checksum::verify`].
 
 mod answer;
 mod carried;
@@ -78,7 +79,7 @@ impl Port {
     }
 }
 
-/// What is known of a packet beside its bytes.
+/// The facts of a packet beside its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Meta {
     /// The packet's own time stamp, in nanoseconds. Stamps of a capture may run backwards.
@@ -89,19 +90,20 @@ pub struct Meta {
     pub port: Port,
 }
 
-/// One Ethernet frame, parsed, with its metadata: its [headers](Headers), and all that stands behind them.
+/// One Ethernet frame, parsed, with its metadata: its [headers](Headers), and all that stands
+/// behind them.
 #[repr(transparent)]
 pub struct Packet<'a>(Headers<'a>);
 
 impl<'a> Packet<'a> {
-    /// Parses `frame`. Any bytes will do: what does not parse is told by the getters.
+    /// Parses `frame`. Any bytes will do: the getters report parts that don't parse.
     ///
     /// It has no room to grow, see [`Self::in_room`].
     pub fn new(frame: &'a mut [u8], meta: Meta) -> Self {
         Self::in_room(frame.into(), meta)
     }
 
-    /// Likewise of a frame with room behind it.
+    /// The same for a frame with room behind it.
     pub fn in_room(frame: Roomy<'a>, meta: Meta) -> Self {
         let mut packet = Self::unparsed(frame, meta);
         packet.parse_again();
@@ -114,8 +116,8 @@ impl<'a> Packet<'a> {
         Self(Headers::unparsed(frame, meta))
     }
 
-    /// Likewise where only the head of the frame is here, and so many bytes elsewhere: see [`is_told_by_head`]. Nobody may ask
-    /// it for more than its headers.
+    /// Likewise where only the head of the frame is here, and so many bytes elsewhere: see
+    /// [`is_told_by_head`]. Nobody may ask it for more than its headers.
     #[inline(always)]
     pub(crate) fn unparsed_head(head: &'a mut [u8], elsewhere: usize, meta: Meta) -> Self {
         let mut packet = Self::unparsed(head.into(), meta);
@@ -138,16 +140,16 @@ impl Packet<'_> {
         self.here_mut()
     }
 
-    /// What the transport carries, up to the end of the IP packet (for UDP, of the datagram): what
-    /// follows the TCP header, or the eight bytes of UDP and ICMP, or the IP headers of a fragment
-    /// and of a transport that Cora does not read. Empty when the headers don't parse.
+    /// The payload of the transport, up to the end of the IP packet (for UDP, of the datagram): the
+    /// bytes behind the TCP header, or the eight bytes of UDP and ICMP, or the IP headers of a
+    /// fragment and of a transport that Cora does not read. Empty when the headers don't parse.
     #[inline]
     pub fn payload(&self) -> &[u8] {
         self.frame.get(self.payload_range()).unwrap_or_default()
     }
 }
 
-/// Whoever reads headers takes any packet's.
+/// A function that reads headers takes any packet's.
 impl<'a> Deref for Packet<'a> {
     type Target = Headers<'a>;
 

@@ -1,4 +1,5 @@
-//! What is known of a frame once it is parsed: of most, what differs between them; of others, where everything stands.
+//! What is known of a frame once it is parsed: of most, what differs between them; of others, where
+//! everything stands.
 
 use core::ops::Range;
 
@@ -8,20 +9,21 @@ use super::layers::{Fault, Layers, Version};
 use super::plain::PlainFrame;
 use crate::verdict::Reason;
 
-/// What the parse found.
+/// The result of the parse.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Parsed {
     /// Nobody looked yet: as good as no IP.
     Unparsed,
     /// A frame as most are.
     Plain(PlainFrame),
-    /// Any other, and its flow, read once, since all ask for it. The setters keep it right; it means nothing beside a
-    /// fault of the layers.
+    /// Any other, and its flow, read once, since all ask for it. The setters keep it right; it
+    /// means nothing beside a fault of the layers.
     Other(Layers, Carried),
 }
 
 impl Parsed {
-    /// What is found in a frame of any bytes, the short way of IPv6 if it goes. Of a head, `length` is the whole frame's.
+    /// What is found in a frame of any bytes, the short way of IPv6 if it goes. Of a head, `length`
+    /// is the whole frame's.
     #[inline]
     pub(super) fn of_any(frame: &[u8], length: usize) -> Self {
         let (layers, flow) = Layers::plain_v6(frame, length).unwrap_or_else(|| {
@@ -80,7 +82,7 @@ impl Parsed {
 }
 
 impl Headers<'_> {
-    /// What the transport carries. By itself: few handlers ask, and some often.
+    /// The payload of the transport. By itself: few handlers ask, and some often.
     #[inline(never)]
     pub(super) fn payload_range(&self) -> Range<usize> {
         match &self.parsed {
@@ -90,7 +92,8 @@ impl Headers<'_> {
         }
     }
 
-    /// Where everything stands but the payload. A copy: put together anew for a frame as most are, whose usual ways don't ask.
+    /// Where everything stands but the payload. A copy: put together anew for a frame as most are,
+    /// whose usual ways don't ask.
     #[inline(never)]
     pub(super) fn layers(&self) -> Layers {
         match &self.parsed {

@@ -1,11 +1,11 @@
-//! Frames as most are: parsed and rewritten, every field at its fixed offset. [`layers`](super::layers) and
-//! [`rewrite`](super::rewrite) do the same for all frames.
+//! Frames as most are: parsed and rewritten, every field at its fixed offset.
+//! [`layers`](super::layers) and [`rewrite`](super::rewrite) do the same for all frames.
 //!
-//! Little differs between them, so little is kept of one: an [arriving](super::Headers) packet has nothing written for it that
-//! is the same of all.
+//! Little differs between them, so little is kept of one: an [arriving](super::Headers) packet has
+//! nothing written for it that is the same of all.
 //!
-//! Checksums are followed in the machine's byte order: swapping the bytes of all numbers swaps those of
-//! their sum (RFC 1071, 2 B).
+//! Checksums are followed in the machine's byte order: swapping the bytes of all numbers swaps
+//! those of their sum (RFC 1071, 2 B).
 
 use core::hint;
 use core::ops::Range;
@@ -19,12 +19,14 @@ use crate::hash::FlowHasher;
 use crate::key::Address;
 use crate::key::protocol::{TCP, UDP};
 
-/// The Ethernet type of IPv4, and the first byte of a header without options, in the order of their bytes.
+/// The Ethernet type of IPv4, and the first byte of a header without options, in the order of their
+/// bytes.
 const BEGIN: u32 = 0x0045_0008;
-/// The bits of IPv4's second word, in the order of its bytes, that a whole packet has not: all of the upper half but the
-/// one that says not to fragment.
+/// The bits of IPv4's second word, in the order of its bytes, that a whole packet has not: all of
+/// the upper half but the one that says not to fragment.
 const FRAGMENT: u32 = 0xffbf_0000;
-/// Bytes of an untagged frame's headers, with TCP without options: what a plain frame's memory has at least.
+/// Bytes of an untagged frame's headers, with TCP without options: what a plain frame's memory has
+/// at least.
 pub(super) const PLAIN: usize = 54;
 const IP: usize = 14;
 /// Where the time to live stands.
@@ -45,14 +47,15 @@ const UDP_SUM: usize = 40;
 /// Where its payload begins.
 const UDP_PAYLOAD: usize = 42;
 
-/// A frame of IPv4 without options, its header undamaged, not a fragment, carrying TCP or UDP, with no VLAN tag.
+/// A frame of IPv4 without options, its header undamaged, not a fragment, carrying TCP or UDP, with
+/// no VLAN tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlainFrame {
-    /// The addresses as one number, the source's in its upper half. In bytes, the lowest first, so that a new address is
-    /// one write.
+    /// The addresses as one number, the source's in its upper half. In bytes, the lowest first, so
+    /// that a new address is one write.
     addresses: [u8; 8],
-    /// Likewise the protocol in the upper half, the ports in the lower, the source's first: the last of a flow's
-    /// [words](crate::key::Key::words).
+    /// Likewise the protocol in the upper half, the ports in the lower, the source's first: the
+    /// last of a flow's [words](crate::key::Key::words).
     rest: [u8; 8],
     /// Where the IP packet ends.
     pub(super) end: u32,
@@ -61,8 +64,8 @@ pub(super) struct PlainFrame {
 impl PlainFrame {
     /// `None` of all other frames.
     ///
-    /// The first `length` bytes of `memory` are the frame. What is read beyond them counts for nothing: the ends that the
-    /// headers tell are within them.
+    /// The first `length` bytes of `memory` are the frame. What is read beyond them counts for
+    /// nothing: the ends that the headers tell are within them.
     #[inline(always)]
     pub(super) fn parse(memory: &[u8], length: usize) -> Option<Self> {
         let head: &[u8; PLAIN] = memory.first_chunk()?;
@@ -82,7 +85,8 @@ impl PlainFrame {
             return None;
         }
         let protocol = (transport >> 8) as u8;
-        // Asked in each arm: as one question behind them, the answer would first have to be a value.
+        // Asked in each arm: as one question behind them, the answer would first have to be a
+        // value.
         match protocol {
             TCP if (PLAIN..=end).contains(&segment(head)) => {}
             UDP if (UDP_PAYLOAD..=end).contains(&datagram(head).end) => {}
@@ -139,7 +143,8 @@ impl PlainFrame {
         hash(self.addresses(), self.rest(), hasher, undirected)
     }
 
-    /// What the transport carries. The headers tell it as soon as anything else: few handlers ask.
+    /// The payload of the transport. The headers tell it as soon as anything else: few handlers
+    /// ask.
     #[inline]
     pub(super) fn payload(&self, frame: &[u8]) -> Range<usize> {
         match frame.first_chunk() {
@@ -202,14 +207,15 @@ fn segment(head: &[u8; PLAIN]) -> usize {
     PLAIN_TRANSPORT + usize::from(head[46] >> 4) * 4
 }
 
-/// What a datagram carries.
+/// The payload of a datagram.
 #[inline(always)]
 fn datagram(head: &[u8; PLAIN]) -> Range<usize> {
     UDP_PAYLOAD..PLAIN_TRANSPORT + usize::from(u16::from_be_bytes([head[38], head[39]]))
 }
 
 impl Headers<'_> {
-    /// Makes the packet come from or go to `address`, which is of IPv4; `false` if its frame is not plain.
+    /// Makes the packet come from or go to `address`, which is of IPv4; `false` if its frame is not
+    /// plain.
     #[inline(always)]
     pub(super) fn readdress_plain(&mut self, end: End, address: Address) -> bool {
         let Some((head, plain)) = self.plain_mut() else { return false };
@@ -403,7 +409,7 @@ mod tests {
             if summed {
                 sum_up(&mut frame);
             }
-            // What was behind the frame is room.
+            // The bytes behind the frame are room.
             let in_room = frame.clone();
             for frame in [&frame[..], &frame[..length]] {
                 if let Some(plain) = PlainFrame::parse(&in_room, frame.len()) {

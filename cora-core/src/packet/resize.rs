@@ -1,24 +1,27 @@
 //! Headers that come, go or change their length: tunnels, tags, translation between IP versions.
 //!
-//! What is behind the place moves, and the frame is parsed anew: offsets of before mean nothing any more. A frame
-//! grows into the room behind it ([`ROOM`](super::ROOM)), which is the same under every plan. A packet that is
-//! taken back is put back at its old length.
+//! What is behind the place moves, and the frame is parsed anew: offsets of before mean nothing any
+//! more. A frame grows into the room behind it ([`ROOM`](super::ROOM)), which is the same under
+//! every plan. A packet that is taken back is put back at its old length.
 
 use super::Packet;
 use crate::message::MAX_FRAME;
 use crate::verdict::Reason;
 use crate::verdict::reasons::{TooLong, Truncated};
 
-/// The frame may grow no further: by all that was put into it, it is [`ROOM`](super::ROOM) bytes longer than it came.
+/// The frame may grow no further: by all that was put into it, it is [`ROOM`](super::ROOM) bytes
+/// longer than it came.
 #[expect(non_upper_case_globals, reason = "reads as the reason it is: `Drop(NoRoom)`")]
 pub const NoRoom: Reason = Reason::new("no-room");
 
 impl Packet<'_> {
-    /// Puts `new` in the place of the `old` bytes at `at`, counted from the start of the frame, and parses what the
-    /// frame is now. No checksum and no length field follows: what is put in has to be right.
+    /// Puts `new` in the place of the `old` bytes at `at`, counted from the start of the frame, and
+    /// parses what the frame is now. No checksum and no length field follows: the new bytes have to
+    /// be right.
     ///
-    /// Refused with the reason `truncated` when these bytes are not all within the frame, [`NoRoom`] when it would
-    /// outgrow its room, `too-long` when it would be longer than any frame may be; then nothing has changed.
+    /// Refused with the reason `truncated` when these bytes are not all within the frame,
+    /// [`NoRoom`] when it would outgrow its room, `too-long` when it would be longer than any frame
+    /// may be; then nothing has changed.
     ///
     /// ```
     /// # use cora_core::packet::{Meta, Packet, Roomy};
@@ -47,8 +50,9 @@ impl Packet<'_> {
         Ok(())
     }
 
-    /// Puts `new` in the place of what stands from `at` to `behind`. The caller saw to it that these are within the
-    /// frame, in this order, and that there is room; nothing happens otherwise.
+    /// Puts `new` in the place of what stands from `at` to `behind`. The caller saw to it that
+    /// these are within the frame, in this order, and that there is room; nothing happens
+    /// otherwise.
     #[inline(never)]
     pub(super) fn put_in_place(&mut self, at: usize, behind: usize, new: &[u8]) {
         let (end, to, all) = (self.length, at + new.len(), self.frame.len());
@@ -63,8 +67,8 @@ impl Packet<'_> {
         self.length = to + (end - behind);
     }
 
-    /// Takes what follows the first `length` bytes off, if there is anything, and parses what the frame is now.
-    /// Length fields of headers stay as they are, so what they say may then be more than there is.
+    /// Takes what follows the first `length` bytes off, if there is anything, and parses what the
+    /// frame is now. Length fields of headers stay as they are, so they may then exceed the frame.
     #[inline]
     pub fn truncate(&mut self, length: usize) {
         self.length = self.length.min(length);

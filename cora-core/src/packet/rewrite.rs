@@ -1,6 +1,6 @@
 //! Rewriting: addresses, ports, time to live, Ethernet addresses, with every checksum kept right.
 //!
-//! Checksums are updated from what changed (RFC 1624), so a packet that was damaged on its way
+//! Checksums are updated by the difference (RFC 1624), so a packet that was damaged on its way
 //! stays recognisably damaged. A change runs from the inside out:
 //!
 //! 1. The packet that an ICMP error quotes is rewritten at the opposite end, and its own checksums
@@ -59,7 +59,7 @@ impl Headers<'_> {
     }
 
     /// Makes the flow's source this port of this address: as [`Self::set_source`] and
-    /// [`Self::set_source_port`] together, for about half of what they take.
+    /// [`Self::set_source_port`] together, for about half the work.
     ///
     /// Refused as either of them is, and then nothing has changed.
     #[inline(always)]
@@ -86,7 +86,7 @@ impl Headers<'_> {
         Ok(())
     }
 
-    /// Writes the time to live of a packet whose IP header parses.
+    /// Writes the time to live of a packet with an IP header that parses.
     #[inline]
     pub(super) fn set_ttl(&mut self, ttl: u8) {
         // A change needs whole 16-bit words: in IPv4 the field is the upper half of one, in IPv6,
@@ -144,7 +144,7 @@ impl Headers<'_> {
         Ok(())
     }
 
-    /// Only what parses down to its checksums can keep them right.
+    /// Only a packet that parses down to its checksums can keep them right.
     #[inline]
     fn rewritable(&self) -> Result<(), Reason> {
         self.parsed.network_fault().check()?;
@@ -163,8 +163,8 @@ impl Headers<'_> {
         self.readdress_header(outer, end, new, within);
     }
 
-    /// Rewrites one address, and the checksums of its header and transport, the latter with what
-    /// has changed `within` the transport's payload. Returns all that it changed.
+    /// Rewrites one address, and the checksums of its header and transport, the latter with the
+    /// change that has changed `within` the transport's payload. Returns all that it changed.
     #[inline(never)]
     fn readdress_header(
         &mut self,
@@ -225,7 +225,7 @@ impl Headers<'_> {
 
     #[inline(never)]
     fn set_any_endpoint(&mut self, end: End, address: Address, port: u16) -> Result<(), Reason> {
-        // What has a flow has ports; the address is refused before anything is written.
+        // A packet with a flow has ports; the address is refused before anything is written.
         self.parsed.flow_fault().check()?;
         self.set_any_address(end, address)?;
         self.set_any_port(end, port)

@@ -1,10 +1,11 @@
 //! The memory that a frame stands in: the frame, and room behind it to grow into.
 //!
-//! Room is at the end alone, and of one size everywhere, so whether a frame may grow depends on the frame and on
-//! nothing else: not on which side handles it, nor on whether it waited. A frame that never grows never touches it.
+//! Room is at the end alone, and of one size everywhere, so whether a frame may grow depends on the
+//! frame and on nothing else: not on which side handles it, nor on whether it waited. A frame that
+//! never grows never touches it.
 
-/// Bytes of room behind every frame that a run hands to handlers: what a tunnel over IPv4 puts before a frame (50), or
-/// what IPv6's headers take more than IPv4's in an ICMP error (40).
+/// Bytes of room behind every frame that a run hands to handlers: enough for a tunnel over IPv4
+/// (50), and for the longer headers of IPv6 in an ICMP error (40).
 pub const ROOM: usize = 64;
 
 /// A frame, with the room behind it.
@@ -15,7 +16,8 @@ pub struct Roomy<'a> {
     length: usize,
 }
 
-/// The first so many bytes, or all: so the compiler has no panic to place, and less to do than for a choice.
+/// The first so many bytes, or all: so the compiler has no panic to place, and less to do than for
+/// a choice.
 #[inline(always)]
 pub(super) fn first(bytes: &[u8], length: usize) -> &[u8] {
     &bytes[..length.min(bytes.len())]
@@ -29,7 +31,8 @@ pub(super) fn first_mut(bytes: &mut [u8], length: usize) -> &mut [u8] {
 }
 
 impl<'a> Roomy<'a> {
-    /// The first `length` of these bytes are the frame, or all if there are fewer; the others are room.
+    /// The first `length` of these bytes are the frame, or all if there are fewer; the others are
+    /// room.
     #[inline(always)]
     pub const fn new(bytes: &'a mut [u8], length: usize) -> Self {
         let length = if length < bytes.len() { length } else { bytes.len() };
@@ -55,7 +58,8 @@ impl<'a> Roomy<'a> {
         first_mut(self.bytes, self.length)
     }
 
-    /// Without its first `head` bytes, which were read; `None` if it is shorter. Beside it, what they were.
+    /// Without its first `head` bytes, which were read; `None` if it is shorter. Beside it, what
+    /// they were.
     #[inline(always)]
     pub fn split_head<const HEAD: usize>(self) -> Option<(&'a mut [u8; HEAD], Self)> {
         let length = self.length.checked_sub(HEAD)?;

@@ -1,7 +1,7 @@
 //! The TCP segment rewritten: its numbers one by one, or the whole of it.
 //!
-//! Checksums follow from what changed (RFC 1624), also where all of a segment gives way to another: what was damaged
-//! on its way stays recognisably damaged, and who gets it drops it.
+//! Checksums follow from what changed (RFC 1624), also where all of a segment gives way to another:
+//! what was damaged on its way stays recognisably damaged, and who gets it drops it.
 
 use super::checksum::{self, Change};
 use super::layers::{Header, Layers};
@@ -23,7 +23,7 @@ const SUM: usize = 16;
 /// Most bytes of options: a header has 60.
 const MOST_OPTIONS: usize = 40;
 
-/// What a segment says beside its ports.
+/// The fields of a segment beside its ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct TcpSegment<'a> {
     /// Sequence number.
@@ -36,7 +36,7 @@ pub struct TcpSegment<'a> {
     pub window: u16,
     /// Options: whole words, at most 40 bytes.
     pub options: &'a [u8],
-    /// What it carries.
+    /// Its payload.
     pub data: &'a [u8],
 }
 
@@ -53,7 +53,8 @@ impl TcpSegment<'_> {
 
 impl Headers<'_> {
     /// Makes this the sequence number. As all setters of TCP, refused with the reason that
-    /// [`flow`](Self::flow) gives, and with `no-flow` where [`tcp`](Self::tcp) is `None`; then nothing has changed.
+    /// [`flow`](Self::flow) gives, and with `no-flow` where [`tcp`](Self::tcp) is `None`; then
+    /// nothing has changed.
     #[inline]
     pub fn set_tcp_seq(&mut self, seq: u32) -> Result<(), Reason> {
         self.set_tcp_field(SEQ, &seq.to_be_bytes())
@@ -85,8 +86,8 @@ impl Headers<'_> {
         self.tcp_at().ok_or(NoFlow)
     }
 
-    /// Adds to the sequence number of the segment that an ICMP error quotes, and lets all checksums follow, as far as
-    /// they are quoted. Packets of other kinds stay as they are.
+    /// Adds to the sequence number of the segment that an ICMP error quotes, and lets all checksums
+    /// follow, as far as they are quoted. Packets of other kinds stay as they are.
     #[inline(never)]
     pub fn shift_quoted_seq(&mut self, by: u32) {
         let Layers { inner, outer, end, .. } = self.layers();
@@ -103,11 +104,12 @@ impl Headers<'_> {
 }
 
 impl Packet<'_> {
-    /// Puts another segment in the place of this one, between the same ports. The urgent pointer is zero, the IP packet
-    /// is as long as it then has to be, and the frame ends with it.
+    /// Puts another segment in the place of this one, between the same ports. The urgent pointer is
+    /// zero, the IP packet is as long as it then has to be, and the frame ends with it.
     ///
-    /// Refused as [`set_tcp_seq`](Headers::set_tcp_seq); with `bad-transport-length` when options are not of whole words
-    /// or more than 40 bytes, [`NoRoom`] when the frame would outgrow its room; then nothing has changed.
+    /// Refused as [`set_tcp_seq`](Headers::set_tcp_seq); with `bad-transport-length` when options
+    /// are not of whole words or more than 40 bytes, [`NoRoom`] when the frame would outgrow its
+    /// room; then nothing has changed.
     #[inline(never)]
     pub fn set_tcp(&mut self, segment: &TcpSegment<'_>) -> Result<(), Reason> {
         let at = self.tcp_start()?;
@@ -138,7 +140,7 @@ impl Packet<'_> {
         Ok(())
     }
 
-    /// What the segment up to `end`, but for ports and checksum, adds to a sum.
+    /// The part of a sum that comes from the segment up to `end`, but for ports and checksum.
     fn segment_sum(&self, at: usize, end: usize) -> u16 {
         let sum = |from, to| !checksum::internet(self.frame.get(from..to).unwrap_or_default());
         // Ones' complement: as a change of nothing to both.

@@ -141,7 +141,7 @@ impl Headers<'_> {
         (protocol == protocol::TCP).then_some(at)
     }
 
-    /// The TCP header; `None` for other transports, fragments, and what does not parse.
+    /// The TCP header; `None` for other transports, fragments, and packets that don't parse.
     #[inline]
     pub fn tcp(&self) -> Option<TcpHeader> {
         let at = self.tcp_at()?;

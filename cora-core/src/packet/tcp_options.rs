@@ -1,4 +1,5 @@
-//! Options of TCP: what ends agree on by them, and the numbers in those that acknowledge selectively.
+//! Options of TCP: what ends agree on by them, and the numbers in those that acknowledge
+//! selectively.
 
 use super::Headers;
 use super::checksum::Change;
@@ -16,7 +17,7 @@ const SACK: u8 = 5;
 /// Most bytes of options.
 const MOST: usize = 40;
 
-/// What a SYN says by its options.
+/// The options of a SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct TcpOptions {
     /// Most bytes of a segment that it takes.
@@ -27,7 +28,8 @@ pub struct TcpOptions {
     pub sack_permitted: bool,
 }
 
-/// Calls `each` with the kind, the place and the length of each option's value, as far as they are well-formed.
+/// Calls `each` with the kind, the place and the length of each option's value, as far as they are
+/// well-formed.
 fn walk(options: &[u8], mut each: impl FnMut(u8, usize, usize)) {
     let mut at = 0;
     while let Some(kind) = options.get(at).copied().filter(|kind| *kind != END) {
@@ -51,8 +53,9 @@ impl Headers<'_> {
         range.and_then(|range| self.frame.get(range)).unwrap_or_default()
     }
 
-    /// What the options of the TCP header say; nothing where [`tcp`](Self::tcp) is `None`. An option that is not of its
-    /// length is passed over, and what follows one that reaches past the header is not read.
+    /// The options of the TCP header; none where [`tcp`](Self::tcp) is `None`. An option that is
+    /// not of its length is passed over, and nothing is read behind one that reaches past the
+    /// header.
     #[inline(never)]
     pub fn tcp_options(&self) -> TcpOptions {
         let bytes = self.tcp_option_bytes();
@@ -69,8 +72,8 @@ impl Headers<'_> {
         said
     }
 
-    /// Adds to both edges of every block that is acknowledged selectively; the checksum follows. Refused as
-    /// [`set_tcp_seq`](Self::set_tcp_seq); then nothing has changed.
+    /// Adds to both edges of every block that is acknowledged selectively; the checksum follows.
+    /// Refused as [`set_tcp_seq`](Self::set_tcp_seq); then nothing has changed.
     #[inline(never)]
     pub fn shift_sack(&mut self, by: u32) -> Result<(), Reason> {
         let at = self.tcp_start()? + TCP_HEADER;

@@ -1,9 +1,11 @@
 //! From one IP version to the other: the algorithm of RFC 7915, for packets that have a flow.
 //!
-//! 1. What an ICMP message says is said in the other version's words ([`Saying`]), or the packet is refused.
-//! 2. The packet that an error quotes gets its new header; its transport's checksum follows, as far as it is quoted.
-//! 3. So does the packet itself. Checksums of TCP and UDP are updated (RFC 1624), so damage stays recognisable;
-//!    an ICMP message is checked and then summed anew (RFC 5508, requirement 3).
+//! 1. What an ICMP message says is said in the other version's words ([`Saying`]), or the packet is
+//!    refused.
+//! 2. The packet that an error quotes gets its new header; its transport's checksum follows, as far
+//!    as it is quoted.
+//! 3. So does the packet itself. Checksums of TCP and UDP are updated (RFC 1624), so damage stays
+//!    recognisable; an ICMP message is checked and then summed anew (RFC 5508, requirement 3).
 //! 4. The frame is parsed again.
 
 use super::Packet;
@@ -22,14 +24,14 @@ use crate::verdict::reasons::{Malformed, TooLong};
 #[expect(non_upper_case_globals, reason = "reads as the reason it is: `Drop(NotTranslated)`")]
 pub const NotTranslated: Reason = Reason::new("not-translated");
 
-/// An ICMP message whose checksum is wrong.
+/// An ICMP message with a wrong checksum.
 #[expect(non_upper_case_globals, reason = "reads as the reason it is: `Drop(BadChecksum)`")]
 pub const BadChecksum: Reason = Reason::new("bad-checksum");
 
 const V6_HEADER: usize = 40;
 const ICMP_HEADER: usize = 8;
 
-/// What an IP header says in either version.
+/// The fields of an IP header in either version.
 #[derive(Clone, Copy)]
 struct Network {
     /// Type of service, traffic class.
@@ -84,8 +86,8 @@ impl Network {
     }
 }
 
-/// What the checksum of a transport takes in when these ends give way to those. Protocol and length count alike in
-/// both versions.
+/// What the checksum of a transport takes in when these ends give way to those. Protocol and length
+/// count alike in both versions.
 fn ends_change(old: [Address; 2], new: [Address; 2]) -> Change {
     let mut all = Change::NONE;
     for (address, is_new) in old.map(|it| (it, false)).into_iter().chain(new.map(|it| (it, true))) {
@@ -102,18 +104,20 @@ fn ends_change(old: [Address; 2], new: [Address; 2]) -> Change {
 }
 
 impl Packet<'_> {
-    /// Turns an IPv4 packet into an IPv6 packet, or the other way round: from then on its flow goes from `source` to
-    /// `destination`, which are both of the other version. The flow is meant as [`flow`](super::Headers::flow) tells it; in an ICMP
-    /// error, the quoted packet's is the reverse of it, and the error itself comes from `sender`. In all other
-    /// packets the sender is the source.
+    /// Turns an IPv4 packet into an IPv6 packet, or the other way round: from then on its flow goes
+    /// from `source` to `destination`, which are both of the other version. The flow is meant as
+    /// [`flow`](super::Headers::flow) tells it; in an ICMP error, the quoted packet's is the
+    /// reverse of it, and the error itself comes from `sender`. In all other packets the sender is
+    /// the source.
     ///
-    /// Ports and identifiers stay; set them afterwards. The time to live stays; see [`decrement_ttl`](super::Headers::decrement_ttl).
-    /// Options, extension headers, padding of the frame and extensions of ICMP errors (RFC 4884) are left out.
-    /// IPv4 packets are made with "don't fragment" and without identification.
+    /// Ports and identifiers stay; set them afterwards. The time to live stays; see
+    /// [`decrement_ttl`](super::Headers::decrement_ttl). Options, extension headers, padding of the
+    /// frame and extensions of ICMP errors (RFC 4884) are left out. IPv4 packets are made with
+    /// "don't fragment" and without identification.
     ///
-    /// Refused with the reason that [`flow`](super::Headers::flow) gives, [`NotTranslated`], [`BadChecksum`], `malformed` when an
-    /// address is of the wrong version, [`NoRoom`] or `too-long` when a frame would outgrow its room; then nothing
-    /// has changed.
+    /// Refused with the reason that [`flow`](super::Headers::flow) gives, [`NotTranslated`],
+    /// [`BadChecksum`], `malformed` when an address is of the wrong version, [`NoRoom`] or
+    /// `too-long` when a frame would outgrow its room; then nothing has changed.
     #[inline(never)]
     pub fn translate(
         &mut self,
@@ -172,7 +176,7 @@ impl Packet<'_> {
         Ok(())
     }
 
-    /// What the packet's ICMP message is in the other version.
+    /// The packet's ICMP message in the other version.
     fn translated_saying(&self, layers: &Layers) -> Result<Saying, Reason> {
         let bytes = self.frame.get(..layers.end as usize).unwrap_or_default();
         if !checksum::transport_is_right(layers, bytes) {
@@ -183,7 +187,7 @@ impl Packet<'_> {
         said.ok_or(NotTranslated)
     }
 
-    /// What a header says; of the packet itself, how much follows is known.
+    /// The fields of a header; of the packet itself, the length of the rest is known.
     #[inline(never)]
     fn network(&self, header: Header, behind: Option<usize>) -> Network {
         let at = usize::from(header.ip);
@@ -238,7 +242,8 @@ impl Packet<'_> {
             (protocol::ICMPV6, _) => (0, protocol::ICMPV6),
             _ => return self.translate_checksum(header, ends),
         };
-        // An ICMPv6 message's checksum covers ends, length and protocol, an ICMP message's does not.
+        // An ICMPv6 message's checksum covers ends, length and protocol, an ICMP message's does
+        // not.
         let length = self.network(header, None).length as u16;
         let none = [Address::v4([0; 4]); 2];
         let (ends, pseudo) = if header.protocol == protocol::ICMP {

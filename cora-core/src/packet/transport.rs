@@ -15,7 +15,7 @@ const ICMP_HEADER: usize = 8;
 /// Where an ICMP query has its identifier.
 const ICMP_IDENTIFIER: usize = 4;
 
-/// What an ICMP message is to a flow.
+/// The role of an ICMP message for a flow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Message {
     /// Question or answer, told apart from others by an identifier.

@@ -6,8 +6,8 @@ use super::layers;
 /// One VLAN tag (IEEE 802.1Q).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vlan {
-    /// What kind of tag: 0x8100 for a customer's, 0x88a8 for a service provider's, 0x9100 for a provider's from before the
-    /// standard.
+    /// What kind of tag: 0x8100 for a customer's, 0x88a8 for a service provider's, 0x9100 for a
+    /// provider's from before the standard.
     pub kind: u16,
     /// The network's number: 0 (none, the tag is there for its priority) to 4095.
     pub id: u16,
@@ -26,8 +26,9 @@ impl Headers<'_> {
 
     /// The VLAN tags, the outermost first; as many as the parse reads, which is up to four.
     ///
-    /// They are no part of [`FiveTuple`](crate::key::FiveTuple): the same addresses and ports in two networks are one
-    /// flow. A program that serves networks whose addresses overlap needs a key of its own.
+    /// They are no part of [`FiveTuple`](crate::key::FiveTuple): the same addresses and ports in
+    /// two networks are one flow. A program for networks with overlapping addresses needs a key of
+    /// its own.
     pub fn vlans(&self) -> impl Iterator<Item = Vlan> {
         layers::tags(self.frame).map(|(kind, control)| Vlan {
             kind,

@@ -1,13 +1,14 @@
-//! Which version of a read-mostly state something was judged by.
+//! The version of a read-mostly state that judged an entry.
 
 use crate::plain::{Describe, Plain};
 
-/// The number of a version: in a read-mostly state its own, in an entry that of the version that the entry was last
-/// judged by.
+/// The number of a version: in a read-mostly state its own, in an entry that of the version that
+/// the entry was last judged by.
 ///
-/// A field of this type, directly in a `#[state(read_mostly)]`, is filled in by the runtime whenever a version takes
-/// force; what `Configure` put there does not count. A handler copies it to the entry that it judges, and compares the
-/// two at the flow's next packet: where they differ, the rules may have changed meanwhile.
+/// A field of this type, directly in a `#[state(read_mostly)]`, is filled in by the runtime
+/// whenever a version takes force; the value of `Configure` does not count. A handler copies it to
+/// the entry that it judges, and compares the two at the flow's next packet: where they differ, the
+/// rules may have changed meanwhile.
 ///
 /// ```ignore
 /// use cora::prelude::*;
@@ -46,9 +47,9 @@ use crate::plain::{Describe, Plain};
 /// }
 /// ```
 ///
-/// Zero, its default, is no version's number: an entry that was never judged is never up to date, such as one that an
-/// older build made, which lacked the field. Numbers go on when a half is started anew and when the program is
-/// replaced. They are told apart, not ordered.
+/// Zero, its default, is no version's number: an entry that was never judged is never up to date,
+/// such as one that an older build made, which lacked the field. Numbers go on when a half is
+/// started anew and when the program is replaced. They are told apart, not ordered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Generation(u32);
 

@@ -1,12 +1,13 @@
 //! A count-min sketch: how much each key had, in bounded memory, never too little.
 //!
 //! Cormode and Muthukrishnan, "An improved data stream summary: the count-min sketch and its
-//! applications", J. Algorithms 55 (2005). With `COLUMNS = e/ε` and `ROWS = ln(1/δ)`, an estimate is
-//! at most `ε` of the whole too high, with probability `1 - δ`. It is linear, so replicas merge by
-//! addition and no update depends on what the other side has.
+//! applications", J. Algorithms 55 (2005). With `COLUMNS = e/ε` and `ROWS = ln(1/δ)`, an estimate
+//! is at most `ε` of the whole too high, with probability `1 - δ`. It is linear, so replicas merge
+//! by addition and no update depends on the other side.
 //!
-//! Its counters are all over, and most are in no near cache. So an update waits until some more were made: its counters are asked
-//! for when it is made, and have come when a later update has it applied. Who reads the sketch adds what waits.
+//! Its counters are all over, and most are in no near cache. So an update waits until some more
+//! were made: its counters are asked for when it is made, and have come when a later update has it
+//! applied. Who reads the sketch adds what waits.
 
 use super::super::Malformed;
 use super::{Replica, number};
@@ -20,9 +21,11 @@ const HASHER: FlowHasher = FlowHasher::new(0x0063_6f72_615f_636d);
 
 /// Most updates of one packet: so many can be taken back.
 const PENDING: u32 = 16;
-/// Updates of earlier packets that wait for their counters: some packets' work is as long as memory takes.
+/// Updates of earlier packets that wait for their counters: some packets' work is as long as memory
+/// takes.
 const DELAY: u32 = 8;
-/// Places for updates that wait: an update has one applied, unless fewer wait than `DELAY` beside those of its own packet.
+/// Places for updates that wait: an update has one applied, unless fewer wait than `DELAY` beside
+/// those of its own packet.
 const WAITING: usize = (PENDING + DELAY).next_power_of_two() as usize;
 
 /// A count-min sketch of `ROWS × COLUMNS` counters (8 bytes each).
@@ -35,7 +38,8 @@ pub struct CountMin<const ROWS: usize, const COLUMNS: usize> {
     refused: u64,
     /// Of those, earlier packets'.
     refused_before: u64,
-    /// What was added last, and the hashes of what it was added to; an update's place is its number, around.
+    /// What was added last, and the hashes of what it was added to; an update's place is its
+    /// number, around.
     amounts: [u64; WAITING],
     hashes: [u64; WAITING],
     /// Updates that are in the counters.
@@ -47,7 +51,7 @@ pub struct CountMin<const ROWS: usize, const COLUMNS: usize> {
 }
 
 impl<const ROWS: usize, const COLUMNS: usize> CountMin<ROWS, COLUMNS> {
-    /// Adds `amount` to what `key` had.
+    /// Adds `amount` to the count of `key`.
     // At the host without a call, behind which all that the handler knows would be read again.
     #[cfg_attr(target_arch = "x86_64", inline(always))]
     #[cfg_attr(not(target_arch = "x86_64"), inline)]
@@ -91,7 +95,8 @@ impl<const ROWS: usize, const COLUMNS: usize> CountMin<ROWS, COLUMNS> {
         (self.hashes[place], self.amounts[place])
     }
 
-    /// Of the updates that wait, the one that waits longest is applied. It is of a packet that is through.
+    /// Of the updates that wait, the one that waits longest is applied. It is of a packet that is
+    /// through.
     #[inline(always)]
     fn apply_oldest(&mut self) {
         let (hash, amount) = self.waiting(self.applied);
@@ -102,7 +107,7 @@ impl<const ROWS: usize, const COLUMNS: usize> CountMin<ROWS, COLUMNS> {
         }
     }
 
-    /// What a counter has when all updates are applied.
+    /// The value of a counter with all updates applied.
     fn counter(&self, row: usize, at: usize) -> u64 {
         let waiting = (0..self.made.wrapping_sub(self.applied)).map(|ahead| {
             let (hash, amount) = self.waiting(self.applied.wrapping_add(ahead));
@@ -213,7 +218,8 @@ mod tests {
         assert!(high < 100, "{high} of 2000 are more than e/COLUMNS of the whole too high");
     }
 
-    /// Whatever waits: after each packet, kept or not, the units are those of a sketch that was asked for nothing else.
+    /// Whatever waits: after each packet, kept or not, the units are those of a sketch that was
+    /// asked for nothing else.
     #[test]
     fn what_waits_is_read_as_applied() {
         let units = |sketch: &CountMin<3, 16>| -> Vec<u64> {

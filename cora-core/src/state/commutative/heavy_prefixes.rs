@@ -1,13 +1,15 @@
 //! Which prefixes of IPv4 addresses had most: hierarchical heavy hitters, in bounded memory.
 //!
-//! A prefix is one if what it had, without what heavy prefixes within it had, is a stated part of the whole
-//! (Cormode, Korn, Muthukrishnan and Srivastava, "Finding hierarchical heavy hitters in data streams", VLDB 2003). So
-//! a network of which one host is heavy is not heavy for that host's sake, and one of many light hosts is.
+//! A prefix is one if what it had, without what heavy prefixes within it had, is a stated part of
+//! the whole (Cormode, Korn, Muthukrishnan and Srivastava, "Finding hierarchical heavy hitters in
+//! data streams", VLDB 2003). So a network of which one host is heavy is not heavy for that host's
+//! sake, and one of many light hosts is.
 //!
-//! 1. Each length of prefix (8, 16, 24 and 32) has a count-min sketch. An update is an addition to each, so replicas
-//!    merge by addition, and no update depends on what the other side has.
-//! 2. Heavy prefixes are found when the value is described: from the whole downwards, where a prefix has less than the
-//!    part, nothing within it can have more. So no list of candidates is kept, which could not be merged.
+//! 1. Each length of prefix (8, 16, 24 and 32) has a count-min sketch. An update is an addition to
+//!    each, so replicas merge by addition, and no update depends on the other side.
+//! 2. Heavy prefixes are found when the value is described: from the whole downwards, where a
+//!    prefix has less than the part, nothing within it can have more. So no list of candidates is
+//!    kept, which could not be merged.
 
 use super::super::Malformed;
 use super::{CountMin, Replica, Sum};
@@ -17,21 +19,23 @@ use crate::plain::Describe;
 /// Lengths of prefixes, in octets: 1 to 4.
 const LENGTHS: usize = 4;
 
-/// What each /8, /16, /24 and /32 of IPv4 had: four sketches of `ROWS × COLUMNS` counters (8 bytes each), described as
-/// the prefixes that had a `PART`th of the whole or more, without what such prefixes within them had.
+/// The counts of each /8, /16, /24 and /32 of IPv4: four sketches of `ROWS × COLUMNS` counters (8
+/// bytes each), described as the prefixes that had a `PART`th of the whole or more, without the
+/// counts of such prefixes within them.
 ///
-/// Estimates are those of [`CountMin`]: never too low, and rarely more than `e/COLUMNS` of the whole too high. One packet
-/// makes at most 16 updates; further ones are refused under every plan alike, and counted.
+/// Estimates are those of [`CountMin`]: never too low, and rarely more than `e/COLUMNS` of the
+/// whole too high. One packet makes at most 16 updates; further ones are refused under every plan
+/// alike, and counted.
 #[derive(Clone, Copy, Debug)]
 pub struct HeavyPrefixes<const ROWS: usize, const COLUMNS: usize, const PART: u64> {
     lengths: [CountMin<ROWS, COLUMNS>; LENGTHS],
-    /// What IPv4 addresses had, and all others.
+    /// The sums of IPv4 addresses, and of all others.
     whole: Sum,
     others: Sum,
 }
 
 impl<const ROWS: usize, const COLUMNS: usize, const PART: u64> HeavyPrefixes<ROWS, COLUMNS, PART> {
-    /// Adds `amount` to what the address and its prefixes had.
+    /// Adds `amount` to the counts of the address and its prefixes.
     #[inline]
     pub fn add(&mut self, address: Address, amount: u64) {
         const { assert!(PART >= 2 && PART <= 10_000, "PART is between 2 and 10,000") };
@@ -45,15 +49,16 @@ impl<const ROWS: usize, const COLUMNS: usize, const PART: u64> HeavyPrefixes<ROW
         }
     }
 
-    /// Calls `with` on each heavy prefix: its first address, its length in bits, what it had, and what of that no heavy
-    /// prefix within it had. Longer ones come before those they are within. Returns what is in none of them.
+    /// Calls `with` on each heavy prefix: its first address, its length in bits, its count, and the
+    /// part of it that no heavy prefix within it has. Longer ones come before those they are
+    /// within. Returns the count outside all of them.
     pub fn each(&self, with: &mut dyn FnMut([u8; 4], u8, u64, u64)) -> u64 {
         let whole = self.whole.value();
         let least = whole.div_ceil(PART).max(1);
         whole.saturating_sub(self.within([0; 4], 0, least, with))
     }
 
-    /// What heavy prefixes within the one of these `octets` had.
+    /// The counts of heavy prefixes within the one of these `octets`.
     fn within(
         &self,
         prefix: [u8; 4],
@@ -120,7 +125,8 @@ impl<const ROWS: usize, const COLUMNS: usize, const PART: u64> Replica
         self.lengths.iter_mut().for_each(Replica::rollback);
     }
 
-    /// The heavy prefixes, and beside them the sketches, so that two values that differ anywhere look different.
+    /// The heavy prefixes, and beside them the sketches, so that two values that differ anywhere
+    /// look different.
     fn describe(&self, to: &mut dyn Describe) {
         to.open();
         to.field("whole");
@@ -191,7 +197,8 @@ mod tests {
     }
 
     fn traffic() -> BTreeMap<[u8; 4], u64> {
-        // A host, a network of light hosts around it, a larger network of light networks, and the rest.
+        // A host, a network of light hosts around it, a larger network of light networks, and the
+        // rest.
         let around = (0..200).map(|host| ([10, 1, 1, host], 10));
         let light = (0..200).map(|net| ([172, 16, net, 1], 9));
         let rest = (0..100).map(|net| ([net + 11, net, 1, 1], 5));

@@ -1,8 +1,9 @@
 //! Commutative states: each side updates its own replica, and a merge of the replicas is the value,
 //! whatever the order and wherever the updates were made.
 //!
-//! A handler updates and never reads: what it would read is only one side's part. [`Sum`] and
-//! [`CountMin`] (and [`HeavyPrefixes`], which is made of them) merge by addition, [`Max`] and [`TopK`] by the greater value.
+//! A handler updates and never reads: it would read one side's part only. [`Sum`] and [`CountMin`]
+//! (and [`HeavyPrefixes`], which is made of them) merge by addition, [`Max`] and [`TopK`] by the
+//! greater value.
 
 mod count_min;
 mod heavy_prefixes;
@@ -41,11 +42,11 @@ pub trait Replica: Sized + 'static {
     /// Merges an encoded unit of another replica into this one.
     fn merge_unit(&mut self, unit: u32, bytes: &[u8]) -> Result<(), Malformed>;
 
-    /// The updates of another packet follow: all before stay. Those may be taken back only if `undo` says so; whoever never
-    /// does pays for no notes.
+    /// The updates of another packet follow: all before stay. Those may be taken back only if
+    /// `undo` says so; whoever never does pays for no notes.
     fn begin(&mut self, undo: bool);
 
-    /// What was updated since [`Self::begin`] is taken back, which said that it may be.
+    /// Takes back the updates since [`Self::begin`], which allowed it.
     fn rollback(&mut self);
 
     /// Describes the value.
@@ -55,7 +56,7 @@ pub trait Replica: Sized + 'static {
 /// Most bytes of an encoded unit.
 pub const MAX_UNIT: usize = 64;
 
-/// A commutative state: what `#[state(commutative)]` says.
+/// A commutative state: `#[state(commutative)]`.
 pub trait Commutative: Replica {
     /// Its name: that of the type.
     const NAME: &'static str;

@@ -4,11 +4,11 @@ use super::super::Malformed;
 use super::{Replica, number};
 use crate::plain::Describe;
 
-/// A sum of what the packets added, modulo 2⁶⁴.
+/// A sum of packets' amounts, modulo 2⁶⁴.
 #[derive(Clone, Copy, Debug)]
 pub struct Sum {
     total: u64,
-    /// What it was before the packet, to be so again if that is rolled back.
+    /// The value before the packet, restored if that is rolled back.
     before: u64,
 }
 
@@ -19,8 +19,8 @@ impl Sum {
         self.total = self.total.wrapping_add(amount);
     }
 
-    /// What it comes to. Only the whole value tells it: reports read it after the merge, a handler sees one side's
-    /// part.
+    /// The sum. Only the whole value has it: reports read it after the merge, a handler sees one
+    /// side's part.
     pub const fn value(&self) -> u64 {
         self.total
     }

@@ -2,8 +2,9 @@
 //!
 //! Each key's value is the greatest it was raised to, and only the `N` greatest keys are kept. That
 //! is exact, whatever the order: when a key of the final top `N` was raised to its final value, at
-//! most `N - 1` keys can have been above it, so it was kept; and nothing later pushed it out, because
-//! values only rise. By the same argument the merge of two replicas is the top `N` of all updates.
+//! most `N - 1` keys can have been above it, so it was kept; and nothing later pushed it out,
+//! because values only rise. By the same argument the merge of two replicas is the top `N` of all
+//! updates.
 
 use super::super::Malformed;
 use super::Replica;
@@ -18,21 +19,24 @@ const NUMBERS: usize = 64;
 
 /// The `N` keys that were raised highest, with their values. Equal values are ordered by key.
 ///
-/// One packet makes at most 4 updates; further ones are refused under every plan alike, because they
-/// could not be taken back by a punt.
-// In no order, until somebody asks: who rises stays in place, and only where the least one does is there anything to look
-// for. Which rank a key has can't be foretold, and a branch on it would cost more than all else.
+/// One packet makes at most 4 updates; further ones are refused under every plan alike, because
+/// they could not be taken back by a punt.
+// In no order, until somebody asks: who rises stays in place, and only where the least one does is
+// there anything to look for. Which rank a key has can't be foretold, and a branch on it would cost
+// more than all else.
 #[derive(Clone, Copy, Debug)]
 pub struct TopK<K: Key, const N: usize> {
     /// 0 where no key is kept.
     values: [u64; N],
     keys: [Option<K::Packed>; N],
-    /// The least of the values, and where it is: no key is kept there, as long as there is such a place.
+    /// The least of the values, and where it is: no key is kept there, as long as there is such a
+    /// place.
     floor: u64,
     least: usize,
-    /// Where a key stood that was raised last, of all that share this number: it may be gone from there.
+    /// Where a key stood that was raised last, of all that share this number: it may be gone from
+    /// there.
     places: [u8; NUMBERS],
-    /// What this packet changed.
+    /// The changes of this packet.
     changes: [Change<K>; PENDING],
     /// How many changes are noted; [`PENDING`] where none need be.
     changed: u8,
@@ -40,16 +44,16 @@ pub struct TopK<K: Key, const N: usize> {
     updates: u8,
 }
 
-/// What an update changed. The tag stands by itself, so that an empty replica is all zeroes: a
+/// The change of an update. The tag stands by itself, so that an empty replica is all zeroes: a
 /// program then holds no image of it.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
 enum Change<K: Key> {
     /// In place of a change: none.
     Nothing,
-    /// What stands at `at` had this value.
+    /// The key at `at` had this value.
     Risen { at: usize, before: u64 },
-    /// What stands at `at` was not kept; this was, there.
+    /// The key at `at` was not kept; this was, there.
     Entered { at: usize, value: u64, key: Option<K::Packed> },
 }
 
@@ -57,7 +61,7 @@ impl<K: Key, const N: usize> TopK<K, N> {
     /// Raises `key` to `value`, if that is higher than before.
     #[inline(always)]
     pub fn raise(&mut self, key: K, value: u64) {
-        // Counted even when nothing changes: what is kept differs between replicas, and the limit
+        // Counted even when nothing changes: kept keys differ between replicas, and the limit
         // must not.
         if usize::from(self.updates) >= PENDING {
             return;
@@ -83,7 +87,7 @@ impl<K: Key, const N: usize> TopK<K, N> {
         })
     }
 
-    /// Whether what is kept at one place is greater than at another. No key is less than any.
+    /// Whether the key at one place is greater than at another. No key is less than any.
     fn is_above(&self, one: usize, other: usize) -> bool {
         let values = [one, other].map(|at| self.values.get(at));
         if values[0] != values[1] {
@@ -96,7 +100,7 @@ impl<K: Key, const N: usize> TopK<K, N> {
         }
     }
 
-    /// Keeps what is as great as the least that is kept, if it is greater. Mostly it is kept already.
+    /// Keeps a key that is greater than the least that is kept. Mostly it is kept already.
     // At the host without a call, for which the key would have to be in memory.
     #[cfg_attr(target_arch = "x86_64", inline(always))]
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
@@ -110,7 +114,7 @@ impl<K: Key, const N: usize> TopK<K, N> {
         }
     }
 
-    /// Likewise, wherever it is.
+    /// The same, at any place.
     #[inline(never)]
     fn search(&mut self, key: &K::Packed, value: u64, number: usize) {
         let unpacked = K::unpack(key);
@@ -136,7 +140,7 @@ impl<K: Key, const N: usize> TopK<K, N> {
         }
     }
 
-    /// Raises what is here, if that is higher than before.
+    /// Raises the key here, if that is higher than before.
     #[inline(always)]
     fn raise_at(&mut self, at: usize, value: u64) {
         let Some(place) = self.values.get_mut(at) else { return };
@@ -205,8 +209,8 @@ impl<K: Key, const N: usize> TopK<K, N> {
 #[inline(always)]
 fn number_of<K: Key>(key: &K) -> usize {
     const SHIFT: u32 = u64::BITS - NUMBERS.trailing_zeros();
-    // Knuth's multiplier, of 64 bits: the upper bits of the product are of all bits of the words. The upper halves of
-    // addresses tell fewer keys apart.
+    // Knuth's multiplier, of 64 bits: the upper bits of the product are of all bits of the words.
+    // The upper halves of addresses tell fewer keys apart.
     let [_, b, _, d, e] = key.words();
     ((b ^ d ^ e).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> SHIFT) as usize
 }
