@@ -4,14 +4,15 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use cora_build::diag::{Code, entries, lookup};
+use cora_plan::advice;
 use cora_plan::advice::subject::Subject;
-use cora_plan::advice::{self, Engine};
 use cora_plan::report::explanation;
 
 use crate::arguments::Explain;
 use crate::failure::{Failure, Outcome};
 use crate::planning::prepare;
 use crate::tell::{tell, tell_line};
+use crate::watched::Watched;
 
 pub(crate) fn run(explain: &Explain) -> Outcome {
     let Some(text) = &explain.what else {
@@ -48,7 +49,7 @@ fn subject(name: &str, explain: &Explain) -> Outcome {
         let near = unknown.near.as_ref().map(|near| format!("\ndid you mean `{near}`?"));
         Failure::Usage(format!("{unknown}{}", near.unwrap_or_default()))
     })?;
-    let explanation = advice::explain(&Engine, case, planned, &subject);
+    let explanation = advice::explain(&Watched::new(), case, planned, &subject);
     tell(explanation::write(&prepared.report(&sealed, false), &explanation))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -27,11 +27,13 @@ mod package;
 mod plan;
 mod planning;
 mod profile;
+mod progress;
 mod replay;
 mod run;
 mod savings;
 mod tell;
 mod upgrade;
+mod watched;
 mod what_if;
 
 use std::ffi::OsString;

@@ -2,13 +2,14 @@
 
 use std::process::ExitCode;
 
-use cora_plan::advice::{Engine, curve, sensitivity};
+use cora_plan::advice::{curve, sensitivity};
 use cora_plan::report::{Outlook, html, json, text};
 
 use crate::arguments::{Plan, ReportFormat};
 use crate::failure::{Failure, Outcome};
 use crate::planning;
 use crate::tell::tell;
+use crate::watched::Watched;
 
 pub(crate) fn run(arguments: &Plan) -> Outcome {
     let prepared = planning::prepare(&arguments.package, &arguments.planning)?;
@@ -20,10 +21,12 @@ pub(crate) fn run(arguments: &Plan) -> Outcome {
         ReportFormat::Text => text::write(&report),
         ReportFormat::Json => json::write(&report),
         ReportFormat::Html => {
+            let watched = Watched::new();
             let outlook = Outlook {
-                curves: curve::run(&Engine, &prepared.case),
-                sensitivity: sensitivity::run(&Engine, &prepared.case, &sealed.planned),
+                curves: curve::run(&watched, &prepared.case),
+                sensitivity: sensitivity::run(&watched, &prepared.case, &sealed.planned),
             };
+            drop(watched);
             html::write(&report, &outlook)
         }
     };

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use cora_build::script::{reading, target};
-use cora_plan::advice::{Case, Engine, Planner as _, Refusal};
+use cora_plan::advice::{Case, Planner as _, Refusal};
 use cora_plan::demand::Measurement;
 use cora_plan::model::Steering;
 use cora_plan::planning::{Ask, Planned};
@@ -16,6 +16,7 @@ use cora_plan::{Place, Plan, Statement, nearest};
 use crate::arguments::{self, Planning};
 use crate::failure::Failure;
 use crate::package::Package;
+use crate::watched::Watched;
 
 /// A case of a package, ready to be planned.
 #[derive(Debug)]
@@ -84,7 +85,7 @@ pub(crate) fn prepare(package: &str, said: &Planning) -> Result<Prepared, Failur
 impl Prepared {
     /// Plans it.
     pub(crate) fn plan(&self) -> Result<Sealed, Failure> {
-        let planned = Engine.plan(&self.case).map_err(|refusal| self.refused(&refusal))?;
+        let planned = Watched::new().plan(&self.case).map_err(|refusal| self.refused(&refusal))?;
         let decision = cora_plan::planning::decide(&self.case.inputs(), &planned);
         let decision = decision.map_err(|errors| {
             let errors = errors.iter().map(|error| format!("{error}; {}", error.cure()));

@@ -21,9 +21,6 @@ use crate::supervisor::{
 };
 use crate::{Program, RunError};
 
-/// The command that runs a program.
-const RUN: &str = "run";
-
 /// A network function that runs on SmartNIC and host together.
 #[derive(Debug, Parser)]
 #[command(arg_required_else_help = true)]
@@ -35,7 +32,6 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run it on a capture, or between two ports.
-    #[command(name = RUN)]
     Run(Box<RunArguments>),
     /// Print the state-flow graph it was built with, as JSON.
     Graph,
@@ -68,7 +64,7 @@ struct RunArguments {
     #[command(flatten)]
     options: RunOptions,
     /// What the program before this one left behind, when a live run's program was replaced.
-    #[arg(long, hide = true, requires = "live", allow_hyphen_values = true)]
+    #[arg(long, hide = true, allow_hyphen_values = true)]
     legacy: Option<Legacy>,
 }
 
@@ -104,8 +100,8 @@ pub fn perform<A: App + Send>(
     };
     match cli.command {
         Command::Run(arguments) => {
-            let run = matches.subcommand_matches(RUN).map_or_else(|| Err(String::new()), Run::read);
-            match run {
+            let given = matches.subcommand().map_or(matches, |(_, given)| given);
+            match Run::read(given) {
                 Ok(run) => run_command::<A>(program, run, arguments.legacy, known),
                 Err(why) => refuse(&why),
             }
@@ -137,6 +133,7 @@ fn run_command<A: App + Send>(
     };
     match run.options.live.clone() {
         Some(ports) => live::<A>(program, &LiveRequest { run, ports, legacy }),
+        None if legacy.is_some() => refuse("--legacy is for live runs"),
         None => on_capture::<A>(program, run.options, controllers),
     }
 }
@@ -197,14 +194,14 @@ fn print(text: &str) -> ExitCode {
     }
 }
 
-/// The same for a command line that makes no sense.
-fn refuse(why: &str) -> ExitCode {
-    let _printed = fail(why);
-    ExitCode::from(2)
-}
-
 /// Says on standard error why a command failed, and gives the exit status for that.
 pub fn fail(what: &str) -> ExitCode {
     let _printed = writeln!(std::io::stderr(), "error: {what}");
     ExitCode::FAILURE
+}
+
+/// The same of a command line that is wrong.
+fn refuse(why: &str) -> ExitCode {
+    let _printed = fail(why);
+    ExitCode::from(2)
 }

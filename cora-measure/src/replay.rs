@@ -14,9 +14,9 @@ use cora_core::message::Stamp;
 use cora_core::migration::burst::BURST_BYTES;
 use cora_core::migration::{HostHalf, NicHalf};
 use cora_core::packet::Port;
+use cora_host::ThreadTime;
 use cora_host::parts::{Direct, Pages, Supply, configure};
 use cora_host::{Inside, RunError};
-use cpu_time::ThreadTime;
 
 use crate::migration::Which;
 use crate::traffic::Traffic;

@@ -17,8 +17,7 @@ use cora_core::migration::burst::BURST_BYTES;
 use cora_core::packet::Port;
 use cora_core::steering::Steering;
 use cora_host::parts::{Apart, Direct, Pages, Supply, bytes_apart, configure};
-use cora_host::{Inside, RunError};
-use cpu_time::ThreadTime;
+use cora_host::{Inside, RunError, ThreadTime};
 
 use crate::traffic::Traffic;
 

@@ -13,6 +13,8 @@ use cora::prelude::{Address, FiveTuple, Meta, Packet};
 use cora_traffic::pcap::{Reader, Writer};
 use cora_traffic::{Mode, Profile, SERVICE_V4};
 
+use crate::workshop::is_full;
+
 /// What is written at once by [`paced`]: about 50 packets.
 const PIECE: usize = 16 * 1024;
 const PAUSE: Duration = Duration::from_millis(1);
@@ -34,17 +36,22 @@ pub const BACKENDS: [Ipv4Addr; 4] = [
     Ipv4Addr::new(192, 0, 2, 14),
 ];
 
-/// One capture of each profile, about 12,000 packets long, and one of 100,000 packets and more than 10,000 flows.
+/// One capture of each profile: 3,000 packets long, or 12,000 where all is tested. Then there is also one of 100,000
+/// packets and more than 10,000 flows.
 pub fn generated(directory: &Path) -> Vec<Capture> {
     let profiles = Profile::ALL.into_iter().zip(11..);
-    let small = profiles.map(|(profile, seed)| (profile.name(), profile, seed, 12_000, 1_200));
-    let all = small.chain([("big", Profile::Mix, 7, 100_000, 10_000)]);
-    all.map(|(name, profile, seed, packets, flows)| {
-        let path = directory.join(format!("{name}.pcap"));
-        generate(profile, seed, packets, flows, &path);
-        Capture { name: name.to_owned(), path }
-    })
-    .collect()
+    let packets = if is_full() { 12_000 } else { 3_000 };
+    let small =
+        profiles.map(|(profile, seed)| (profile.name(), profile, seed, packets, packets / 10));
+    let big = is_full().then_some(("big", Profile::Mix, 7, 100_000, 10_000));
+    small
+        .chain(big)
+        .map(|(name, profile, seed, packets, flows)| {
+            let path = directory.join(format!("{name}.pcap"));
+            generate(profile, seed, packets, flows, &path);
+            Capture { name: name.to_owned(), path }
+        })
+        .collect()
 }
 
 /// Generates one capture.

@@ -3,8 +3,11 @@
 //! | rules about | from |
 //! | --- | --- |
 //! | packages: who depends on whom, what is linked | `packages`, which asks cargo |
+//! | what comes from outside | `foreign`, which asks cargo, too |
 //! | sources: unsafe code, sizes, names, leftovers | `source`, which reads every file of the repository |
 
+#[path = "house/foreign.rs"]
+mod foreign;
 #[path = "house/packages.rs"]
 mod packages;
 #[path = "house/source.rs"]
@@ -13,6 +16,7 @@ mod source;
 use std::collections::BTreeSet;
 
 use cora_tests::workshop::linked;
+use foreign::{Policy, foreign, several};
 use packages::{Arrow, Package, arrows, packages};
 use source::{File, files, rust};
 
@@ -359,4 +363,21 @@ fn uses(files: impl Iterator<Item = File>, words: &[&str]) -> Vec<String> {
         found.map(|word| format!("{}: {word}", file.path)).collect::<Vec<_>>()
     });
     found.collect()
+}
+
+#[test]
+fn what_comes_from_outside_comes_under_terms_that_deny_toml_allows() {
+    let (policy, packages) = (Policy::read(), foreign("all"));
+    assert!(packages.len() > 50, "the tree has libraries: {packages:?}");
+    let wrong = packages.iter().filter(|package| !package.is_allowed(&policy.licences));
+    let wrong: Vec<String> = wrong.map(|package| format!("{package:?}")).collect();
+    none(&wrong, "deny.toml lists the licences that may be used");
+}
+
+#[test]
+fn nothing_from_outside_is_built_twice() {
+    let (policy, packages) = (Policy::read(), foreign("no-dev"));
+    let twice = several(&packages).into_iter().filter(|(name, _)| !policy.twice.contains(*name));
+    let twice: Vec<String> = twice.map(|(name, versions)| format!("{name} {versions:?}")).collect();
+    none(&twice, "what users build has one version of each library");
 }

@@ -6,6 +6,7 @@ mod adapt;
 mod bench;
 mod chaos;
 mod demo;
+mod deny;
 mod lab;
 mod migration;
 mod model;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         "words" => words::run(rest),
         _ if !rest.is_empty() => return usage(),
         "demo" => demo::run(),
+        "deny" => deny::check(),
         _ => return usage(),
     };
     outcome.map_or_else(
@@ -47,7 +49,7 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: cargo xtask demo");
+    eprintln!("usage: cargo xtask demo | deny");
     eprintln!("       cargo xtask test [--all | --only STEP | --list [--json]]");
     eprintln!("       cargo xtask bench|model [--quick] [--json] [--only NAME]");
     eprintln!("       cargo xtask model --again");

@@ -153,30 +153,45 @@ pub(crate) fn peers() -> Option<String> {
     version().map(|version| version.trim().to_owned())
 }
 
-/// A nightly toolchain with Miri; it is fetched where rustup can.
+/// A nightly toolchain with Miri; rustup fetches it.
 pub(crate) fn miri() -> Result<(), String> {
-    let is_there = || output(command("rustup", &["run", "nightly", "cargo", "miri", "--version"]));
-    if is_there().is_some() {
+    let version = ["run", "nightly", "cargo", "miri", "--version"];
+    let is_there = || output(command("rustup", &version)).is_some();
+    if is_there() {
         return Ok(());
     }
+    eprintln!("a nightly toolchain with Miri is missing; adding it");
     let install =
         "toolchain install nightly --profile minimal --component miri,rust-src --no-self-update";
-    run(&mut command("rustup", &install.split(' ').collect::<Vec<_>>()))?;
-    is_there().map(|_| ()).ok_or_else(|| "no nightly toolchain with Miri".to_owned())
+    let install: Vec<&str> = install.split(' ').collect();
+    run(&mut command("rustup", &install))?;
+    if is_there() { Ok(()) } else { Err("rustup's nightly toolchain has no Miri".to_owned()) }
 }
 
-/// The program that checks dependencies; it is built where it lacks.
+/// cargo-deny, built without optimisation: two minutes of a processor instead of many, and its work is short.
 pub(crate) fn cargo_deny() -> Result<(), String> {
-    match output(cargo(&["deny", "--version"])) {
-        Some(_) => Ok(()),
-        None => run(&mut cargo(&["install", "cargo-deny", "--locked"])),
+    let is_there = || output(cargo(&["deny", "--version"])).is_some();
+    if is_there() {
+        return Ok(());
     }
+    eprintln!("cargo-deny is missing; installing it");
+    run(&mut cargo(&["install", "cargo-deny", "--locked", "--debug"]))?;
+    if is_there() {
+        return Ok(());
+    }
+    Err("cargo-deny is installed, and cargo doesn't find it: is cargo's bin directory in PATH?"
+        .to_owned())
 }
 
 /// What builds libFuzzer.
 pub(crate) fn cplusplus() -> Result<(), String> {
     let own = std::env::var("CXX").ok();
-    if in_path(own.as_deref().unwrap_or("c++")) { Ok(()) } else { install(&["g++"]) }
+    match own.as_deref() {
+        Some(own) if in_path(own) => Ok(()),
+        Some(own) => Err(format!("CXX={own}: there is no such program in PATH")),
+        None if in_path("c++") => Ok(()),
+        None => install(&["g++"]),
+    }
 }
 
 fn in_path(program: &str) -> bool {

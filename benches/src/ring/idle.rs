@@ -5,11 +5,10 @@ use std::time::{Duration, Instant};
 
 use cora_core::region::{self, HashSeed, Identity, Idle, Region, RegionLayout};
 use cora_core::ring::{Consumer, Producer};
-use cora_host::SharedFutex;
+use cora_host::{SharedFutex, ThreadTime};
 
 use super::pair::stay_on;
 use super::queue::words;
-use cpu_time::ThreadTime;
 
 /// A region of which only the ring to the host and the host's bell are used.
 fn region() -> Region {

@@ -31,10 +31,10 @@ mod program;
 mod rounds;
 mod traffic;
 
-use std::io::{IsTerminal as _, Result, Write as _};
+use std::io::Result;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub(crate) use child::PROGRAM;
 pub(crate) use program::main as program;
@@ -50,6 +50,7 @@ use self::rounds::Times;
 use self::traffic::{Capture, SHORT};
 use crate::arguments::Calibrate;
 use crate::failure::{Failure, Outcome};
+use crate::progress::Progress;
 use crate::tell::tell;
 
 /// All that was measured.
@@ -130,29 +131,29 @@ const QUICK: Effort =
 fn measure(quick: bool) -> Result<Measured> {
     let effort = if quick { QUICK } else { FULL };
     let room = tempfile::tempdir()?;
-    let mut progress = Progress::new();
-    progress.says("walking through memory");
+    let mut progress = Progress::after(Duration::ZERO);
+    progress.step("walking through memory");
     let mut walks = Walks::new(quick)?;
     let walked: Vec<Vec<f64>> = (0..5).map(|_| walks.round()).collect();
     let latencies = walks.latencies(&walked);
-    progress.says("making tables and traffic");
+    progress.step("making tables and traffic");
     let mut stage = Stage::new(room.path(), effort)?;
     let mut taken = Vec::new();
     for round in 0..effort.rounds {
-        progress.says(&format!("handling packets, round {} of {}", round + 1, effort.rounds));
+        progress.step(&format!("handling packets, round {} of {}", round + 1, effort.rounds));
         taken.push(stage.round()?);
     }
     let handled = stage.times(&taken);
     // Each pair wants both cores to itself.
     drop(stage);
-    progress.says("starting both halves");
+    progress.step("starting both halves");
     let mut pairs = Pairs::new(room.path(), effort.packets)?;
     let mut crossed = Vec::new();
     for round in 0..effort.pair_rounds {
-        progress.says(&format!("crossing, round {} of {}", round + 1, effort.pair_rounds));
+        progress.step(&format!("crossing, round {} of {}", round + 1, effort.pair_rounds));
         crossed.push(pairs.round()?);
     }
-    progress.ends();
+    progress.clear();
     let Handled { frames, mispredict, nic, host, insert, remove } = handled;
     let fit = |side: &SideTimes| side.fit(&frames, mispredict.median(), &latencies);
     let (nic_fit, host_fit) = (fit(&nic), fit(&host));
@@ -241,32 +242,6 @@ impl Stage {
             host: side(&self.host, &|round| &round.host),
             insert: each(&|round| round.entries.0),
             remove: each(&|round| round.entries.1),
-        }
-    }
-}
-
-/// The current step, on standard error: on one line of a terminal.
-struct Progress {
-    overwrites: bool,
-}
-
-impl Progress {
-    fn new() -> Self {
-        Self { overwrites: std::io::stderr().is_terminal() }
-    }
-
-    fn says(&mut self, what: &str) {
-        // Nobody need see it.
-        let _shown = if self.overwrites {
-            write!(std::io::stderr(), "\r\x1b[K{what} …")
-        } else {
-            writeln!(std::io::stderr(), "{what}")
-        };
-    }
-
-    fn ends(&mut self) {
-        if self.overwrites {
-            let _shown = write!(std::io::stderr(), "\r\x1b[K");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! `profile`: a capture's flows, as a traffic profile to plan with.
 
+mod bar;
 mod duration;
 mod flow_stats;
-mod progress;
 mod summary;
 
 use std::collections::BTreeMap;
@@ -14,8 +14,8 @@ use cora_plan::traffic::{Drawn, Sample, Tally, Traffic};
 use crate::arguments::Profile;
 use crate::failure::{Failure, Outcome};
 use crate::tell::{tell, tell_line};
+use bar::Bar;
 use flow_stats::Group;
-use progress::Progress;
 
 pub(crate) use duration::Span;
 pub(crate) use flow_stats::FlowStats;
@@ -24,13 +24,13 @@ pub(crate) fn run(arguments: &Profile) -> Outcome {
     let capture = &arguments.capture;
     let length = capture.metadata().map_or(0, |metadata| metadata.len());
     let out = Out::of(arguments)?;
-    let mut progress = Progress::new(length);
+    let mut bar = Bar::new(length);
     let inside = arguments.inside.clone().unwrap_or_default();
     let stats = FlowStats::of(capture, &inside, arguments.idle.0, |packets, bytes| {
-        progress.tell(packets, bytes);
+        bar.tell(packets, bytes);
     });
     let stats = stats.map_err(|error| Failure::Failed(error.to_string()))?;
-    progress.end(stats.packets);
+    bar.end(stats.packets);
     let groups = stats.groups();
     let Drawn { traffic, .. } = drawn(&out.name, capture, &stats, arguments.idle)?;
     let written = std::fs::write(&out.path, traffic.to_toml());

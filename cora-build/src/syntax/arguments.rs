@@ -1,6 +1,7 @@
 //! The arguments of `#[state(…)]`, as written: names, some with values.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use strsim::osa_distance;
 use syn::Token;
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
@@ -219,56 +220,18 @@ pub(crate) fn place(args: &TokenStream) -> Place {
 }
 
 /// Of the words, the one nearest to `text`, if it is near enough to be a slip of the keyboard.
-pub fn nearest<'a>(text: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(text: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     words
         .into_iter()
-        .map(|word| (edit_distance(text, word), word))
+        .map(|word| (osa_distance(text, word), word))
         .filter(|(distance, word)| *distance <= (word.chars().count() / 3).max(1))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, word)| word)
 }
 
-/// How many letters to insert, remove, change or swap with their neighbour to make one word the
-/// other (optimal string alignment).
-pub fn edit_distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().collect();
-    let b: Vec<char> = b.chars().collect();
-    let mut before: Vec<usize> = Vec::new();
-    let mut above: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let change = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = change.min(above[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(before[j - 2] + 1);
-            }
-            row.push(best);
-        }
-        before = above;
-        above = row;
-    }
-    above[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn distances() {
-        for (a, b, distance) in [
-            ("capacity", "capacity", 0),
-            ("capcity", "capacity", 1),
-            ("capactiy", "capacity", 1),
-            ("", "key", 3),
-            ("idle", "", 4),
-            ("kitten", "sitting", 3),
-        ] {
-            assert_eq!(edit_distance(a, b), distance, "{a} {b}");
-            assert_eq!(edit_distance(b, a), distance, "{b} {a}");
-        }
-    }
 
     #[test]
     fn the_right_word_is_proposed() {

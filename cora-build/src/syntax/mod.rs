@@ -15,8 +15,6 @@ use crate::check::fields::last_segment;
 use crate::check::parameter::HEADERS;
 use crate::diag::Diagnostics;
 
-pub use arguments::{edit_distance, nearest};
-
 /// Who is reading.
 ///
 /// The two see different items: a macro gets its item without the attribute that called it, a build

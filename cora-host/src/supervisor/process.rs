@@ -112,3 +112,28 @@ impl Drop for Half {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::FromArgMatches as _;
+
+    use super::*;
+    use crate::options::parser;
+
+    #[test]
+    fn a_half_is_started_again_as_often_as_the_run_says() {
+        for (line, times) in
+            [(&[][..], MOST_FAILURES), (&["--restarts", "2"], 2), (&["--restarts", "0"], 0)]
+        {
+            let matches = parser().try_get_matches_from(line).expect("options");
+            let options = RunOptions::from_arg_matches(&matches).expect("options");
+            let mut half = Half::new("host", &options);
+            assert!((0..times).all(|_| half.again().is_ok()), "{line:?}");
+            let refused = half.again();
+            assert!(matches!(refused, Err(RunError::KeepsDying { .. })), "{line:?}: {refused:?}");
+            // Once it works, it may die as often again.
+            half.works();
+            assert_eq!(half.again().is_ok(), times > 0, "{line:?}");
+        }
+    }
+}

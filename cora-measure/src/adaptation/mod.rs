@@ -97,7 +97,7 @@ fn compare<A: App>(
         let Request { room, slower, slice, .. } = *request;
         let setting = Setting { room, slower, slice, configurations };
         let mut trial = Trial::<A>::new(&trace, frames, &groups, supply, &setting)?;
-        trial.conduct_by(name, &groups).map_err(|why| wrong(&why))?;
+        trial.control_by(name, &groups).map_err(|why| wrong(&why))?;
         trials.push(trial);
     }
     let mut until = 0;

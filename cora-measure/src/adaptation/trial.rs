@@ -142,7 +142,7 @@ impl<'a, A: App> Trial<'a, A> {
 
     /// Who decides. `plan`: the first flows that fit; `flow-only`: a fixed share of all flows, as many as fit;
     /// `state-only`: no flow moves, and the NIC has no room for all; `unwatched`: likewise, and no side tells its load; `oracle`; or what `run --moves` knows.
-    pub(super) fn conduct_by(&mut self, name: &str, keys: &[A::Group]) -> Result<(), String>
+    pub(super) fn control_by(&mut self, name: &str, keys: &[A::Group]) -> Result<(), String>
     where
         A::Group: Send + 'static,
     {

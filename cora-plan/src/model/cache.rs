@@ -35,8 +35,8 @@ pub(super) struct Filled {
     memory_ns: f64,
 }
 
-/// Rounds of bisection: past the precision of the numbers.
-const ROUNDS: u32 = 100;
+/// Most steps towards a characteristic time; a dozen do where rates are alike, and more the farther they lie apart.
+const ROUNDS: u32 = 300;
 
 impl Filled {
     /// Fills the caches that `cores` cores of a tier have for themselves.
@@ -96,40 +96,52 @@ pub(super) fn decay(x: f64) -> f64 {
     if x > 700.0 {
         return 0.0;
     }
-    // exp(−x) = (exp(−x / 2ⁿ))^(2ⁿ), where the series of a small argument ends after a few terms.
-    let halvings = (0..12).find(|n| x <= f64::from(1_u32 << n) / 8.0).unwrap_or(13);
-    let small = -x / f64::from(1_u32 << halvings);
-    let mut term = 1.0;
-    let mut sum = 1.0;
-    for n in 1..=12 {
-        term *= small / f64::from(n);
-        sum += term;
+    // exp(−x) = (exp(−x / 2ⁿ))^(2ⁿ), where the series of a small argument ends after a few terms. Plain loops: most of what
+    // planning does is done here, and where a program is developed, no optimiser sees it.
+    let (mut halvings, mut small) = (0, x);
+    while small > 0.125 {
+        small *= 0.5;
+        halvings += 1;
     }
-    (0..halvings).fold(sum, |power, _| power * power)
+    // From the last term: 1 − s/1·(1 − s/2·(1 − …)).
+    let (mut term, mut sum) = (10_u32, 1.0);
+    while term > 0 {
+        sum = 1.0 - small / f64::from(term) * sum;
+        term -= 1;
+    }
+    while halvings > 0 {
+        sum *= sum;
+        halvings -= 1;
+    }
+    sum
 }
 
+/// The time within which as many bytes are accessed as there is room for.
+///
+/// The bytes are a concave function of the time: its tangent lies above it, so Newton's steps from zero come nearer to the
+/// time from below and never pass it. They end where rounding lets none go on.
 fn characteristic_time(items: &[Item], capacity: f64) -> f64 {
-    let present = |time: f64| -> f64 {
-        items
-            .iter()
-            .filter(|item| item.count > 0.0)
-            .map(|item| item.count * item.bytes * (1.0 - miss(item.rate / item.count, time)))
-            .sum()
-    };
-    let all: f64 = items.iter().filter(|item| item.rate > 0.0).map(|i| i.count * i.bytes).sum();
+    let items = || items.iter().filter(|item| item.count > 0.0 && item.rate > 0.0);
+    let all: f64 = items().map(|item| item.count * item.bytes).sum();
     if all <= capacity {
         return f64::INFINITY;
     }
-    let mut high = 1.0;
-    while present(high) < capacity {
-        high *= 2.0;
-    }
-    let mut low = 0.0;
+    let mut time = 0.0;
     for _ in 0..ROUNDS {
-        let middle = f64::midpoint(low, high);
-        if present(middle) < capacity { low = middle } else { high = middle }
+        let (mut present, mut slope) = (0.0, 0.0);
+        for item in items() {
+            let gone = decay(item.rate / item.count * time);
+            present += item.count * item.bytes * (1.0 - gone);
+            slope += item.rate * item.bytes * gone;
+        }
+        let next = time + (capacity - present) / slope;
+        // Also where nothing is left to come, and the quotient is no number.
+        if !(next > time && next.is_finite()) {
+            break;
+        }
+        time = next;
     }
-    f64::midpoint(low, high)
+    time
 }
 
 #[cfg(test)]
@@ -184,6 +196,26 @@ mod tests {
                     / 10.0;
             let real = simulated(&items, slots);
             assert!((hits - real).abs() < 0.02, "{slots} slots: {hits} against {real}");
+        }
+    }
+
+    #[test]
+    fn the_characteristic_time_fills_the_cache() {
+        for apart in [1.0, 10.0, 1e4, 1e8] {
+            let item =
+                |n: i32| Item { count: 8_f64.powi(n), bytes: 64.0, rate: f64::powi(apart, -n) };
+            let items: Vec<Item> = (0..6).map(item).collect();
+            let all: f64 = items.iter().map(|item| item.count * item.bytes).sum();
+            for part in [1e-6, 0.01, 0.3, 0.9, 0.999] {
+                let capacity = all * part;
+                let time = characteristic_time(&items, capacity);
+                let fills = |item: &Item| {
+                    item.count * item.bytes * (1.0 - miss(item.rate / item.count, time))
+                };
+                let filled: f64 = items.iter().map(fills).sum();
+                let off = (filled - capacity) / capacity;
+                assert!(off.abs() < 1e-9, "{part} of rates {apart} apart: off by {off}");
+            }
         }
     }
 

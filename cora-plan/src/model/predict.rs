@@ -10,6 +10,15 @@ use crate::words::Sides;
 
 /// What the model says of `allocation` at `mpps` million packets a second.
 pub(crate) fn predict(setting: &Setting<'_>, allocation: &Allocation, mpps: f64) -> Prediction {
+    judge(setting, allocation, mpps).0
+}
+
+/// The same, with the latencies that it goes by.
+pub(crate) fn judge(
+    setting: &Setting<'_>,
+    allocation: &Allocation,
+    mpps: f64,
+) -> (Prediction, Latencies) {
     let at = Point::of(setting, allocation);
     let problem = at.problem(mpps);
     let Terms { cost: host_cores, uses: used } = evaluate(&problem, &at.on, &at.shares);
@@ -39,7 +48,7 @@ pub(crate) fn predict(setting: &Setting<'_>, allocation: &Allocation, mpps: f64)
             (ceiling, bottleneck) = (highest, limit.resource);
         }
     }
-    Prediction {
+    let prediction = Prediction {
         host_cores,
         nic_cores: used[0],
         ceiling_mpps: ceiling,
@@ -48,7 +57,8 @@ pub(crate) fn predict(setting: &Setting<'_>, allocation: &Allocation, mpps: f64)
         unstable: unstable(setting, &problem, &at, &used),
         at_nic: 1000.0
             * at.handled().iter().zip(setting.classes).map(|(h, c)| h * c.share).sum::<f64>(),
-    }
+    };
+    (prediction, at.latencies)
 }
 
 /// An allocation as switches and shares, and its latencies.
@@ -89,7 +99,7 @@ impl<'a> Point<'a> {
 }
 
 /// Per class: which share of its packets the NIC handles alone.
-pub(crate) fn handled(
+pub(super) fn handled(
     setting: &Setting<'_>,
     sides: Sides,
     on: &[bool],

@@ -48,9 +48,9 @@ pub(super) fn one(inputs: &Inputs<'_>, baseline: Baseline, mpps: f64) -> Baselin
 pub fn highest(inputs: &Inputs<'_>, baseline: Baseline, host_cores: f64) -> f64 {
     let within = |mpps| {
         let plan = one(inputs, baseline, mpps);
-        (plan.feasible && plan.predicted.host_cores <= host_cores + 1e-9).then_some(())
+        plan.feasible && plan.predicted.host_cores <= host_cores + 1e-9
     };
-    rate::search(rate::LOWEST, rate::HIGHEST, within).map_or(0.0, |(mpps, ())| mpps)
+    rate::search(rate::LOWEST, rate::HIGHEST, within).map_or(0.0, |border| border.below)
 }
 
 fn search(inputs: &Inputs<'_>, sides: Sides, freedom: Freedom, mpps: f64) -> Option<Found> {

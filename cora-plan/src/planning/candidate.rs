@@ -1,5 +1,6 @@
 //! Ways of running that a plan chooses among: sides, and under a split the key that flows are owned by.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Inputs;
@@ -7,6 +8,7 @@ use crate::decide::{is_group_for, one_pair};
 use crate::demand::{Demand, demand};
 use crate::graph::{Graph, StateNode};
 use crate::model::Setting;
+use crate::model::latency::Latencies;
 use crate::words::{Kind, Place, Sides};
 
 /// The key of flows.
@@ -24,6 +26,8 @@ pub(super) struct Candidate {
     pub(super) demand: Demand,
     /// The program runs on several pairs of cores.
     pub(super) many_pairs: bool,
+    /// Latencies with everything at both sides: no rate changes them.
+    crowded: OnceCell<Latencies>,
 }
 
 impl Candidate {
@@ -41,7 +45,13 @@ impl Candidate {
         }
         let demand = demand(graph, inputs.traffic, group, inputs.measurement);
         let many_pairs = one_pair(graph, group).is_empty();
-        Self { sides, group: group.to_owned(), pinned, demand, many_pairs }
+        let (group, crowded) = (group.to_owned(), OnceCell::new());
+        Self { sides, group, pinned, demand, many_pairs, crowded }
+    }
+
+    /// The latencies of a working set that no allocation exceeds, in its own setting.
+    pub(super) fn crowded(&self, setting: &Setting<'_>) -> &Latencies {
+        self.crowded.get_or_init(|| Latencies::crowded(setting, self.sides))
     }
 
     /// What costs depend on.

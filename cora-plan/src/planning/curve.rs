@@ -1,6 +1,7 @@
 //! Host cores against rate, for Cora and every baseline.
 
 use super::baseline::one;
+use super::candidate::all;
 use super::run::best;
 use super::{Baseline, Inputs};
 
@@ -21,7 +22,9 @@ pub fn curve(inputs: &Inputs<'_>, rates: &[f64]) -> Vec<CurvePoint> {
         .iter()
         .map(|mpps| CurvePoint {
             mpps: *mpps,
-            cora: best(inputs, *mpps).ok().map(|(_, found)| found.predicted.host_cores),
+            cora: best(inputs, all(inputs), *mpps)
+                .ok()
+                .map(|(_, found)| found.predicted.host_cores),
             baselines: Baseline::ALL.map(|baseline| {
                 let plan = one(inputs, baseline, *mpps);
                 plan.feasible.then_some(plan.predicted.host_cores)

@@ -9,7 +9,7 @@
 use super::candidate::Candidate;
 use crate::graph::Graph;
 use crate::model::latency::Latencies;
-use crate::model::predict::{handled, predict};
+use crate::model::predict::judge;
 use crate::model::terms::{is_at_nic, limits, terms};
 use crate::model::{Allocation, Prediction, Resource, Setting};
 use crate::search::{Effort, Problem, Proof, Share, Solution, solve};
@@ -55,8 +55,7 @@ pub(super) fn optimise(
     most: Option<f64>,
     mpps: f64,
 ) -> Result<Found, Resource> {
-    let graph = setting.graph();
-    let mut latencies = Latencies::crowded(setting, candidate.sides);
+    let mut latencies = candidate.crowded(setting).clone();
     let mut best: Option<Found> = None;
     let mut short = Resource::NicCores;
     let mut seen = Vec::new();
@@ -78,15 +77,11 @@ pub(super) fn optimise(
                 continue;
             }
         };
-        let found = judged(setting, candidate, graph, &solution, mpps);
+        let (found, its) = judged(setting, candidate, &solution, mpps);
         let key: Vec<u64> = solution.shares.iter().map(|share| share.to_bits()).collect();
         let again = seen.contains(&key);
         seen.push(key);
-        latencies = Latencies::at(
-            setting,
-            candidate.sides,
-            &handled(setting, candidate.sides, &solution.on, &solution.shares),
-        );
+        latencies = its;
         if found.holds() && best.as_ref().is_none_or(|best| better(&found, best)) {
             best = Some(found);
         } else if !found.holds() {
@@ -143,18 +138,18 @@ fn problem(
     problem
 }
 
+/// What was found, and the latencies that it leads to.
 fn judged(
     setting: &Setting<'_>,
     candidate: &Candidate,
-    graph: &Graph,
     solution: &Solution,
     mpps: f64,
-) -> Found {
-    let allocation = allocation(candidate, graph, &solution.on, &solution.shares);
-    let predicted = predict(setting, &allocation, mpps);
+) -> (Found, Latencies) {
+    let allocation = allocation(candidate, setting.graph(), &solution.on, &solution.shares);
+    let (predicted, latencies) = judge(setting, &allocation, mpps);
     // The search's costs have the latencies of the find before; what is known to be possible bounds them.
     let bound = solution.proof.bound.min(predicted.host_cores);
-    Found { allocation, predicted, proof: Proof { bound, ..solution.proof } }
+    (Found { allocation, predicted, proof: Proof { bound, ..solution.proof } }, latencies)
 }
 
 /// Switches and shares in the words of plans.

@@ -2,9 +2,9 @@
 //!
 //! What a rate needs grows with it, so the border is found by bisection, to a part in ten thousand.
 
-use super::candidate::Candidate;
+use super::candidate::{Candidate, all};
 use super::optimise::Found;
-use super::run::best;
+use super::run::{best, of_candidate};
 use super::{Inputs, PlanningError};
 use crate::model::Resource;
 
@@ -19,42 +19,62 @@ pub(super) fn highest(
     inputs: &Inputs<'_>,
     cores: f64,
 ) -> Result<(f64, (Candidate, Found)), Vec<PlanningError>> {
-    let within = |mpps| {
-        best(inputs, mpps).ok().filter(|(_, found)| found.predicted.host_cores <= cores + 1e-9)
-    };
-    search(LOWEST, HIGHEST, within).ok_or_else(|| {
-        let resource = best(inputs, LOWEST).err().unwrap_or(Resource::HostCores);
+    let within = |found: &Found| found.predicted.host_cores <= cores + 1e-9;
+    search_of_any(inputs, HIGHEST, within).ok_or_else(|| {
+        let resource = best(inputs, all(inputs), LOWEST).err().unwrap_or(Resource::HostCores);
         vec![PlanningError::OutOfReach { mpps: LOWEST, resource, nearest_mpps: Some(0.0) }]
     })
 }
 
 /// The highest rate below `mpps` that some plan handles; 0 when none is low enough. Rounded down to four digits.
 pub(super) fn nearest(inputs: &Inputs<'_>, mpps: f64) -> f64 {
-    let found = search(LOWEST, mpps, |mpps| best(inputs, mpps).ok());
+    let found = search_of_any(inputs, mpps, |_| true);
     // What rounding to four digits may add is taken off before.
     found.map_or(0.0, |(mpps, _)| format!("{:.3e}", mpps * 0.9995).parse().unwrap_or(0.0))
 }
 
-/// The highest rate between two that `plan` has a result for, and that result.
-pub(super) fn search<T>(
-    mut low: f64,
-    mut high: f64,
-    plan: impl Fn(f64) -> Option<T>,
-) -> Option<(f64, T)> {
-    let mut best = (low, plan(low)?);
-    if let Some(found) = plan(high) {
-        return Some((high, found));
+/// The highest rate up to `high` at which any candidate's plan is good enough, and the best plan there.
+///
+/// Candidates are searched in turn, and most of them with one look: one that fails just above the rate that another
+/// reached, reaches no more. Those of one side come first: there is little to search in them.
+fn search_of_any(
+    inputs: &Inputs<'_>,
+    high: f64,
+    good: impl Fn(&Found) -> bool,
+) -> Option<(f64, (Candidate, Found))> {
+    let candidates = all(inputs);
+    let mut border: Option<Border> = None;
+    for candidate in candidates.iter().rev() {
+        let good = |mpps| of_candidate(inputs, candidate, mpps).is_ok_and(|found| good(&found));
+        let before = border.as_ref().map_or(0.0, |border| border.above);
+        if before.is_infinite() || (before > 0.0 && !good(before)) {
+            continue;
+        }
+        border = search(LOWEST, high, |mpps| mpps <= before || good(mpps)).or(border);
+    }
+    let mpps = border?.below;
+    Some((mpps, best(inputs, candidates, mpps).ok()?))
+}
+
+/// A rate that can be met, and one closely above it that can't.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Border {
+    pub(super) below: f64,
+    above: f64,
+}
+
+/// The highest rate between two that is good, if the lower one is. Its steps depend on nothing but the result.
+pub(super) fn search(mut low: f64, mut high: f64, good: impl Fn(f64) -> bool) -> Option<Border> {
+    if !good(low) {
+        return None;
+    }
+    if good(high) {
+        return Some(Border { below: high, above: f64::INFINITY });
     }
     while high / low > 1.0 + PRECISION {
         // Rates span magnitudes: the middle of their logarithms.
         let middle = (low * high).sqrt();
-        match plan(middle) {
-            Some(found) => {
-                best = (middle, found);
-                low = middle;
-            }
-            None => high = middle,
-        }
+        *(if good(middle) { &mut low } else { &mut high }) = middle;
     }
-    Some(best)
+    Some(Border { below: low, above: high })
 }

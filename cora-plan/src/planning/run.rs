@@ -78,22 +78,21 @@ pub fn decide(inputs: &Inputs<'_>, planned: &Planned) -> Result<Decision, Vec<Pl
 }
 
 /// The best candidate at a rate.
-pub(super) fn at_rate(
-    inputs: &Inputs<'_>,
-    mpps: f64,
-) -> Result<(Candidate, Found), Vec<PlanningError>> {
-    best(inputs, mpps)
+fn at_rate(inputs: &Inputs<'_>, mpps: f64) -> Result<(Candidate, Found), Vec<PlanningError>> {
+    best(inputs, all(inputs), mpps)
         .map_err(|resource| vec![PlanningError::OutOfReach { mpps, resource, nearest_mpps: None }])
 }
 
 /// The same, with what runs out where the most promising candidate fails.
-pub(super) fn best(inputs: &Inputs<'_>, mpps: f64) -> Result<(Candidate, Found), Resource> {
-    let most = inputs.statement.nic_share.map(|share| share.what);
+pub(super) fn best(
+    inputs: &Inputs<'_>,
+    candidates: Vec<Candidate>,
+    mpps: f64,
+) -> Result<(Candidate, Found), Resource> {
     let mut best: Option<(Candidate, Found)> = None;
     let mut short = None;
-    for candidate in all(inputs) {
-        let found = optimise(&candidate.setting(inputs), &candidate, Freedom::All, most, mpps);
-        match found {
+    for candidate in candidates {
+        match of_candidate(inputs, &candidate, mpps) {
             Ok(found) => {
                 if best.as_ref().is_none_or(|(_, best)| is_worth(&found, best)) {
                     best = Some((candidate, found));
@@ -103,6 +102,16 @@ pub(super) fn best(inputs: &Inputs<'_>, mpps: f64) -> Result<(Candidate, Found),
         }
     }
     best.ok_or(short.unwrap_or(Resource::NicCores))
+}
+
+/// The best that one candidate can do.
+pub(super) fn of_candidate(
+    inputs: &Inputs<'_>,
+    candidate: &Candidate,
+    mpps: f64,
+) -> Result<Found, Resource> {
+    let most = inputs.statement.nic_share.map(|share| share.what);
+    optimise(&candidate.setting(inputs), candidate, Freedom::All, most, mpps)
 }
 
 /// Candidates come in order of preference: a later one must be better by more than rounding.

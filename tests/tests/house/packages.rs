@@ -127,7 +127,7 @@ fn ends(text: &str) -> BTreeMap<String, bool> {
     ends
 }
 
-fn cargo(arguments: &[&str]) -> String {
+pub(crate) fn cargo(arguments: &[&str]) -> String {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let output = Command::new(cargo).args(arguments).current_dir(root()).output();
     let output = output.expect("cargo starts");

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use super::Verdict;
 use super::harness::counted;
-use crate::{cargo, command, examples, need, run, target, words};
+use crate::{cargo, chaos, command, deny, examples, need, run, target, words};
 
 /// What tests of whole packages are built from; what measures is built with its own flags, below.
 const WORKSPACE: &str = "test --workspace --no-fail-fast";
@@ -136,7 +136,7 @@ pub(super) fn properties() -> Verdict {
 }
 
 pub(super) fn chaos() -> Verdict {
-    Verdict::of(crate::chaos::run(&["--seconds".to_owned(), "120".to_owned()]))
+    Verdict::of(chaos::run(&["--seconds".to_owned(), "120".to_owned()]))
 }
 
 /// That they build; how they run is in docs/fuzzing.md.
@@ -150,9 +150,7 @@ pub(super) fn fuzz() -> Verdict {
 }
 
 pub(super) fn dependencies() -> Verdict {
-    Verdict::of(
-        need::cargo_deny().and_then(|()| run(&mut of_cargo("deny check licenses bans sources"))),
-    )
+    Verdict::of(deny::check())
 }
 
 fn of_cargo(words: &str) -> Command {

@@ -9,7 +9,7 @@ use super::{Handler, Parts, path};
 use crate::diag::{Place, codes};
 use crate::script::findings::Findings;
 use crate::script::source::{Call, Source};
-use crate::syntax::nearest;
+use crate::syntax::arguments::nearest;
 
 /// Numbers of the chain's handlers, in order.
 pub(super) fn run(source: &Source, parts: &Parts, findings: &mut Findings) -> Vec<usize> {

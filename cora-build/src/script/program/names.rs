@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::{Handler, Parts, State, path};
 use crate::diag::{Place, codes};
 use crate::script::findings::Findings;
-use crate::syntax::{Parameter, ParameterAccess, StateKind, nearest};
+use crate::syntax::arguments::nearest;
+use crate::syntax::{Parameter, ParameterAccess, StateKind};
 
 pub(super) fn run(parts: &Parts, findings: &mut Findings) {
     let states = states(parts, findings);

@@ -1,49 +1,41 @@
 //! How far reading a capture is: a bar on a terminal, and one line at the end.
 
-use std::io::{IsTerminal as _, Write as _, stderr};
+use std::io::{Write as _, stderr};
 use std::time::{Duration, Instant};
 
 use cora_plan::graph::grouped;
 
-/// How often the bar changes.
-const EVERY: Duration = Duration::from_millis(100);
+use crate::progress::Progress;
 
 /// Letters of the bar.
 const WIDTH: u64 = 32;
 
-pub(super) struct Progress {
+pub(super) struct Bar {
     began: Instant,
-    /// When the bar changes next; nothing when nobody watches.
-    next: Option<Instant>,
+    progress: Progress,
     /// Bytes of the capture.
     length: u64,
 }
 
-impl Progress {
+impl Bar {
     pub(super) fn new(length: u64) -> Self {
-        let began = Instant::now();
-        Self { began, next: stderr().is_terminal().then_some(began + EVERY), length }
+        let progress = Progress::after(Duration::from_millis(100));
+        Self { began: Instant::now(), progress, length }
     }
 
     /// So many packets were read, in so many bytes.
     pub(super) fn tell(&mut self, packets: u64, bytes: u64) {
-        let now = Instant::now();
-        if self.next.is_none_or(|next| now < next) {
-            return;
-        }
-        self.next = Some(now + EVERY);
-        let line = line(bytes, self.length, packets, self.began.elapsed());
-        // A bar that can't be shown is no reason to stop.
-        let _shown = write!(stderr(), "\r{line} ");
+        self.progress.tell(|| line(bytes, self.length, packets, self.began.elapsed()));
     }
 
     /// The whole capture was read.
-    pub(super) fn end(&self, packets: u64) {
-        let clear = if self.next.is_some() { format!("\r{:78}\r", "") } else { String::new() };
+    pub(super) fn end(mut self, packets: u64) {
+        self.progress.clear();
         let took = self.began.elapsed().as_secs_f64();
+        // A line that can't be shown is no reason to stop.
         let _shown = writeln!(
             stderr(),
-            "{clear}{} packets read in {took:.2} s, {:.2} million a second",
+            "{} packets read in {took:.2} s, {:.2} million a second",
             grouped(packets),
             millions(packets, took)
         );

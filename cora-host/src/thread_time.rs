@@ -1,0 +1,40 @@
+//! The processor's time that the thread took: on a shared machine, the time of the wall counts others' work, too.
+
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// A moment by the clock of the thread that asks, which goes on while the thread runs. Not for another thread's moments.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadTime(Duration);
+
+impl ThreadTime {
+    /// This moment.
+    pub fn now() -> Self {
+        // The clock begins at zero with the thread, and is never negative.
+        Self(clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap_or_default())
+    }
+
+    /// How long the thread has run since then.
+    pub fn elapsed(self) -> Duration {
+        Self::now().0.saturating_sub(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn the_clock_goes_with_the_thread_and_stands_while_it_sleeps() {
+        let (wall, start) = (Instant::now(), ThreadTime::now());
+        std::thread::sleep(Duration::from_millis(200));
+        let asleep = start.elapsed();
+        assert!(asleep < Duration::from_millis(100), "{asleep:?} while asleep");
+        while start.elapsed() < asleep + Duration::from_millis(20) {
+            assert!(wall.elapsed() < Duration::from_secs(60), "{:?} at work", start.elapsed());
+        }
+    }
+}
