@@ -1,4 +1,5 @@
-//! How far something is, for somebody who watches: a line on a terminal's standard error that is written over.
+//! How far something is, for somebody who watches: a line on a terminal's standard error that is
+//! written over.
 
 use std::io::{IsTerminal as _, Write as _, stderr};
 use std::time::{Duration, Instant};
@@ -32,7 +33,8 @@ impl Progress {
         }
     }
 
-    /// Shows a step that takes its time: at once, and as a line among others where there is no terminal.
+    /// Shows a step that takes its time: at once, and as a line among others where there is no
+    /// terminal.
     pub(crate) fn step(&mut self, what: &str) {
         if self.next.is_some() {
             self.show(&format!("{what} …"), Instant::now());

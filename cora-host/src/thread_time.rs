@@ -1,10 +1,12 @@
-//! The processor's time that the thread took: on a shared machine, the time of the wall counts others' work, too.
+//! The processor's time that the thread took: on a shared machine, the time of the wall counts
+//! others' work, too.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// A moment by the clock of the thread that asks, which goes on while the thread runs. Not for another thread's moments.
+/// A moment by the clock of the thread that asks, which goes on while the thread runs. Not for
+/// another thread's moments.
 #[derive(Clone, Copy, Debug)]
 pub struct ThreadTime(Duration);
 

@@ -1,4 +1,5 @@
-//! The right word nearest to a wrong one, by letters to insert, remove, replace or swap with their neighbour.
+//! The right word nearest to a wrong one, by letters to insert, remove, replace or swap with their
+//! neighbour.
 
 use strsim::osa_distance;
 
@@ -14,7 +15,8 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// What to write instead of `word`, as a cure says it: the nearest of the known words, or all of them.
+/// What to write instead of `word`, as a cure says it: the nearest of the known words, or all of
+/// them.
 pub(crate) fn choose(word: &str, known: &[&str]) -> String {
     match nearest(word, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),

@@ -66,8 +66,8 @@ mod tests {
             ("inside=tap:a,inside=tap:b", "twice"),
             ("left=tap:a,outside=tap:b", "no port `left`"),
             ("inside=dpdk:a,outside=tap:b", "no kind of port"),
-            ("inside=tap:,outside=tap:b", "no name"),
-            ("inside=tap:sixteen-letters-,outside=tap:b", "no name"),
+            ("inside=tap:,outside=tap:b", "not the name"),
+            ("inside=tap:sixteen-letters-,outside=tap:b", "not the name"),
         ] {
             let error = read(wrong).expect_err(wrong);
             assert!(error.contains(why), "{wrong}: {error}");

@@ -2,10 +2,11 @@
 //!
 //! - host-only: the host runs everything, and the NIC passes packets on.
 //! - nic-only: the NIC runs everything.
-//! - state-only: each state has its place, and all flows are treated alike: a packet punts when it needs a state that is
-//!   at the host. No flow stays away; when the NIC can't take all of them, host-only is what is left.
-//! - flow-only: each flow has its side and runs there wholly. A state that can't be divided is at the host, and flows
-//!   that ever need it stay there; no state is put anywhere by choice.
+//! - state-only: each state has its place, and all flows are treated alike: a packet punts when it
+//!   needs a state that is at the host. No flow stays away; when the NIC can't take all of them,
+//!   host-only is what is left.
+//! - flow-only: each flow has its side and runs there wholly. A state that can't be divided is at
+//!   the host, and flows that ever need it stay there; no state is put anywhere by choice.
 //!
 //! Both may also be nic-only, or host-only.
 
@@ -44,7 +45,8 @@ pub(super) fn one(inputs: &Inputs<'_>, baseline: Baseline, mpps: f64) -> Baselin
     }
 }
 
-/// The highest rate that a baseline reaches with at most so many host cores, in million packets a second; 0 for none.
+/// The highest rate that a baseline reaches with at most so many host cores, in million packets a
+/// second; 0 for none.
 pub fn highest(inputs: &Inputs<'_>, baseline: Baseline, host_cores: f64) -> f64 {
     let within = |mpps| {
         let plan = one(inputs, baseline, mpps);

@@ -1,4 +1,5 @@
-//! Ways of running that a plan chooses among: sides, and under a split the key that flows are owned by.
+//! Ways of running that a plan chooses among: sides, and under a split the key that flows are owned
+//! by.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};

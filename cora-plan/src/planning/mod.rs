@@ -1,11 +1,14 @@
 //! From graph, profiles and an ask to a plan, with everything that reports say about it.
 //!
-//! 1. Every way of running that the statement allows is a candidate (`candidate`): host-only, nic-only, and a split for
-//!    each key that flows can be owned by.
-//! 2. The best allocation of each is searched (`optimise`). Latencies depend on shares, and the search takes them as
-//!    given; so it is asked again with those of what it found, until that stays.
-//! 3. The candidate with the fewest host cores is the plan; of equals the split, whose flows can move later.
-//! 4. Asked for the highest rate, the rate is bisected (`rate`); so is the nearest feasible one when an ask can't be met.
+//! 1. Every way of running that the statement allows is a candidate (`candidate`): host-only,
+//!    nic-only, and a split for each key that flows can be owned by.
+//! 2. The best allocation of each is searched (`optimise`). Latencies depend on shares, and the
+//!    search takes them as given; so it is asked again with those of what it found, until that
+//!    stays.
+//! 3. The candidate with the fewest host cores is the plan; of equals the split, whose flows can
+//!    move later.
+//! 4. Asked for the highest rate, the rate is bisected (`rate`); so is the nearest feasible one
+//!    when an ask can't be met.
 //! 5. Baselines are the same with fewer choices (`baseline`).
 
 mod baseline;
@@ -62,7 +65,8 @@ pub enum Ask {
 pub struct Planned {
     /// What was asked for.
     pub ask: Ask,
-    /// The rate that it is about, in million packets a second: the asked one, or the one that was found.
+    /// The rate that it is about, in million packets a second: the asked one, or the one that was
+    /// found.
     pub mpps: f64,
     /// Name of the NIC profile.
     pub nic: String,

@@ -2,8 +2,10 @@
 //!
 //! Latencies depend on the working set, and that on the shares. So:
 //!
-//! 1. Search with the latencies of a working set that no allocation exceeds. What is found holds whatever the truth.
-//! 2. Search again with the latencies of what was found, and so on, at most [`ROUNDS`] times or until nothing changes.
+//! 1. Search with the latencies of a working set that no allocation exceeds. What is found holds
+//!    whatever the truth.
+//! 2. Search again with the latencies of what was found, and so on, at most [`ROUNDS`] times or
+//!    until nothing changes.
 //! 3. Each find is judged by the whole model; the best that holds there is the result.
 
 use super::candidate::Candidate;
@@ -70,7 +72,8 @@ pub(super) fn optimise(
                 if best.is_some() || !seen.is_empty() {
                     break;
                 }
-                // The crowded working set was too much to ask; begin with the least that the NIC could have.
+                // The crowded working set was too much to ask; begin with the least that the NIC
+                // could have.
                 seen.push(Vec::new());
                 latencies =
                     Latencies::at(setting, candidate.sides, &vec![0.0; setting.classes().len()]);
@@ -147,7 +150,8 @@ fn judged(
 ) -> (Found, Latencies) {
     let allocation = allocation(candidate, setting.graph(), &solution.on, &solution.shares);
     let (predicted, latencies) = judge(setting, &allocation, mpps);
-    // The search's costs have the latencies of the find before; what is known to be possible bounds them.
+    // The search's costs have the latencies of the find before; what is known to be possible bounds
+    // them.
     let bound = solution.proof.bound.min(predicted.host_cores);
     (Found { allocation, predicted, proof: Proof { bound, ..solution.proof } }, latencies)
 }

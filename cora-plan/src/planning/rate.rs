@@ -1,4 +1,5 @@
-//! Rates that can be met: the highest for given host cores, and the one nearest to an ask that can't.
+//! Rates that can be met: the highest for given host cores, and the one nearest to an ask that
+//! can't.
 //!
 //! What a rate needs grows with it, so the border is found by bisection, to a part in ten thousand.
 
@@ -26,17 +27,20 @@ pub(super) fn highest(
     })
 }
 
-/// The highest rate below `mpps` that some plan handles; 0 when none is low enough. Rounded down to four digits.
+/// The highest rate below `mpps` that some plan handles; 0 when none is low enough. Rounded down to
+/// four digits.
 pub(super) fn nearest(inputs: &Inputs<'_>, mpps: f64) -> f64 {
     let found = search_of_any(inputs, mpps, |_| true);
     // What rounding to four digits may add is taken off before.
     found.map_or(0.0, |(mpps, _)| format!("{:.3e}", mpps * 0.9995).parse().unwrap_or(0.0))
 }
 
-/// The highest rate up to `high` at which any candidate's plan is good enough, and the best plan there.
+/// The highest rate up to `high` at which any candidate's plan is good enough, and the best plan
+/// there.
 ///
-/// Candidates are searched in turn, and most of them with one look: one that fails just above the rate that another
-/// reached, reaches no more. Those of one side come first: there is little to search in them.
+/// Candidates are searched in turn, and most of them with one look: one that fails just above the
+/// rate that another reached, reaches no more. Those of one side come first: there is little to
+/// search in them.
 fn search_of_any(
     inputs: &Inputs<'_>,
     high: f64,
@@ -63,7 +67,8 @@ pub(super) struct Border {
     above: f64,
 }
 
-/// The highest rate between two that is good, if the lower one is. Its steps depend on nothing but the result.
+/// The highest rate between two that is good, if the lower one is. Its steps depend on nothing but
+/// the result.
 pub(super) fn search(mut low: f64, mut high: f64, good: impl Fn(f64) -> bool) -> Option<Border> {
     if !good(low) {
         return None;

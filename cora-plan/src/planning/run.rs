@@ -26,8 +26,8 @@ pub fn run(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningError>
     Ok(Planned { baselines: baseline::all(inputs, planned.mpps), ..planned })
 }
 
-/// Plans, without what baselines would do and without the rate nearest to an ask that can't be met: for who plans
-/// often.
+/// Plans, without what baselines would do and without the rate nearest to an ask that can't be met:
+/// for who plans often.
 pub fn alone(inputs: &Inputs<'_>, ask: &Ask) -> Result<Planned, Vec<PlanningError>> {
     let begun = Instant::now();
     check(inputs, ask)?;
@@ -139,8 +139,8 @@ fn check(inputs: &Inputs<'_>, ask: &Ask) -> Result<(), Vec<PlanningError>> {
 }
 
 /// Of all flows, the share that the NIC may own. The runtime cannot tell classes apart but by
-/// [`offer_after`]: it owns this share of every class, so it is the share of packets that the plan gives the NIC among
-/// the classes that it gives it anything of.
+/// [`offer_after`]: it owns this share of every class, so it is the share of packets that the plan
+/// gives the NIC among the classes that it gives it anything of.
 fn share(inputs: &Inputs<'_>, allocation: &Allocation) -> f64 {
     let classes = inputs.traffic.classes(&allocation.group).iter().zip(&allocation.shares);
     let owned = classes.filter(|(_, share)| **share > 0.0);
@@ -151,8 +151,9 @@ fn share(inputs: &Inputs<'_>, allocation: &Allocation) -> f64 {
     (share * f64::from(SHARE_OF)).floor() / f64::from(SHARE_OF)
 }
 
-/// Packets of a flow that the host sees before it offers it: more than the flows of a class have that the NIC is to own
-/// nothing of. Such classes are the light ones; a class's flow has `1 / opens` packets.
+/// Packets of a flow that the host sees before it offers it: more than the flows of a class have
+/// that the NIC is to own nothing of. Such classes are the light ones; a class's flow has `1 /
+/// opens` packets.
 fn offer_after(inputs: &Inputs<'_>, allocation: &Allocation) -> u32 {
     if allocation.sides != Sides::Split {
         return 1;

@@ -1,6 +1,7 @@
 //! What comes in from outside, against deny.toml: under which terms, and whether twice.
 //!
-//! cargo-deny judges the same file by more, and takes longer to come by. This needs nothing but cargo.
+//! cargo-deny judges the same file by more, and takes longer to come by. This needs nothing but
+//! cargo.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +17,8 @@ pub(crate) struct Foreign {
 }
 
 impl Foreign {
-    /// Reads `name v1.2.3|MIT OR Apache-2.0`; none for packages of the workspace, which have a path behind the version.
+    /// Reads `name v1.2.3|MIT OR Apache-2.0`; none for packages of the workspace, which have a path
+    /// behind the version.
     fn read(line: &str) -> Option<Self> {
         let (package, licence) = line.split_once('|')?;
         let mut words = package.split(' ');
