@@ -1,3 +1,4 @@
+//! Limits how many connections a source may begin.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 use cora::prelude::*;
 
@@ -50,3 +51,28 @@ fn syn_limiter(packet: &mut Headers, sources: &mut Table<Source>, limit: &Limit)
 }
 
 cora::app!(syn_limiter);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cora::testing;
+
+    /// A SYN from 10.0.0.1, `now` nanoseconds after the start.
+    fn syn(now: u64, sources: &mut Table<Source>, limit: &Limit) -> Verdict {
+        let mut tcp = [0; 20];
+        (tcp[12], tcp[13]) = (5 << 4, 2); // five words of header; SYN
+        let mut frame = testing::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64, protocol::TCP, &tcp);
+        let mut packet = Packet::new(&mut frame, Meta { now, ..Meta::default() });
+        testing::at(sources, now);
+        syn_limiter(&mut packet, sources, limit)
+    }
+
+    #[test]
+    fn a_source_waits_for_its_next_window() {
+        let (mut sources, limit) = (testing::table(), Limit { syns: 2 });
+        assert_eq!(syn(0, &mut sources, &limit), Transmit);
+        assert_eq!(syn(1, &mut sources, &limit), Transmit);
+        assert_eq!(syn(2, &mut sources, &limit), Drop(TOO_MANY_SYNS));
+        assert_eq!(syn(WINDOW, &mut sources, &limit), Transmit);
+    }
+}
