@@ -363,7 +363,7 @@ fn command_lines_that_make_no_sense() {
         .with(&["--inside", "10.0.0.0"])
         .fails(2, &["write it like 10.0.0.0/8"]);
     Marked::run("nat", "bogus", &*GOOD).fails(2, &["bogus", "emulated"]);
-    Marked::new(program("nat")).with(&["run"]).fails(2, &["--in <FILE>"]);
+    Marked::new(program("nat")).with(&["run"]).fails(2, &["--in FILE"]);
     Marked::new(program("nat")).with(&["fly"]).fails(2, &["fly"]);
     for bare in [program("nat"), cargo_cora()] {
         let ended = run(&mut Command::new(bare), LIMIT);
