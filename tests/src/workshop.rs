@@ -47,6 +47,9 @@ pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
 pub const WRITTEN_FOR_TESTS: [&str; 7] =
     ["ledger", "fragments", "keeper", "quotas", "syn-limiter", "empty-chain", "punt-each"];
 
+/// The package of `cargo cora`, which is built with them.
+const COMMAND: &str = "cargo-cora";
+
 /// What all of them are built with, beside their NIC halves: what measures a program in memory, and
 /// moves by chance.
 const FEATURES: [&str; 1] = ["cora/measure"];
@@ -171,8 +174,8 @@ pub fn programs(words: &[&str], plan: Option<&Path>, shelf: &str) -> Programs {
 pub fn program(name: &str) -> &'static Path {
     static BUILT: OnceLock<Programs> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
-        let names: Vec<&str> = EXAMPLES.into_iter().chain(WRITTEN_FOR_TESTS).collect();
-        once_in_a_run("stated", &names, |missing| {
+        let names = EXAMPLES.into_iter().chain(WRITTEN_FOR_TESTS).chain([COMMAND]);
+        once_in_a_run("stated", &names.collect::<Vec<_>>(), |missing| {
             shelve(&mut with_nic_halves(missing), "stated");
         })
     });
@@ -195,7 +198,8 @@ pub fn under(plan: &Path, names: &[&str]) -> Programs {
 fn with_nic_halves(names: &[&str]) -> Command {
     let mut cargo = cargo();
     cargo.arg("build").args(names.iter().flat_map(|name| ["--package", name]));
-    let halves = names.iter().map(|name| format!("{name}/nic"));
+    let programs = names.iter().filter(|name| **name != COMMAND);
+    let halves = programs.map(|name| format!("{name}/nic"));
     let features: Vec<String> = FEATURES.map(str::to_owned).into_iter().chain(halves).collect();
     cargo.args(["--features", &features.join(",")]);
     cargo
@@ -326,14 +330,7 @@ pub fn linked(package: &str, target: Option<&str>, edges: &str) -> BTreeSet<Stri
 
 /// The program of `cargo cora`.
 pub fn cargo_cora() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        once_in_a_run("tools", &["cargo-cora"], |_| {
-            shelve(cargo().args(["build", "--package", "cargo-cora"]), "tools");
-        })
-        .remove("cargo-cora")
-        .unwrap_or_else(|| panic!("no program cargo-cora"))
-    })
+    program(COMMAND)
 }
 
 /// The command `cargo cora`.

@@ -1,7 +1,10 @@
 //! What test harnesses print, shown while it comes and counted.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use super::Verdict;
 use crate::shown;
@@ -30,6 +33,51 @@ impl Tests {
         self.failed += other.failed;
         self.skipped += other.skipped;
     }
+}
+
+/// The executables of tests that a build made, by the names of their sources: `tests/elf.rs`.
+static BUILT: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
+
+/// Builds tests, without running any, and notes where they are.
+pub(super) fn build(command: &mut Command) -> Result<(), String> {
+    eprintln!("$ {}", shown(command));
+    let told = shown(command);
+    let failed = |why: String| format!("`{told}`: {why}");
+    let mut child =
+        command.stderr(Stdio::piped()).spawn().map_err(|error| failed(error.to_string()))?;
+    let mut built = BTreeMap::new();
+    for line in child.stderr.take().into_iter().flat_map(|out| BufReader::new(out).lines()) {
+        let line = line.unwrap_or_else(|error| error.to_string());
+        built.extend(executable(&line));
+        eprintln!("{line}");
+    }
+    // A second build of one run makes the same.
+    let _first = BUILT.set(built);
+    match child.wait() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(failed(format!("it ended with {status}"))),
+        Err(error) => Err(failed(error.to_string())),
+    }
+}
+
+/// Reads `Executable tests/elf.rs (target/debug/deps/elf-0123)`.
+fn executable(line: &str) -> Option<(String, PathBuf)> {
+    let (source, path) = line.trim().strip_prefix("Executable ")?.split_once(" (")?;
+    Some((source.to_owned(), crate::root().join(path.strip_suffix(')')?)))
+}
+
+/// The test of this name in `tests/`: as it was built in this run, so that it need not wait for a cargo that builds
+/// something else, or by cargo.
+pub(super) fn test_of_tests(name: &str, workspace: &str) -> Command {
+    let built = BUILT.get().and_then(|built| built.get(&format!("tests/{name}.rs")));
+    let Some(built) = built else {
+        let mut command = crate::cargo(&workspace.split(' ').collect::<Vec<_>>());
+        command.args(["--test", name, "--"]);
+        return command;
+    };
+    let mut command = Command::new(built);
+    command.current_dir(crate::root().join("tests"));
+    command
 }
 
 /// Runs test harnesses, showing what they print and adding up what they counted.
@@ -66,4 +114,13 @@ fn what_a_harness_says_is_counted() {
     let tests = Tests::told(line).map(|tests| (tests.passed, tests.failed, tests.skipped));
     assert_eq!(tests, Some((18, 2, 1)));
     assert!(Tests::told("test result of another kind").is_none());
+}
+
+#[test]
+fn where_a_test_was_built_is_read() {
+    let line = "  Executable tests/elf.rs (target/debug/deps/elf-0123)";
+    let (source, path) = executable(line).unwrap_or_default();
+    assert_eq!(source, "tests/elf.rs");
+    assert!(path.ends_with("target/debug/deps/elf-0123"), "{}", path.display());
+    assert!(executable("    Finished `test` profile").is_none());
 }

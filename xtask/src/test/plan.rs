@@ -51,46 +51,50 @@ pub(super) const PHASES: &[&[&[Step]]] = &[
             steps::machine,
         ),
         quick("format", "every file is formatted", steps::format),
-        quick(
-            "words",
-            "the language of comments, messages and pages keeps its goals",
-            steps::words,
-        ),
+        quick("words", "comments, messages and pages keep the goals of the language", steps::words),
     ]],
     &[
         &[
+            quick("build", "all tests compile", steps::build),
             quick(
                 "sizes",
-                "both halves of all programs build; NIC halves are static, small, without panics or LSE",
+                "all programs build; NIC halves are static, small, without panics and LSE",
                 steps::sizes,
             ),
+        ],
+        &[
+            quick("loom", "ring and bell under every order of memory accesses", steps::loom),
+            quick(
+                "miri",
+                "the unsafe code of ring, region, memory and table, interpreted",
+                steps::miri,
+            ),
+        ],
+    ],
+    &[
+        &[
             quick("clippy", "no lint fires, in the host's code and in all tests", steps::clippy),
-            quick("clippy-nic", "no lint fires, in what is built for the NIC", steps::clippy_nic),
+            quick(
+                "clippy-nic",
+                "no lint fires, in the code that is built for the NIC",
+                steps::clippy_nic,
+            ),
             quick(
                 "docs",
                 "the reference builds, and its links lead somewhere",
                 steps::documentation,
             ),
-            quick("build", "all tests compile", steps::build),
-        ],
-        &[
-            quick(
-                "instructions",
-                "no packet costs more instructions than it did, beside loops by hand",
-                steps::instructions,
-            ),
-            quick("loom", "ring and bell under every order of memory accesses", steps::loom),
-            quick(
-                "miri",
-                "what is unsafe in ring, region, memory and table, interpreted",
-                steps::miri,
-            ),
             quick(
                 "core-on-nic",
-                "the core by the NIC's instructions, emulated",
+                "the core's units by the NIC's instructions, emulated",
                 steps::core_on_the_nic,
             ),
         ],
+        &[quick(
+            "instructions",
+            "no packet costs more instructions than it did",
+            steps::instructions,
+        )],
     ],
     &[&[quick(
         "tests",
@@ -105,7 +109,7 @@ pub(super) const PHASES: &[&[&[Step]]] = &[
         ),
         long(
             "long-tests",
-            "kills, the lab, several builds, emulated kills, measuring",
+            "kills, the lab, measuring, instructions beside loops by hand, a new package",
             steps::long_tests,
         ),
         long("properties", "every property with all of its cases", steps::properties),

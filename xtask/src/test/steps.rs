@@ -7,7 +7,7 @@
 use std::process::Command;
 
 use super::Verdict;
-use super::harness::counted;
+use super::harness::{self, counted};
 use crate::{cargo, chaos, command, deny, examples, need, run, target, words};
 
 /// What tests of whole packages are built from; what measures is built with its own flags, below.
@@ -55,24 +55,22 @@ pub(super) fn documentation() -> Verdict {
 }
 
 pub(super) fn build() -> Verdict {
-    Verdict::of(run(of_cargo(WORKSPACE).arg("--no-run")))
+    Verdict::of(harness::build(of_cargo(WORKSPACE).arg("--no-run")))
 }
 
 /// The first test that asks for programs: it builds all of them.
 pub(super) fn sizes() -> Verdict {
-    counted(&mut in_this_run("test --package cora-tests --test elf"))
+    counted(&mut in_this_run(harness::test_of_tests("elf", WORKSPACE)))
 }
 
 /// Unit tests, the examples in the documentation, and what crosses crates: on an emulated NIC, too.
 pub(super) fn tests() -> Verdict {
-    counted(in_this_run(WORKSPACE).args(["--", "--skip", COUNTING]))
+    counted(in_this_run(of_cargo(WORKSPACE)).args(["--", "--skip", COUNTING]))
 }
 
-/// Of the examples as they are released: long to link, soon counted.
+/// Of the examples, nearly as they are released: long to build, soon counted.
 pub(super) fn instructions() -> Verdict {
-    let mut tests = in_this_run("test --package cora-tests --test instructions");
-    // Beside the other lane, which builds in the target directory of all.
-    counted(tests.env("CARGO_TARGET_DIR", target("counted")))
+    counted(&mut in_this_run(harness::test_of_tests("instructions", WORKSPACE)))
 }
 
 /// What the core does by the machine's own instructions, it does by others on the NIC: its unit tests there, emulated.
@@ -81,7 +79,7 @@ pub(super) fn core_on_the_nic() -> Verdict {
         return Verdict::of(Err("no qemu-aarch64 (Debian: qemu-user)".to_owned()));
     };
     let mut tests = of_cargo("test --package cora-core --lib --target");
-    tests.arg(need::LINUX_ON_NIC).env("CARGO_TARGET_DIR", target("on-nic"));
+    tests.arg(need::LINUX_ON_NIC);
     counted(tests.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER", emulator))
 }
 
@@ -118,7 +116,7 @@ fn interpreted(packages: &str, names: &[&str]) -> Verdict {
 }
 
 pub(super) fn oracle() -> Verdict {
-    let mut tests = in_this_run("test --package cora-tests --no-fail-fast");
+    let mut tests = in_this_run(of_cargo("test --package cora-tests --no-fail-fast"));
     for test in ["equivalence", "odd_packets", "configuration", "records"] {
         tests.args(["--test", test]);
     }
@@ -126,7 +124,7 @@ pub(super) fn oracle() -> Verdict {
 }
 
 pub(super) fn long_tests() -> Verdict {
-    let mut tests = in_this_run(WORKSPACE);
+    let mut tests = in_this_run(of_cargo(WORKSPACE));
     counted(tests.env("CORA_TESTS", "all").args(["--", "--ignored"]))
 }
 
@@ -159,8 +157,7 @@ fn of_cargo(words: &str) -> Command {
 
 /// A run of tests that build programs: the emulated NIC must not be left out, and what one step built, the others
 /// need not build again.
-fn in_this_run(words: &str) -> Command {
-    let mut tests = of_cargo(words);
+fn in_this_run(mut tests: Command) -> Command {
     tests.env("CORA_REQUIRE_EMULATED", "1").env("CORA_TEST_RUN", this_run());
     tests
 }

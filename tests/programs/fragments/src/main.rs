@@ -20,7 +20,7 @@ struct Connection {
 }
 
 /// Of a fragment, that of the packet it is a part of.
-fn flow_of(packet: &Packet, under_way: &mut Table<UnderWay>) -> Result<FiveTuple, Reason> {
+fn flow_of(packet: &Packet<'_>, under_way: &mut Table<UnderWay>) -> Result<FiveTuple, Reason> {
     if !packet.is_fragment() {
         return packet.five_tuple();
     }

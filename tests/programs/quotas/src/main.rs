@@ -54,15 +54,12 @@ struct Totals {
 fn hosts(packet: &mut Packet, hosts: &mut Table<Host>, totals: &mut Totals) -> Verdict {
     let key = InsideAddress(packet.inside_address()?);
     totals.packets.add(1);
-    let packets = match hosts.get_mut(&key) {
-        Some(host) => {
-            host.packets += 1;
-            host.packets
-        }
-        None => {
-            hosts.insert(key, Host { connections: 0, packets: 1 })?;
-            1
-        }
+    let packets = if let Some(host) = hosts.get_mut(&key) {
+        host.packets += 1;
+        host.packets
+    } else {
+        hosts.insert(key, Host { connections: 0, packets: 1 })?;
+        1
     };
     totals.busiest.raise(key, packets);
     Transmit
