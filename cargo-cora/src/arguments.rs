@@ -77,6 +77,7 @@ pub(crate) struct Doctor {
 #[derive(Debug, Args)]
 pub(crate) struct Run {
     /// Name of a package of this workspace, or the path of one
+    #[arg(default_value = ".")]
     pub(crate) package: String,
     /// Where the NIC half runs
     #[arg(long, value_enum)]
@@ -180,6 +181,7 @@ impl Pages {
 #[derive(Debug, Args)]
 pub(crate) struct Measure {
     /// Name of a package of this workspace, or the path of one
+    #[arg(default_value = ".")]
     pub(crate) package: String,
     /// The capture to run it on: pcap or pcapng
     #[arg(long = "in", value_name = "CAPTURE")]
@@ -213,6 +215,7 @@ pub(crate) struct Measure {
 #[derive(Debug, Args)]
 pub(crate) struct Graph {
     /// Name of a package of this workspace, or the path of one
+    #[arg(default_value = ".")]
     pub(crate) package: String,
     /// What to draw it as
     #[arg(long, value_enum)]
@@ -258,6 +261,7 @@ pub(crate) struct Calibrate {
 #[derive(Debug, Args)]
 pub(crate) struct Plan {
     /// Name of a package of this workspace, or the path of one
+    #[arg(default_value = ".")]
     pub(crate) package: String,
     #[command(flatten)]
     pub(crate) planning: Planning,
@@ -379,6 +383,7 @@ pub(crate) struct Explain {
 #[derive(Debug, Args)]
 pub(crate) struct WhatIf {
     /// Name of a package of this workspace, or the path of one
+    #[arg(default_value = ".")]
     pub(crate) package: String,
     #[command(flatten)]
     pub(crate) planning: Planning,
@@ -391,7 +396,7 @@ pub(crate) struct WhatIf {
 pub(crate) struct New {
     /// Directory to make; its last part is the package's name
     pub(crate) path: PathBuf,
-    /// A checkout of Cora to depend on, instead of the published version
+    /// A checkout of Cora to depend on [default: the one that this command was built from, or the published version]
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) cora: Option<PathBuf>,
 }
