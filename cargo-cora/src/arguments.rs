@@ -79,6 +79,7 @@ pub(crate) struct Doctor {
 #[derive(Debug, Args)]
 pub(crate) struct Run {
     /// Name of a package of this workspace, or the path of one
+    #[arg(default_value = ".")]
     pub(crate) package: String,
     /// host-only, nic-only, split, or a file like cora.toml [default: the package's cora.toml]
     #[arg(long)]
@@ -102,6 +103,7 @@ pub(crate) struct Replay {
 #[derive(Debug, Args)]
 pub(crate) struct Measure {
     /// Name of a package of this workspace, or the path of one
+    #[arg(default_value = ".")]
     pub(crate) package: String,
     /// The capture to run it on: pcap or pcapng
     #[arg(long = "in", value_name = "CAPTURE")]
@@ -135,6 +137,7 @@ pub(crate) struct Measure {
 #[derive(Debug, Args)]
 pub(crate) struct Graph {
     /// Name of a package of this workspace, or the path of one
+    #[arg(default_value = ".")]
     pub(crate) package: String,
     /// The form of the drawing
     #[arg(long, value_enum)]
@@ -180,6 +183,7 @@ pub(crate) struct Calibrate {
 #[derive(Debug, Args)]
 pub(crate) struct Plan {
     /// Name of a package of this workspace, or the path of one
+    #[arg(default_value = ".")]
     pub(crate) package: String,
     #[command(flatten)]
     pub(crate) planning: Planning,
@@ -303,6 +307,7 @@ pub(crate) struct Explain {
 #[derive(Debug, Args)]
 pub(crate) struct WhatIf {
     /// Name of a package of this workspace, or the path of one
+    #[arg(default_value = ".")]
     pub(crate) package: String,
     #[command(flatten)]
     pub(crate) planning: Planning,
@@ -315,7 +320,7 @@ pub(crate) struct WhatIf {
 pub(crate) struct New {
     /// Directory to make; its last part is the package's name
     pub(crate) path: PathBuf,
-    /// A checkout of Cora to depend on, instead of the published version
+    /// A checkout of Cora to depend on [default: the one that this command was built from, or the published version]
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) cora: Option<PathBuf>,
 }

@@ -50,7 +50,8 @@ impl Package {
         if directory.join("Cargo.toml").is_file() {
             return Ok(Self::At(directory));
         }
-        Err(Failure::Usage(format!("there is no Cargo.toml in `{}`", directory.display())))
+        let hint = if text == "." { ": name a package, or go to one" } else { "" };
+        Err(Failure::Usage(format!("there is no Cargo.toml in `{}`{hint}", directory.display())))
     }
 
     /// Cargo's arguments that select the package.

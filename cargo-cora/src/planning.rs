@@ -52,7 +52,7 @@ pub(crate) fn prepare(package: &str, said: &Planning) -> Result<Prepared, Failur
     }
     statement.target = Some(target.clone());
     let mut profiles = target::profiles(&directory, &target, &program.graph)
-        .map_err(|shown| Failure::Usage(shown.trim_end().to_owned()))?;
+        .map_err(|faults| Failure::Usage(faults.to_string().trim_end().to_owned()))?;
     for warning in &profiles.warnings {
         eprintln!("warning: {warning}");
     }

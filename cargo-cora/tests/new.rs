@@ -25,20 +25,32 @@ fn a_new_package_is_a_program() {
 }
 
 #[test]
-fn a_new_package_builds() {
+fn a_new_package_takes_the_checkout_by_its_whole_path_with_the_versions_there() {
     let directory = tempfile::tempdir().unwrap();
-    cora(directory.path(), &["new", "my-nf", "--cora", CHECKOUT]);
-    let package = directory.path().join("my-nf");
-    // The lock file of the checkout, so that the same versions are taken.
-    fs::copy(Path::new(CHECKOUT).join("Cargo.lock"), package.join("Cargo.lock")).unwrap();
-    let check = Command::new(env!("CARGO"))
-        .args(["check", "--quiet"])
-        .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("new"))
-        .current_dir(&package)
-        .output()
-        .unwrap();
-    let complaints = String::from_utf8_lossy(&check.stderr);
-    assert!(check.status.success() && complaints.is_empty(), "{complaints}");
+    // As somebody in the checkout would name it.
+    let to = directory.path().join("my-nf");
+    let made = cora(Path::new(CHECKOUT), &["new", to.to_str().unwrap(), "--cora", "."]);
+    assert!(made.status.success(), "{made:?}");
+    let manifest = fs::read_to_string(to.join("Cargo.toml")).unwrap();
+    let whole = Path::new(CHECKOUT).canonicalize().unwrap();
+    assert_eq!(manifest.matches(&format!("path = {whole:?}")).count(), 2, "{manifest}");
+    let lock = |package: &Path| fs::read_to_string(package.join("Cargo.lock")).unwrap();
+    assert_eq!(lock(&to), lock(&whole));
+}
+
+#[test]
+fn a_part_of_a_workspace_has_neither_profiles_nor_versions_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("Cargo.toml"), "[workspace]\nmembers = [\"in/*\"]\n").unwrap();
+    for (name, stands_alone) in [("in/part", false), ("apart", true)] {
+        let made = cora(directory.path(), &["new", name]);
+        assert!(made.status.success(), "{made:?}");
+        let package = directory.path().join(name);
+        let manifest = fs::read_to_string(package.join("Cargo.toml")).unwrap();
+        assert_eq!(manifest.contains("[workspace]"), stands_alone, "{manifest}");
+        assert_eq!(manifest.contains("[profile.release]"), stands_alone, "{manifest}");
+        assert_eq!(package.join("Cargo.lock").is_file(), stands_alone, "{name}");
+    }
 }
 
 #[test]
@@ -53,7 +65,7 @@ fn what_is_there_stays() {
 #[test]
 fn names_must_fit() {
     let directory = tempfile::tempdir().unwrap();
-    for name in ["My-NF", "9lives", "a b", "ä", "dir/Bad"] {
+    for name in ["My-NF", "9lives", "a b", "ä", "dir/Bad", "fn", "main"] {
         let refused = cora(directory.path(), &["new", name]);
         assert_eq!(refused.status.code(), Some(2), "{name}");
         assert!(fs::read_dir(directory.path()).unwrap().next().is_none(), "{name}");

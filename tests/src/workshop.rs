@@ -276,14 +276,17 @@ fn put(from: &Path, to: &Path) {
     }
 }
 
-/// A package of its own around a program, as the README says that one looks.
+/// What a package has that stands alone, as `cargo cora new` writes it: all of these are built in the same way.
+const PROFILES: &str = include_str!("../../cargo-cora/src/new/profiles.txt");
+
+/// A package of its own around a program, as `cargo cora new` makes one.
 pub fn package(name: &str, program: &str) -> PathBuf {
     let package = room(&format!("package-{name}"));
     let cora = root().display();
     let manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
          [features]\nnic = []\n\n[dependencies]\ncora = {{ path = \"{cora}\" }}\n\n[build-dependencies]\n\
-         cora = {{ path = \"{cora}\", default-features = false, features = [\"build\"] }}\n\n[workspace]\n"
+         cora = {{ path = \"{cora}\", default-features = false, features = [\"build\"] }}\n{PROFILES}"
     );
     // The workspace's versions, so that nothing new has to be fetched.
     let locked = std::fs::read_to_string(root().join("Cargo.lock")).unwrap_or_default();
@@ -300,6 +303,13 @@ pub fn package(name: &str, program: &str) -> PathBuf {
         written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
     package
+}
+
+/// What building such a package says, in development.
+pub fn told(package: &Path) -> Ended {
+    let mut cargo = cargo_outside();
+    cargo.arg("build").arg("--manifest-path").arg(package.join("Cargo.toml"));
+    build(&mut cargo)
 }
 
 /// The program of such a package under `plan`: its host half alone.

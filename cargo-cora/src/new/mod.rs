@@ -1,19 +1,36 @@
 //! `new`: a package to begin with.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `source` | where it gets Cora from |
+//! | `capture` | packets to try it on |
+
+mod capture;
+mod source;
 
 use std::fs;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{ExitCode, Stdio};
+
+use serde_json::Value;
 
 use crate::arguments::New;
 use crate::failure::{Failure, Outcome};
+use crate::package::cargo;
+use source::Source;
 
 /// The files of a new package. `{name}`, `{handler}` and `{cora}` are filled in.
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 6] = [
     ("Cargo.toml", include_str!("manifest.txt")),
+    ("rust-toolchain.toml", include_str!("toolchain.txt")),
+    (".gitignore", "/target\n"),
     ("build.rs", include_str!("build.txt")),
     ("cora.toml", include_str!("plan.txt")),
     ("src/main.rs", include_str!("main.txt")),
 ];
+
+/// What its Cargo.toml has besides, where it is no member of a workspace.
+const PROFILES: &str = include_str!("profiles.txt");
 
 pub(crate) fn run(new: &New) -> Outcome {
     let name = new.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -21,21 +38,17 @@ pub(crate) fn run(new: &New) -> Outcome {
     if new.path.exists() {
         return Err(Failure::Usage(format!("`{}` exists already", new.path.display())));
     }
-    let cora = source(new)?;
+    let source = Source::of(new.cora.as_deref())?;
     let handler = name.replace('-', "_");
     for (file, text) in FILES {
         let text = text.replace("{name}", name).replace("{handler}", &handler);
-        write(&new.path.join(file), &text.replace("{cora}", &cora))
-            .map_err(|error| Failure::Failed(format!("`{file}` can't be written: {error}")))?;
+        write(&new.path.join(file), &text.replace("{cora}", &source.dependency()))?;
     }
-    eprintln!(
-        "made `{name}`; try: cargo cora run {} --nic native --in some.pcap --out out.pcap",
-        if new.path.components().count() > 1 {
-            new.path.display().to_string()
-        } else {
-            format!("./{name}")
-        }
-    );
+    capture::write(&new.path.join("try.pcap")).map_err(|error| unwritten("try.pcap", &error))?;
+    if !is_member(&new.path)? {
+        complete(&new.path, &source)?;
+    }
+    eprintln!("made `{name}`; try: {}", first_steps(&new.path, &source));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -45,29 +58,165 @@ fn check(name: &str) -> Result<(), Failure> {
     let goes_on_well = |letter: char| {
         letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-_".contains(letter)
     };
-    if starts_well && name.chars().all(goes_on_well) {
-        return Ok(());
+    if !starts_well || !name.chars().all(goes_on_well) {
+        return Err(Failure::Usage(format!(
+            "`{name}` can't be a package's name here: small letters, digits, `-` and `_`, a letter first"
+        )));
     }
-    Err(Failure::Usage(format!(
-        "`{name}` can't be a package's name here: small letters, digits, `-` and `_`, a letter first"
-    )))
+    if TAKEN.contains(&name) {
+        return Err(Failure::Usage(format!(
+            "`{name}` can't be a package's name here: it means something in Rust or to Cargo"
+        )));
+    }
+    Ok(())
 }
 
-/// Where the new package gets Cora from.
-fn source(new: &New) -> Result<String, Failure> {
-    let Some(directory) = &new.cora else {
-        return Ok(format!("version = \"{}\"", env!("CARGO_PKG_VERSION")));
-    };
-    let path = directory.canonicalize().ok().filter(|path| path.join("cora-core").is_dir());
-    let path = path.ok_or_else(|| {
-        Failure::Usage(format!("`{}` is no checkout of Cora", directory.display()))
-    })?;
-    Ok(format!("path = {:?}", path.display().to_string()))
+/// Names that a function or a crate can't have, or shouldn't: keywords, and crates that every program has.
+const TAKEN: [&str; 55] = [
+    "abstract",
+    "alloc",
+    "as",
+    "async",
+    "await",
+    "become",
+    "box",
+    "break",
+    "build",
+    "const",
+    "continue",
+    "cora",
+    "core",
+    "crate",
+    "deps",
+    "do",
+    "dyn",
+    "else",
+    "enum",
+    "examples",
+    "extern",
+    "false",
+    "final",
+    "fn",
+    "for",
+    "gen",
+    "if",
+    "impl",
+    "in",
+    "incremental",
+    "let",
+    "loop",
+    "macro",
+    "main",
+    "match",
+    "mod",
+    "move",
+    "mut",
+    "override",
+    "priv",
+    "pub",
+    "ref",
+    "return",
+    "self",
+    "static",
+    "std",
+    "struct",
+    "super",
+    "test",
+    "trait",
+    "true",
+    "try",
+    "type",
+    "unsafe",
+    "use",
+];
+
+/// Whether Cargo takes the package for a part of a workspace around it, whose profiles and lock file hold then.
+fn is_member(package: &Path) -> Result<bool, Failure> {
+    let mut metadata = cargo();
+    metadata.args([
+        "metadata",
+        "--format-version",
+        "1",
+        "--no-deps",
+        "--offline",
+        "--manifest-path",
+    ]);
+    let output = metadata.arg(package.join("Cargo.toml")).stderr(Stdio::null()).output();
+    let output =
+        output.map_err(|error| Failure::Failed(format!("cargo doesn't start: {error}")))?;
+    // A workspace around it that does not want it is an error.
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let root = metadata["workspace_root"].as_str().map(Path::new);
+    Ok(root.is_some_and(|root| root.canonicalize().ok() != package.canonicalize().ok()))
 }
 
-fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory)?;
+/// What a package has that stands alone: profiles, and the versions that Cora was tested with.
+fn complete(package: &Path, source: &Source) -> Result<(), Failure> {
+    let manifest = package.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).map_err(|error| unwritten("Cargo.toml", &error))?;
+    write(&manifest, &(text + PROFILES))?;
+    let Source::Checkout(checkout) = source else { return Ok(()) };
+    // Cargo strikes out what is not needed, and adds the package.
+    let copied = fs::copy(checkout.join("Cargo.lock"), package.join("Cargo.lock"));
+    copied.map(|_| ()).map_err(|error| unwritten("Cargo.lock", &error))
+}
+
+/// What to type next.
+fn first_steps(package: &Path, source: &Source) -> String {
+    let run = format!(
+        "cd {} && cargo cora run --profile dev --nic off --in try.pcap --out out.pcap",
+        package.display()
+    );
+    match source {
+        Source::Checkout(checkout) if !is_installed() => format!(
+            "{run}\n`cargo cora` is no command outside of the checkout yet; this makes it one: \
+             cargo install --path {}",
+            checkout.join("cargo-cora").display()
+        ),
+        _ => run,
     }
-    fs::write(path, text)
+}
+
+/// Whether Cargo finds the command: in PATH, or where `cargo install` puts programs.
+fn is_installed() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let home = std::env::var_os("CARGO_HOME").map(Into::into);
+    let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));
+    let installed = home.map(|home| home.join("bin"));
+    std::env::split_paths(&path).chain(installed).any(|at| at.join("cargo-cora").is_file())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let directory = path.parent().unwrap_or(path);
+    let written = fs::create_dir_all(directory).and_then(|()| fs::write(path, text));
+    written.map_err(|error| unwritten(&path.display().to_string(), &error))
+}
+
+fn unwritten(file: &str, error: &std::io::Error) -> Failure {
+    Failure::Failed(format!("`{file}` can't be written: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use cora_plan::Sides;
+
+    use super::*;
+
+    #[test]
+    fn names_that_mean_something_else_are_refused() {
+        assert!(check("my-nf").is_ok());
+        for name in ["fn", "main", "core", "My", "9"] {
+            assert!(check(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_statement_names_every_plan() {
+        let (_, text) = FILES.into_iter().find(|(name, _)| *name == "cora.toml").unwrap();
+        let sides = [Sides::Split, Sides::HostOnly, Sides::NicOnly].map(|sides| sides.to_string());
+        for plan in sides.iter().map(String::as_str).chain(["best"]) {
+            assert!(cora_plan::Statement::named(plan).is_ok(), "{plan}");
+            assert!(text.contains(&format!("\"{plan}\"")), "{plan}");
+        }
+    }
 }

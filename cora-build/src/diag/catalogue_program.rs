@@ -177,4 +177,10 @@ catalogue! {
         cure: "Run `cargo cora measure` again, or remove the file: the plan is then made from estimates.",
         example: "cora.measured.json: { \"schema\": 1, \"graph\": \"0000000000000000\", … }",
     }
+    STD_AT_THE_NIC = 129 {
+        title: "the root of the crate does not leave `std` out at the NIC",
+        cause: "The NIC half is the same source, compiled for a machine without an operating system: it has `core` alone, and a `main` of Cora's.",
+        cure: "Begin the root with `#![cfg_attr(all(feature = \"nic\", target_os = \"none\"), no_std, no_main)]`.",
+        example: "use cora::prelude::*;\n// … and no `#![cfg_attr(…)]` above it\ncora::app!(nat);",
+    }
 }

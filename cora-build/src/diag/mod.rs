@@ -179,3 +179,11 @@ impl Diagnostics {
         render::text(&self.list, source, &path.as_ref().display().to_string())
     }
 }
+
+impl Diagnostic {
+    /// What stands below the first line: where it is, with the line and carets, and what would be right. `source` is the
+    /// text of the file that it is in, `path` its name.
+    pub fn details(&self, source: &str, path: &str) -> String {
+        render::details(self, source, path)
+    }
+}

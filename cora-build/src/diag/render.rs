@@ -27,10 +27,16 @@ pub(super) fn text(list: &[Diagnostic], source: &str, path: &str) -> String {
         let start = found.place.start().start();
         (start.line, start.column, found.code)
     });
-    let lines: Vec<&str> = source.lines().collect();
     let mut out = String::new();
     for found in &sorted {
-        let _infallible = one(&mut out, found, &lines, path);
+        let kind = match found.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        let (code, message) = (found.code, &found.message);
+        let _infallible = writeln!(out, "{kind}[{code}]: {message}");
+        out.push_str(&details(found, source, path));
+        out.push('\n');
     }
     if let Some(first) = sorted.first() {
         let _infallible =
@@ -39,17 +45,24 @@ pub(super) fn text(list: &[Diagnostic], source: &str, path: &str) -> String {
     out
 }
 
-fn one(out: &mut String, found: &Diagnostic, lines: &[&str], path: &str) -> std::fmt::Result {
-    let kind = match found.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-    };
+/// What stands below a finding's first line.
+pub(super) fn details(found: &Diagnostic, source: &str, path: &str) -> String {
+    let mut out = String::new();
+    let _infallible = write_details(&mut out, found, source, path);
+    out
+}
+
+fn write_details(
+    out: &mut String,
+    found: &Diagnostic,
+    source: &str,
+    path: &str,
+) -> std::fmt::Result {
     let start = found.place.start().start();
-    writeln!(out, "{kind}[{}]: {}", found.code, found.message)?;
     let number = start.line.to_string();
     let margin = " ".repeat(number.len());
     writeln!(out, "{margin}--> {path}:{}:{}", start.line, start.column + 1)?;
-    if let Some(line) = start.line.checked_sub(1).and_then(|line| lines.get(line)) {
+    if let Some(line) = start.line.checked_sub(1).and_then(|line| source.lines().nth(line)) {
         let (shown, before, width) = underline(line, found);
         let label = found.label.as_deref().unwrap_or_default();
         let carets = format!("{}{} {label}", " ".repeat(before), "^".repeat(width));
@@ -64,7 +77,7 @@ fn one(out: &mut String, found: &Diagnostic, lines: &[&str], path: &str) -> std:
             prefix = "       ";
         }
     }
-    writeln!(out)
+    Ok(())
 }
 
 /// The line with its tabs widened, and where the carets begin and how many they are. A place of

@@ -12,8 +12,10 @@ use cora_plan::traffic::Traffic;
 use cora_plan::words::Sides;
 use cora_plan::{Decision, Graph, PlanError, Statement, decide};
 
+use super::fault::{Fault, Faults};
 use super::target;
 use crate::diag::{Code, codes};
+use crate::syntax::Reader;
 
 /// A statement, and where it was said.
 #[derive(Clone, Debug)]
@@ -37,15 +39,15 @@ pub fn file(directory: &Path, plan: Option<&str>) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// Reads the statement; the error is ready to be shown.
-pub fn read(directory: &Path, plan: Option<&str>) -> Result<Choice, String> {
+/// Reads the statement.
+pub fn read(directory: &Path, plan: Option<&str>) -> Result<Choice, Faults> {
     let Some(path) = file(directory, plan) else {
         let statement = match plan {
             None => Statement::of(Sides::Split),
             Some(plan) => Statement::named(plan).map_err(|error| {
                 let looked = directory.join(plan);
                 let sentence = format!("{error}, and no file `{}`", looked.display());
-                render(codes::PLAN_NOT_FOUND, &sentence, &error.cure(), None)
+                fault(codes::PLAN_NOT_FOUND, sentence, &error.cure(), None)
             })?,
         };
         let (name, text) = ("CORA_PLAN".to_owned(), String::new());
@@ -53,7 +55,7 @@ pub fn read(directory: &Path, plan: Option<&str>) -> Result<Choice, String> {
     };
     let name = path.strip_prefix(directory).unwrap_or(&path).display().to_string();
     let text = std::fs::read_to_string(&path).map_err(|error| {
-        render(codes::PLAN_NOT_FOUND, &format!("`{name}` can't be read: {error}"), "", None)
+        fault(codes::PLAN_NOT_FOUND, format!("`{name}` can't be read: {error}"), "", None)
     })?;
     match Statement::parse(&text) {
         Ok(statement) => Ok(Choice { statement, file: Some(path), name, text }),
@@ -61,7 +63,7 @@ pub fn read(directory: &Path, plan: Option<&str>) -> Result<Choice, String> {
             .iter()
             .map(|error| {
                 let at = error.line().map(|line| (name.as_str(), line, text.as_str()));
-                render(codes::STATEMENT_REFUSED, &error.to_string(), &error.cure(), at)
+                fault(codes::STATEMENT_REFUSED, error.to_string(), &error.cure(), at)
             })
             .collect()),
     }
@@ -79,8 +81,8 @@ pub struct Decided {
 }
 
 impl Choice {
-    /// Decides; the error is ready to be shown.
-    pub fn decide(&self, directory: &Path, graph: &Graph) -> Result<Decided, String> {
+    /// Decides.
+    pub fn decide(&self, directory: &Path, graph: &Graph) -> Result<Decided, Faults> {
         let Some(target) = &self.statement.target else {
             let decision = decide::run(graph, &self.statement);
             return match decision {
@@ -99,22 +101,22 @@ impl Choice {
         }
     }
 
-    fn unplanned(&self, error: &PlanningError) -> String {
+    fn unplanned(&self, error: &PlanningError) -> Fault {
         match error {
             PlanningError::Refused(error) => self.refused(error),
-            _ => render(
+            _ => fault(
                 codes::OUT_OF_REACH,
-                &error.to_string(),
+                error.to_string(),
                 &error.cure(),
                 self.place_of(&["mpps", "host-cores", "use"]),
             ),
         }
     }
 
-    fn refused(&self, error: &PlanError) -> String {
+    fn refused(&self, error: &PlanError) -> Fault {
         let line = error.line().filter(|line| self.file.is_some() && *line > 0);
         let at = line.map(|line| (self.name.as_str(), line, self.text.as_str()));
-        render(codes::PLAN_REFUSED, &error.to_string(), &error.cure(), at)
+        fault(codes::PLAN_REFUSED, error.to_string(), &error.cure(), at)
     }
 
     /// The line of the first of these keys that the file has.
@@ -128,32 +130,31 @@ impl Choice {
     }
 }
 
-/// A fault that is in no Rust source, shown as the others are.
-pub(super) fn render(
+/// A fault that is in no Rust source: no macro tells it.
+pub(super) fn fault(
     code: Code,
-    sentence: &str,
+    message: String,
     cure: &str,
     at: Option<(&str, usize, &str)>,
-) -> String {
-    let mut out = format!("error[{code}]: {sentence}\n");
+) -> Fault {
+    let mut details = String::new();
     let mut margin = String::new();
     if let Some((name, line, text)) = at {
         let number = line.to_string();
         margin = " ".repeat(number.len());
-        let _infallible = writeln!(out, "{margin}--> {name}:{line}");
+        let _infallible = writeln!(details, "{margin}--> {name}:{line}");
         if let Some(shown) = text.lines().nth(line - 1) {
             let before = shown.len() - shown.trim_start().len();
             let carets = "^".repeat(shown.trim().chars().count().max(1));
             let _infallible = writeln!(
-                out,
+                details,
                 "{margin} |\n{number} | {shown}\n{margin} | {}{carets}",
                 " ".repeat(before)
             );
         }
     }
     if !cure.is_empty() {
-        let _infallible = writeln!(out, "{margin} = help: {cure}");
+        let _infallible = writeln!(details, "{margin} = help: {cure}");
     }
-    out.push('\n');
-    out
+    Fault { code, told_by: Reader::BuildScript, message, details }
 }

@@ -1,13 +1,17 @@
-//! What was found in a program of several files: one sink per file.
+//! What was found in a program of several files: two sinks per file, by who tells what is in them.
 
 use std::fmt::Write as _;
 
-use crate::diag::{Diagnostics, Severity};
+use super::fault::{Fault, Faults};
+use crate::diag::{Diagnostic, Diagnostics, Severity};
+use crate::syntax::Reader;
 
-/// A sink per file of the program.
+/// Sinks per file of the program.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     sinks: Vec<Diagnostics>,
+    /// What the macros find, too.
+    of_items: Vec<Diagnostics>,
 }
 
 /// Names and texts of the files that findings are in.
@@ -17,12 +21,14 @@ pub trait Texts {
 }
 
 impl Findings {
-    /// The sink of the file with this number.
+    /// The sink of the file with this number, for what only the whole program shows.
     pub fn at(&mut self, file: usize) -> &mut Diagnostics {
-        if self.sinks.len() <= file {
-            self.sinks.resize_with(file + 1, Diagnostics::new);
-        }
-        &mut self.sinks[file]
+        sink(&mut self.sinks, file)
+    }
+
+    /// The same, for what is found in an annotated item by itself: its macro finds that, too.
+    pub fn of_item(&mut self, file: usize) -> &mut Diagnostics {
+        sink(&mut self.of_items, file)
     }
 
     /// Takes what another pass found.
@@ -30,30 +36,56 @@ impl Findings {
         for (file, sink) in other.sinks.into_iter().enumerate() {
             self.at(file).append(sink);
         }
+        for (file, sink) in other.of_items.into_iter().enumerate() {
+            self.of_item(file).append(sink);
+        }
     }
 
     /// Whether an error was found.
     pub fn has_errors(&self) -> bool {
-        self.sinks.iter().any(Diagnostics::has_errors)
+        self.sinks.iter().chain(&self.of_items).any(Diagnostics::has_errors)
     }
 
-    /// Everything, with lines and carets, in the order of files and lines.
-    pub fn render(&self, texts: &impl Texts) -> String {
-        let mut out = String::new();
-        for (file, sink) in self.sinks.iter().enumerate().filter(|(_, sink)| !sink.is_empty()) {
-            if let Some((name, text)) = texts.text(file) {
-                out.push_str(&sink.render(text, name));
-            }
+    /// Everything that was found in a file, and who tells it.
+    fn found(&self, file: usize) -> impl Iterator<Item = (&Diagnostic, Reader)> {
+        let whole = self.sinks.get(file).map(|sink| (sink, Reader::BuildScript));
+        let items = self.of_items.get(file).map(|sink| (sink, Reader::Macro));
+        let sinks = whole.into_iter().chain(items);
+        sinks.flat_map(|(sink, told_by)| sink.iter().map(move |found| (found, told_by)))
+    }
+
+    fn files(&self) -> usize {
+        self.sinks.len().max(self.of_items.len())
+    }
+
+    /// The errors, with lines and carets, in the order of files and lines.
+    pub fn faults(&self, texts: &impl Texts) -> Faults {
+        let mut faults = Vec::new();
+        for file in 0..self.files() {
+            let Some((name, text)) = texts.text(file) else { continue };
+            let errors = self.found(file).filter(|(found, _)| found.severity == Severity::Error);
+            let mut errors: Vec<(&Diagnostic, Reader)> = errors.collect();
+            errors.sort_by_key(|(found, _)| {
+                let start = found.place.start().start();
+                (start.line, start.column, found.code)
+            });
+            faults.extend(errors.into_iter().map(|(found, told_by)| Fault {
+                code: found.code,
+                told_by,
+                message: found.message.clone(),
+                details: found.details(text, name),
+            }));
         }
-        out
+        Faults(faults)
     }
 
     /// The warnings, one line each: so Cargo shows them.
     pub fn warnings(&self, texts: &impl Texts) -> Vec<String> {
         let mut lines = Vec::new();
-        for (file, sink) in self.sinks.iter().enumerate() {
+        for file in 0..self.files() {
             let Some((name, _)) = texts.text(file) else { continue };
-            for found in sink.iter().filter(|found| found.severity == Severity::Warning) {
+            let found = self.found(file).map(|(found, _)| found);
+            for found in found.filter(|found| found.severity == Severity::Warning) {
                 let at = found.place.start().start();
                 let mut line = format!("{}: {}", found.code, found.message);
                 if let Some(help) = &found.help {
@@ -69,4 +101,11 @@ impl Findings {
         lines.sort();
         lines.into_iter().map(|(.., line)| line).collect()
     }
+}
+
+fn sink(sinks: &mut Vec<Diagnostics>, file: usize) -> &mut Diagnostics {
+    if sinks.len() <= file {
+        sinks.resize_with(file + 1, Diagnostics::new);
+    }
+    &mut sinks[file]
 }

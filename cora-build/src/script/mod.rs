@@ -12,6 +12,7 @@
 //! | [`graph`] | the checked program as data |
 //! | [`choice`] | the stated plan |
 //! | [`target`] | the plan that is searched for |
+//! | [`fault`] | what is wrong with it, and who says so |
 //! | [`reading`] | the first four alone, for those who plan in other ways |
 //! | [`emit`] | the program as the runtimes want it |
 //! | [`nested`] | the NIC half, by a second cargo |
@@ -23,6 +24,7 @@
 pub mod cfg;
 pub mod choice;
 pub mod emit;
+pub mod fault;
 pub mod findings;
 pub mod graph;
 pub mod link;
@@ -40,13 +42,14 @@ use std::process::exit;
 use cora_plan::{Graph, Plan};
 
 use self::cfg::Cfg;
+use self::fault::Faults;
 use self::findings::Findings;
 use self::source::Source;
 
 /// Reads the program of this package, plans it, and writes to `OUT_DIR` what `cora::app!` includes.
 ///
 /// To be called by a build script, and by nothing else: it reads Cargo's environment, speaks to Cargo
-/// on standard output, and ends the process when the program has errors.
+/// on standard output, and leaves it to the compiler to tell what is wrong with the program.
 ///
 /// ```no_run
 /// cora_build::build(); // all that is in `build.rs`
@@ -66,7 +69,7 @@ pub fn build() {
     let written = match reading.result {
         _ if reading.source.unreadable.is_some() => unit.write_quiet(&reading.source),
         Ok((graph, plan)) => unit.write(&reading.source, &graph, &plan),
-        Err(errors) => Err(errors),
+        Err(faults) => unit.write_faulty(&reading.source, &faults),
     };
     written.unwrap_or_else(|errors| give_up(&errors));
 }
@@ -88,7 +91,7 @@ pub fn read_program(
     let reading = read(directory, name, cfg, plan);
     match reading.source.unreadable {
         Some(why) => Err(format!("the program can't be read: {why}\n")),
-        None => reading.result,
+        None => reading.result.map_err(|faults| faults.to_string()),
     }
 }
 
@@ -99,8 +102,8 @@ pub struct Reading {
     pub source: Source,
     /// What is not wrong, but should be known; one line each.
     pub warnings: Vec<String>,
-    /// Graph and plan, or the errors, ready to be shown.
-    pub result: Result<(Graph, Plan), String>,
+    /// Graph and plan, or all that is wrong.
+    pub result: Result<(Graph, Plan), Faults>,
 }
 
 /// Reads the program: every stage takes the value of the stage before.
@@ -129,7 +132,7 @@ pub fn read(directory: &Path, name: &str, cfg: &Cfg, plan: Option<&str>) -> Read
                 (graph, plan)
             })
         }
-        None => Err(findings.render(&source)),
+        None => Err(findings.faults(&source)),
     };
     Reading { source, warnings, result }
 }
@@ -175,6 +178,12 @@ impl Unit {
     }
 
     fn write(&self, source: &Source, graph: &Graph, plan: &Plan) -> Result<(), String> {
+        if nested::wanted()
+            && let Some(root) = source.files.first()
+            && let Err(fault) = nested::without_std(&root.text, &root.name)
+        {
+            return self.write_faulty(source, &fault.into());
+        }
         self.put("graph.json", &graph.to_json())?;
         self.put("plan.json", &plan.to_json())?;
         let nic = nested::wanted();
@@ -198,9 +207,28 @@ impl Unit {
     /// For a program that does not parse: the compiler says why, and nothing is added to it.
     fn write_quiet(&self, source: &Source) -> Result<(), String> {
         tell(source.unreadable.as_slice());
-        self.put("graph.json", "{}\n")?;
-        self.put("plan.json", "{}\n")?;
+        self.put_in_place_of_a_plan()?;
         self.put("cora_app.rs", emit::QUIET)
+    }
+
+    /// For a program with faults: the macros tell some, and the compiler tells the others where `app!` stands. Where there
+    /// is no such place, the build script has to tell all of them.
+    fn write_faulty(&self, source: &Source, faults: &Faults) -> Result<(), String> {
+        let place = matches!(&source.calls[..], [call] if !call.in_module);
+        if !place {
+            return Err(format!("{faults}{COMMAND}"));
+        }
+        self.put_in_place_of_a_plan()?;
+        let faulty = emit::faulty(faults);
+        for (name, text) in &faulty.told {
+            self.put(name, text)?;
+        }
+        self.put("cora_app.rs", &faulty.app)
+    }
+
+    fn put_in_place_of_a_plan(&self) -> Result<(), String> {
+        self.put("graph.json", "{}\n")?;
+        self.put("plan.json", "{}\n")
     }
 
     fn put(&self, name: &str, text: &str) -> Result<(), String> {
@@ -208,6 +236,10 @@ impl Unit {
         std::fs::write(&path, text).map_err(|error| unwritable(&path, &error))
     }
 }
+
+/// Where the command is from that errors are explained by.
+const COMMAND: &str =
+    "(`cargo install --path cargo-cora`, in a checkout of Cora, brings the command)\n";
 
 fn unwritable(path: &Path, error: &std::io::Error) -> String {
     format!("`{}` can't be written: {error}\n", path.display())

@@ -28,8 +28,8 @@ pub fn read(directory: &Path, plan: Option<&str>) -> Result<Program, String> {
         return Err(format!("the program can't be read: {why}\n"));
     }
     let program = program::run(&source, &mut findings);
-    let program = program.ok_or_else(|| findings.render(&source))?;
+    let program = program.ok_or_else(|| findings.faults(&source).to_string())?;
     let (graph, _) = graph::run(&name, &program, &source);
-    let statement = choice::read(directory, plan)?.statement;
-    Ok(Program { graph, statement, sources: source.digest(&cfg) })
+    let choice = choice::read(directory, plan).map_err(|faults| faults.to_string())?;
+    Ok(Program { graph, statement: choice.statement, sources: source.digest(&cfg) })
 }

@@ -10,7 +10,8 @@ use cora_plan::statement::Target;
 use cora_plan::traffic::Traffic;
 use cora_plan::{Decision, Graph, Statement};
 
-use super::choice::render;
+use super::choice::fault;
+use super::fault::{Fault, Faults};
 use crate::diag::codes;
 
 /// The file beside a package's manifest that `cargo cora measure` writes.
@@ -35,8 +36,8 @@ pub fn files(directory: &Path, target: &Target) -> Vec<PathBuf> {
     names.map(|name| directory.join(name)).into_iter().filter(|path| path.is_file()).collect()
 }
 
-/// Reads what a target names; relative paths are beside the manifest. The error is ready to be shown, with every fault.
-pub fn profiles(directory: &Path, target: &Target, graph: &Graph) -> Result<Profiles, String> {
+/// Reads what a target names; relative paths are beside the manifest.
+pub fn profiles(directory: &Path, target: &Target, graph: &Graph) -> Result<Profiles, Faults> {
     let nic = nic(&beside(directory, &target.nic));
     let traffic = traffic(&beside(directory, &target.traffic));
     match (nic, traffic) {
@@ -48,13 +49,11 @@ pub fn profiles(directory: &Path, target: &Target, graph: &Graph) -> Result<Prof
             });
             Ok(Profiles { nic, traffic, measurement, warnings })
         }
-        (nic, traffic) => {
-            Err(nic.err().into_iter().chain(traffic.err()).collect::<Vec<_>>().concat())
-        }
+        (nic, traffic) => Err(nic.err().into_iter().flatten().chain(traffic.err()).collect()),
     }
 }
 
-/// Searches; the error is ready to be shown.
+/// Searches.
 pub fn run(
     graph: &Graph,
     statement: &Statement,
@@ -85,20 +84,19 @@ fn beside(directory: &Path, name: &str) -> String {
     if path.is_file() { path.display().to_string() } else { name.to_owned() }
 }
 
-fn nic(name: &str) -> Result<NicProfile, String> {
-    NicProfile::load(name).map_err(|faults| {
+fn nic(name: &str) -> Result<NicProfile, Vec<Fault>> {
+    NicProfile::load(name).map_err(|refused| {
         let text = std::fs::read_to_string(name).unwrap_or_default();
-        let faults = faults.iter().map(|fault| {
-            let at = fault.line().map(|line| (name, line, text.as_str()));
-            render(codes::PROFILE_REFUSED, &fault.to_string(), &fault.cure(), at)
+        let faults = refused.iter().map(|error| {
+            let at = error.line().map(|line| (name, line, text.as_str()));
+            fault(codes::PROFILE_REFUSED, error.to_string(), &error.cure(), at)
         });
         faults.collect()
     })
 }
 
-fn traffic(name: &str) -> Result<Traffic, String> {
-    Traffic::load(name)
-        .map_err(|error| render(codes::PROFILE_REFUSED, &error.to_string(), "", None))
+fn traffic(name: &str) -> Result<Traffic, Fault> {
+    Traffic::load(name).map_err(|error| fault(codes::PROFILE_REFUSED, error.to_string(), "", None))
 }
 
 /// The measurement of the package, if it is of this graph; the error says why it is left aside.

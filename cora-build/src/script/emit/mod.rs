@@ -11,6 +11,9 @@ use cora_plan::graph::{HandlerNode, StateNode};
 use cora_plan::words::{Kind, Place, Sides};
 use cora_plan::{Graph, Plan};
 
+use super::fault::Faults;
+use crate::syntax::Reader;
+
 /// What stands in `OUT_DIR` for a program that does not parse: nothing that adds to what the
 /// compiler says about it.
 pub const QUIET: &str = "\
@@ -18,6 +21,40 @@ pub const QUIET: &str = "\
 #[cfg(not(target_os = \"none\"))]
 fn main() {}
 ";
+
+/// What stands in `OUT_DIR` for a program with faults.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Faulty {
+    /// `cora_app.rs`.
+    pub app: String,
+    /// Names and texts of files beside it: what the compiler says.
+    pub told: Vec<(String, String)>,
+}
+
+/// An app that has the compiler say what no macro tells. Each text stands in a file of its own, so that the compiler does
+/// not show it again as the line of source.
+///
+/// An item that looks like one of Cora's may be another crate's, whose macro tells nothing: then the program compiles, and
+/// says what is wrong when it is run.
+pub fn faulty(faults: &Faults) -> Faulty {
+    let by_script = faults.0.iter().filter(|fault| fault.told_by == Reader::BuildScript);
+    let told = by_script.enumerate();
+    let told =
+        told.map(|(number, fault)| (format!("fault-{number}.txt"), fault.for_the_compiler()));
+    let told: Vec<(String, String)> = told.collect();
+    let mut app = "// The program has faults: the compiler says which.\n".to_owned();
+    for (file, _) in &told {
+        // Writing to a string does not fail.
+        let _infallible = writeln!(app, "::core::compile_error!(::core::include_str!({file:?}));");
+    }
+    let all = faults.to_string();
+    let _infallible = write!(
+        app,
+        "#[cfg(not(target_os = \"none\"))]\nfn main() {{\n    ::std::eprint!(\"{{}}\", {all:?});\n    \
+         ::std::process::exit(1);\n}}\n"
+    );
+    Faulty { app, told }
+}
 
 /// Source of the app. `nic_image` says that the NIC half stands beside it.
 pub fn run(graph: &Graph, plan: &Plan, nic_image: bool) -> String {

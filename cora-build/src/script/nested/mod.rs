@@ -23,9 +23,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub use profile::VARIABLE;
+use quote::ToTokens as _;
 
-use super::choice::render;
+use super::choice::fault;
+use super::fault::Fault;
 use super::link::is_for_the_nic;
+use super::source::mentions;
 use crate::diag::codes;
 
 /// The NIC's target.
@@ -60,6 +63,23 @@ pub fn run(directory: &Path, root: &Path, image: &Path) -> Result<BTreeSet<PathB
     Ok(files)
 }
 
+/// What is wrong with the root of a crate whose NIC half is wanted; its text and its name.
+pub fn without_std(text: &str, name: &str) -> Result<(), Fault> {
+    let root = syn::parse_file(text);
+    let words = |attribute: &syn::Attribute| {
+        let words = mentions(&attribute.to_token_stream());
+        words.into_iter().map(|(word, _)| word).collect::<Vec<_>>()
+    };
+    let attributes = root.map(|file| file.attrs).unwrap_or_default();
+    let words: Vec<String> = attributes.iter().flat_map(words).collect();
+    if ["no_std", "no_main"].iter().all(|wanted| words.iter().any(|word| word == wanted)) {
+        return Ok(());
+    }
+    let message = "the NIC half has no `std`, and the root of the crate does not leave it out";
+    let cure = "begin it with `#![cfg_attr(all(feature = \"nic\", target_os = \"none\"), no_std, no_main)]`";
+    Err(fault(codes::STD_AT_THE_NIC, message.to_owned(), cure, Some((name, 1, text))))
+}
+
 /// Whether the target's core library is there.
 fn installed(target: &str) -> Result<(), String> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
@@ -71,12 +91,9 @@ fn installed(target: &str) -> Result<(), String> {
     if output.status.success() && libraries.is_dir() {
         return Ok(());
     }
-    Err(render(
-        codes::NIC_TARGET_MISSING,
-        "the NIC target is not installed",
-        &format!("run: rustup target add {target}"),
-        None,
-    ))
+    let (message, cure) =
+        ("the NIC target is not installed", format!("run: rustup target add {target}"));
+    Err(fault(codes::NIC_TARGET_MISSING, message.to_owned(), &cure, None).to_string())
 }
 
 /// Runs the second cargo; returns its messages.
@@ -115,17 +132,28 @@ fn cargo(
 }
 
 fn failed(why: &str) -> String {
-    render(
-        codes::NIC_BUILD_FAILED,
-        &format!("the NIC half does not build: {why}"),
-        "set `CORA_SKIP_NIC=1` to build the host half alone",
-        None,
-    )
+    let message = format!("the NIC half does not build: {why}");
+    let cure = "where the compiler misses `Vec`, `String`, `println!` or `std`: handlers, helpers and `Configure` are \
+                compiled for the NIC, too, where there is only `core`; `CORA_SKIP_NIC=1` builds the host half alone";
+    fault(codes::NIC_BUILD_FAILED, message, cure, None).to_string()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_root_has_to_leave_std_out() {
+        let usual = "//! A page.\n#![cfg_attr(all(feature = \"nic\", target_os = \"none\"), no_std, no_main)]\nfn f() {}\n";
+        assert_eq!(without_std(usual, "src/main.rs"), Ok(()));
+        for lacking in
+            ["fn no_std() { no_main() }", "#![no_std]\nfn f() {}", "//! no_std, no_main\n"]
+        {
+            let told = without_std(lacking, "src/main.rs").unwrap_err().to_string();
+            assert!(told.starts_with("error[CORA0129]: "), "{told}");
+            assert!(told.contains("--> src/main.rs:1\n"), "{told}");
+        }
+    }
 
     #[test]
     fn a_target_that_is_not_installed_is_told_with_what_mends_it() {
@@ -134,7 +162,7 @@ mod tests {
         assert_eq!(
             told,
             "error[CORA0123]: the NIC target is not installed\n \
-             = help: run: rustup target add mipsel-sony-psx\n\n"
+             = help: run: rustup target add mipsel-sony-psx\n"
         );
     }
 }

@@ -90,7 +90,7 @@ pub fn run(source: &Source, findings: &mut Findings) -> Option<Program> {
 fn parts(source: &Source, findings: &mut Findings) -> Parts {
     let mut parts = Parts { states: Vec::new(), handlers: Vec::new() };
     for item in &source.items {
-        let sink = findings.at(item.file);
+        let sink = findings.of_item(item.file);
         let Annotated { file, ref module, .. } = *item;
         let module = module.clone();
         match item.annotation {

@@ -1,0 +1,256 @@
+//! For tests of a handler, which is a function like any other.
+//!
+//! ```
+//! use cora::prelude::*;
+//!
+//! #[state(key = SourceAddress, capacity = 100, idle = "1m")]
+//! struct Source {
+//!     packets: u64,
+//! }
+//!
+//! #[flow_handler]
+//! fn count(packet: &mut Packet, sources: &mut Table<Source>) -> Verdict {
+//!     sources.insert(SourceAddress(packet.source()?), Source { packets: 1 })?;
+//!     Transmit
+//! }
+//!
+//! let mut frame = [0; 60];
+//! let mut packet = Packet::new(&mut frame, Meta::default());
+//! let mut sources = cora::testing::table();
+//! assert_eq!(count(&mut packet, &mut sources), Drop(NotIp));
+//! ```
+
+extern crate std;
+
+use core::net::SocketAddr;
+use std::vec::Vec;
+
+use cora_core::key::protocol;
+use cora_core::packet::{TcpSegment, checksum};
+use cora_core::record::{Element, End, Fields, FlowRecord, Record};
+use cora_core::state::table::ahead::ALONE;
+use cora_core::state::{
+    Commutative, Home as _, Keyed, Line, Memory, NO_FLOW, Stored as _, Table, Visit,
+};
+
+/// An empty table, at time 0. Its memory is never given back.
+#[must_use]
+pub fn table<S: Keyed>() -> Table<S> {
+    let lines = std::vec![Line::ZERO; Table::<S>::BYTES.div_ceil(Line::BYTES)].leak();
+    let Ok(table) = Table::create(&mut Memory::new(lines)) else {
+        unreachable!("BYTES is what `create` takes")
+    };
+    table
+}
+
+/// Lets time pass: from now on a packet that comes at `now` (ns) asks the table. What was unused for its idle
+/// time by then is found no more.
+pub fn at<S: Keyed>(table: &mut Table<S>, now: u64) {
+    table.begin(Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead: ALONE });
+}
+
+/// An Ethernet frame with an IPv4 packet, whose header checksum is right; bytes. It is padded to the 60 that a frame
+/// has at least. What the payload is, transport header first, is the caller's: its checksums, too.
+///
+/// # Panics
+/// When the payload is longer than the 65,515 bytes that an IPv4 packet may carry.
+#[must_use]
+pub fn ipv4(
+    source: [u8; 4],
+    destination: [u8; 4],
+    ttl: u8,
+    protocol: u8,
+    payload: &[u8],
+) -> Vec<u8> {
+    let total = u16::try_from(20 + payload.len()).expect("an IPv4 packet is shorter than this");
+    let mut frame = std::vec![0; 34];
+    frame[12..15].copy_from_slice(&[8, 0, 0x45]);
+    frame[16..18].copy_from_slice(&total.to_be_bytes());
+    frame[22..24].copy_from_slice(&[ttl, protocol]);
+    frame[26..30].copy_from_slice(&source);
+    frame[30..34].copy_from_slice(&destination);
+    let sum = checksum::internet(&frame[14..34]);
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
+    padded(frame, payload)
+}
+
+/// An Ethernet frame with an IPv6 packet without extension headers, padded as [`ipv4`] pads; the payload is the caller's.
+///
+/// # Panics
+/// When the payload is longer than the 65,535 bytes that an IPv6 packet may carry.
+#[must_use]
+pub fn ipv6(
+    source: [u8; 16],
+    destination: [u8; 16],
+    hop_limit: u8,
+    protocol: u8,
+    payload: &[u8],
+) -> Vec<u8> {
+    let length = u16::try_from(payload.len()).expect("an IPv6 packet is shorter than this");
+    let mut frame = std::vec![0; 54];
+    frame[12..15].copy_from_slice(&[0x86, 0xdd, 0x60]);
+    frame[18..20].copy_from_slice(&length.to_be_bytes());
+    frame[20..22].copy_from_slice(&[protocol, hop_limit]);
+    frame[22..38].copy_from_slice(&source);
+    frame[38..54].copy_from_slice(&destination);
+    padded(frame, payload)
+}
+
+/// An Ethernet frame with a UDP datagram between two addresses of one family, with the right checksums.
+///
+/// ```
+/// use cora::prelude::*;
+///
+/// let mut frame = cora::testing::udp(([10, 0, 0, 1], 5_000), ([192, 0, 2, 1], 53), b"who is it?");
+/// let packet = Packet::new(&mut frame, Meta::default());
+/// assert_eq!(packet.payload(), b"who is it?");
+/// assert!(checksum::verify(&packet));
+/// ```
+///
+/// # Panics
+/// When one address is IPv4 and the other IPv6, or when the data is longer than a packet may carry.
+#[must_use]
+pub fn udp(
+    source: impl Into<SocketAddr>,
+    destination: impl Into<SocketAddr>,
+    data: &[u8],
+) -> Vec<u8> {
+    let ends = (source.into(), destination.into());
+    let length = u16::try_from(8 + data.len()).expect("a datagram is shorter than this");
+    let mut datagram = ports(ends);
+    datagram.extend_from_slice(&length.to_be_bytes());
+    datagram.extend_from_slice(&[0, 0]);
+    datagram.extend_from_slice(data);
+    let sum = checksum::transport(ends.0.ip().into(), ends.1.ip().into(), protocol::UDP, &datagram);
+    // Zero would say that there is none (RFC 768).
+    let sum = if sum == 0 { u16::MAX } else { sum };
+    datagram[6..8].copy_from_slice(&sum.to_be_bytes());
+    between(ends, protocol::UDP, &datagram)
+}
+
+/// An Ethernet frame with a TCP segment between two addresses of one family, with the right checksums.
+///
+/// ```
+/// use cora::prelude::*;
+///
+/// let (client, server) = (([10, 0, 0, 1], 5_000), ([192, 0, 2, 1], 443));
+/// let segment = TcpSegment { flags: TcpFlags::SYN, seq: 7, ..TcpSegment::default() };
+/// let mut frame = cora::testing::tcp(client, server, &segment);
+/// let packet = Packet::new(&mut frame, Meta::default());
+/// assert_eq!(packet.tcp().map(|tcp| (tcp.flags, tcp.seq)), Some((TcpFlags::SYN, 7)));
+/// assert!(checksum::verify(&packet));
+/// ```
+///
+/// # Panics
+/// When one address is IPv4 and the other IPv6, when options are no whole words or more than 40 bytes, or when the data
+/// is longer than a packet may carry.
+#[must_use]
+pub fn tcp(
+    source: impl Into<SocketAddr>,
+    destination: impl Into<SocketAddr>,
+    segment: &TcpSegment<'_>,
+) -> Vec<u8> {
+    let ends = (source.into(), destination.into());
+    let TcpSegment { seq, ack, flags, window, options, data } = *segment;
+    assert!(options.len() <= 40 && options.len() % 4 == 0, "options are up to ten whole words");
+    let mut bytes = ports(ends);
+    bytes.extend_from_slice(&seq.to_be_bytes());
+    bytes.extend_from_slice(&ack.to_be_bytes());
+    let words = u8::try_from(5 + options.len() / 4).expect("up to ten words of options");
+    bytes.extend_from_slice(&[words << 4, flags.0]);
+    bytes.extend_from_slice(&window.to_be_bytes());
+    // Checksum and urgent pointer.
+    bytes.extend_from_slice(&[0; 4]);
+    bytes.extend_from_slice(options);
+    bytes.extend_from_slice(data);
+    let sum = checksum::transport(ends.0.ip().into(), ends.1.ip().into(), protocol::TCP, &bytes);
+    bytes[16..18].copy_from_slice(&sum.to_be_bytes());
+    between(ends, protocol::TCP, &bytes)
+}
+
+/// Both ports, as transport headers begin.
+fn ports((source, destination): (SocketAddr, SocketAddr)) -> Vec<u8> {
+    [source.port().to_be_bytes(), destination.port().to_be_bytes()].concat()
+}
+
+/// A frame with an IP packet between these two.
+fn between(ends: (SocketAddr, SocketAddr), protocol: u8, payload: &[u8]) -> Vec<u8> {
+    match ends {
+        (SocketAddr::V4(source), SocketAddr::V4(destination)) => {
+            ipv4(source.ip().octets(), destination.ip().octets(), 64, protocol, payload)
+        }
+        (SocketAddr::V6(source), SocketAddr::V6(destination)) => {
+            ipv6(source.ip().octets(), destination.ip().octets(), 64, protocol, payload)
+        }
+        (source, destination) => panic!("{source} and {destination} are of two families"),
+    }
+}
+
+/// The whole frame: at least as long as the wire wants it.
+fn padded(mut frame: Vec<u8>, payload: &[u8]) -> Vec<u8> {
+    frame.extend_from_slice(payload);
+    frame.resize(frame.len().max(60), 0);
+    frame
+}
+
+/// The record of an entry that ended so: its elements in their order, with their values, big-endian.
+pub fn record<S: FlowRecord>(entry: &S, key: &S::Key, end: End) -> Vec<(Element, Vec<u8>)> {
+    struct Told(Vec<(Element, Vec<u8>)>);
+    impl Fields for Told {
+        fn field(&mut self, element: Element, value: &[u8]) {
+            self.0.push((element, value.to_vec()));
+        }
+    }
+    let mut told = Told(Vec::new());
+    entry.record(key, end, &mut Record::new(&mut told));
+    told.0
+}
+
+/// A commutative state without updates.
+#[must_use]
+pub fn replica<S: Commutative>() -> S {
+    S::EMPTY
+}
+
+/// The packet is through: its updates of a commutative state stay.
+pub fn commit<S: Commutative>(state: &mut S) {
+    state.begin(false);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+
+    #[test]
+    fn frames_are_what_they_are_made_of_and_their_checksums_are_right() {
+        let (v4, v6) = ([192, 0, 2, 9], [0x20; 16]);
+        let data = b"odd";
+        let options = [2, 4, 5, 180];
+        let segment =
+            TcpSegment { seq: 1, ack: 2, flags: TcpFlags::ACK, window: 3, options: &options, data };
+        for (mut frame, transport) in [
+            (udp(([10, 0, 0, 1], 7), (v4, 8), data), protocol::UDP),
+            (udp(([0xfd; 16], 7), (v6, 8), data), protocol::UDP),
+            (tcp(([10, 0, 0, 1], 7), (v4, 8), &segment), protocol::TCP),
+            (tcp(([0xfd; 16], 7), (v6, 8), &segment), protocol::TCP),
+        ] {
+            let packet = Packet::new(&mut frame, Meta::default());
+            assert!(checksum::verify(&packet), "{packet:?}");
+            let flow = packet.five_tuple().unwrap();
+            assert_eq!((flow.protocol, flow.source_port, flow.destination_port), (transport, 7, 8));
+            assert_eq!(packet.payload(), data, "{packet:?}");
+        }
+    }
+
+    #[test]
+    fn a_checksum_of_zero_is_written_as_ones() {
+        // Two bytes of data that make the sum come out as zero.
+        let found = (0..=u16::MAX).any(|word| {
+            let frame = udp(([10, 0, 0, 1], 7), ([10, 0, 0, 2], 8), &word.to_be_bytes());
+            assert_ne!(frame[40..42], [0, 0], "{word}");
+            frame[40..42] == [0xff, 0xff]
+        });
+        assert!(found);
+    }
+}

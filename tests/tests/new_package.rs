@@ -1,0 +1,79 @@
+//! What `cargo cora new` makes works as it stands, outside of any workspace: its test, and each line of its page.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cora_tests::process::run;
+use cora_tests::workshop::{cargo, cora, root};
+
+const LIMIT: Duration = Duration::from_mins(20);
+
+/// A new package in a directory that is nobody's; gone in the end.
+struct New(PathBuf);
+
+impl New {
+    fn package(name: &str) -> Self {
+        let directory = std::env::temp_dir().join(format!("cora-new-{}", std::process::id()));
+        fs::create_dir_all(&directory).expect("a directory for temporary files");
+        let made = run(cora().current_dir(&directory).args(["new", name]), LIMIT).well("new");
+        assert!(made.stderr.contains("try: cd"), "{}", made.stderr);
+        Self(directory.join(name))
+    }
+
+    fn file(&self, name: &str) -> String {
+        fs::read_to_string(self.0.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// The words behind `cargo cora` of each command in its page.
+    fn commands(&self) -> Vec<Vec<String>> {
+        let page = self.file("src/main.rs");
+        let commands = page.split('`').filter_map(|quoted| quoted.strip_prefix("cargo cora "));
+        commands.map(|words| words.split(' ').map(str::to_owned).collect()).collect()
+    }
+}
+
+impl Drop for New {
+    fn drop(&mut self) {
+        let directory = self.0.parent().unwrap_or(&self.0);
+        if let Err(error) = fs::remove_dir_all(directory) {
+            eprintln!("{}: {error}", directory.display());
+        }
+    }
+}
+
+fn table(text: &str) -> toml::Table {
+    text.parse().unwrap_or_else(|error| panic!("{error}:\n{text}"))
+}
+
+#[test]
+fn a_new_package_passes_its_test_and_runs() {
+    let new = New::package("first-nf");
+    let tested = run(cargo().current_dir(&new.0).arg("test"), LIMIT).well("cargo test");
+    assert!(tested.stdout.contains("1 passed"), "{}", tested.stdout);
+    assert!(!tested.stderr.contains("warning"), "{}", tested.stderr);
+    let commands = new.commands();
+    assert_eq!(commands.len(), 2, "{commands:?}");
+    for words in commands {
+        let ran = run(cora().current_dir(&new.0).args(&words).arg("--json"), LIMIT);
+        let told = ran.well(&words.join(" ")).json();
+        assert_eq!(told["outcomes"]["transmit"], 150, "{told}");
+        assert_eq!(told["outcomes"]["too-many"], 50, "{told}");
+        assert!(new.0.join("out.pcap").is_file(), "{words:?}");
+    }
+}
+
+#[test]
+fn a_new_package_is_built_as_the_examples_are() {
+    let template = |name: &str| {
+        let path = root().join("cargo-cora/src/new").join(name);
+        table(&fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}")))
+    };
+    let read = |path: &Path| table(&fs::read_to_string(path).expect("a file of the repository"));
+    let (ours, new) = (read(&root().join("Cargo.toml")), template("profiles.txt"));
+    assert_eq!(new["profile"]["release"], ours["profile"]["release"]);
+    let (ours, new) = (read(&root().join("rust-toolchain.toml")), template("toolchain.txt"));
+    for key in ["channel", "targets"] {
+        assert_eq!(new["toolchain"][key], ours["toolchain"][key], "{key}");
+    }
+}
