@@ -44,6 +44,7 @@ fn tells(ended: &Ended, words: &[&str]) {
 }
 
 #[test]
+#[ignore = "minutes: cargo xtask test --all"]
 fn faults_of_items_are_told_at_the_token() {
     let items = "#[state(key = FiveTuple, capacity = 0, idle = \"1 m\")]\nstruct Seen { number: u64 }\n\
                  #[flow_handler]\nfn count(_packet: &mut Packet, _seen: &mut Table<Seen>) {}\n\
@@ -60,6 +61,7 @@ fn faults_of_items_are_told_at_the_token() {
 }
 
 #[test]
+#[ignore = "minutes: cargo xtask test --all"]
 fn a_field_that_can_not_be_is_told_first() {
     let items = "#[state(key = FiveTuple, capacity = 10, idle = \"1m\")]\nstruct Seen { name: String }\n\
                  #[flow_handler]\nfn count(_packet: &mut Packet, _seen: &mut Table<Seen>) -> Verdict { Pass }\n\
@@ -68,6 +70,7 @@ fn a_field_that_can_not_be_is_told_first() {
 }
 
 #[test]
+#[ignore = "minutes: cargo xtask test --all"]
 fn faults_of_the_whole_program_are_told_by_the_compiler_too() {
     let items = format!(
         "{WIRE}#[flow_handler]\nfn count(_packet: &mut Packet, _seen: &mut Table<Sen>) -> Verdict {{ Pass }}\n\
@@ -81,6 +84,7 @@ fn faults_of_the_whole_program_are_told_by_the_compiler_too() {
 }
 
 #[test]
+#[ignore = "minutes: cargo xtask test --all"]
 fn faults_of_the_plan_are_told_with_their_line() {
     let items = format!("{WIRE}cora::app!(wire);");
     let plan = "[plan]\nuse = \"split\"\nnic-share = 7\n[plan.places]\nSeen = \"host\"\n";
@@ -92,12 +96,14 @@ fn faults_of_the_plan_are_told_with_their_line() {
 }
 
 #[test]
+#[ignore = "minutes: cargo xtask test --all"]
 fn without_app_the_build_script_tells() {
     let ended = build("fault-no-app", WIRE, "");
     assert!(ended.stderr.contains("error[CORA0104]"), "{}", ended.stderr);
 }
 
 #[test]
+#[ignore = "minutes: cargo xtask test --all"]
 fn what_does_not_parse_is_told_by_the_compiler_alone() {
     let ended = build("fault-unparsable", &format!("{WIRE}cora::app!(wire);\nfn broken( {{"), "");
     assert!(!ended.stderr.contains("error[CORA") && !ended.stderr.contains("error: CORA"));

@@ -47,6 +47,7 @@ fn table(text: &str) -> toml::Table {
 }
 
 #[test]
+#[ignore = "minutes: cargo xtask test --all"]
 fn a_new_package_passes_its_test_and_runs() {
     let new = New::package("first-nf");
     let tested = run(cargo().current_dir(&new.0).arg("test"), LIMIT).well("cargo test");
