@@ -69,9 +69,7 @@ mod tests {
 
     #[test]
     fn what_cargo_unpacked_is_told_from_what_was_cloned() {
-        assert!(is_of_a_registry(Path::new(
-            "/home/x/.cargo/registry/src/index-1/cargo-cora-0.1.0/.."
-        )));
-        assert!(!is_of_a_registry(Path::new("/home/x/registry/cora/cargo-cora/..")));
+        assert!(is_of_a_registry(Path::new("/x/.cargo/registry/src/index-1/cargo-cora-0.1.0/..")));
+        assert!(!is_of_a_registry(Path::new("/x/registry/cora/cargo-cora/..")));
     }
 }
