@@ -154,10 +154,15 @@ pub enum RunError {
     #[error("{0}")]
     Controller(String),
     /// A `--config` names no read-mostly state.
-    #[error("--config {name}: the program has no read-mostly state of that name")]
+    #[error(
+        "--config {name}: the program has no read-mostly state of that name; it has {}",
+        listed(known)
+    )]
     NoSuchState {
         /// The name.
         name: String,
+        /// The names that there are.
+        known: Vec<&'static str>,
     },
     /// A configuration is refused by its state.
     #[error("{}: {reason}", path.display())]
@@ -177,4 +182,8 @@ fn one_pair(pairs: u16, states: &[(&str, &str)]) -> String {
          only:{}\nrun it without --pairs",
         reasons.concat()
     )
+}
+
+fn listed(names: &[&str]) -> String {
+    if names.is_empty() { "none".to_owned() } else { format!("`{}`", names.join("`, `")) }
 }

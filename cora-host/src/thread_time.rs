@@ -36,7 +36,7 @@ mod tests {
         let asleep = start.elapsed();
         assert!(asleep < Duration::from_millis(100), "{asleep:?} while asleep");
         while start.elapsed() < asleep + Duration::from_millis(20) {
-            assert!(wall.elapsed() < Duration::from_secs(60), "{:?} at work", start.elapsed());
+            assert!(wall.elapsed() < Duration::from_mins(1), "{:?} at work", start.elapsed());
         }
     }
 }

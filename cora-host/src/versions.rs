@@ -71,7 +71,11 @@ impl Version {
         }
         for (state, Text { path, contents, since }) in &self.texts {
             app.configure(state, contents).map_err(|error| match error {
-                ConfigureError::NoSuchState => RunError::NoSuchState { name: state.clone() },
+                ConfigureError::NoSuchState => {
+                    let numbers = read_mostly(app).into_iter();
+                    let known = numbers.map(|number| A::PLACES[number].0).collect();
+                    RunError::NoSuchState { name: state.clone(), known }
+                }
                 ConfigureError::Refused(reason) => {
                     RunError::Configuration { path: path.clone(), reason }
                 }

@@ -352,7 +352,7 @@ fn configurations_that_are_refused() {
     balancer(&format!("Backends={odd}")).fails(1, &["odd.txt: not an IP address"]);
     balancer("Backends=/nowhere").fails(1, &["/nowhere: No such file"]);
     balancer(&format!("Backend={text}"))
-        .fails(1, &["--config Backend: the program has no read-mostly state"]);
+        .fails(1, &["--config Backend: the program has no read-mostly state", "it has `Backends`"]);
     balancer(&format!("Pin={text}"))
         .fails(1, &["--config Pin: the program has no read-mostly state"]);
     balancer("Backends").fails(2, &["State=file"]);

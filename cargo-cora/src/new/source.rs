@@ -1,6 +1,6 @@
 //! Where a new package gets Cora from: a checkout, or the registry.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::failure::Failure;
 
@@ -49,7 +49,7 @@ fn checkout(directory: &Path) -> Option<Source> {
 
 /// Whether Cargo unpacked this from a registry.
 fn is_of_a_registry(path: &Path) -> bool {
-    let mut parts = path.components().map(|part| part.as_os_str());
+    let mut parts = path.components().map(Component::as_os_str);
     parts.any(|part| part == "registry") && parts.next().is_some_and(|part| part == "src")
 }
 
@@ -69,9 +69,7 @@ mod tests {
 
     #[test]
     fn what_cargo_unpacked_is_told_from_what_was_cloned() {
-        assert!(is_of_a_registry(Path::new(
-            "/home/x/.cargo/registry/src/index-1/cargo-cora-0.1.0/.."
-        )));
-        assert!(!is_of_a_registry(Path::new("/home/x/registry/cora/cargo-cora/..")));
+        assert!(is_of_a_registry(Path::new("/x/.cargo/registry/src/index-1/cargo-cora-0.1.0/..")));
+        assert!(!is_of_a_registry(Path::new("/x/registry/cora/cargo-cora/..")));
     }
 }

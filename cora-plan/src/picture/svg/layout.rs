@@ -5,8 +5,10 @@
 //!    pushed right until they don't overlap, then all moved so that they sit under the chain.
 //! 3. Curves leave a handler at points spread along its lower edge, in the order of the states they
 //!    go to, and enter a state likewise, so that they cross as little as the order allows.
+//! 4. A curve's label stands on it, where it hides the least of other curves and labels (`label`).
 
 use super::super::{Shown, state_lines};
+use super::label::{self, Room};
 use super::text::width;
 use crate::graph::{Edge, Graph};
 use crate::words::{Kind, Place};
@@ -57,13 +59,15 @@ pub(super) struct StateBox<'a> {
 }
 
 /// A dashed curve from a handler to a state.
+#[derive(Clone, Debug)]
 pub(super) struct Curve {
     pub(super) x1: i32,
     pub(super) y1: i32,
     pub(super) x2: i32,
     pub(super) y2: i32,
     pub(super) label: String,
-    pub(super) label_at: (i32, i32),
+    /// The room of the label, which hides what lies below.
+    pub(super) room: Room,
 }
 
 struct Ends<'a> {
@@ -71,8 +75,6 @@ struct Ends<'a> {
     state: &'a str,
     x1: i32,
     x2: i32,
-    /// How far down the curve its label stands, of 8.
-    step: i32,
 }
 
 /// Places everything.
@@ -192,8 +194,6 @@ fn ends<'a>(
                 state: &edge.state,
                 x1: along(from.x, from.width, nth, out.len()),
                 x2: along(to.x, to.width, mth, into.len()),
-                // Neighbours stand at different heights, so that long labels don't collide.
-                step: if out.len() > 1 && (*h + nth) % 2 == 1 { 3 } else { 5 },
             }
         })
         .collect()
@@ -212,28 +212,21 @@ impl Drawing<'_> {
         hops
     }
 
-    /// The curve of an edge.
-    pub(super) fn curve(&self, edge: &Edge) -> Option<Curve> {
-        let ends = self.ends.iter().find(|e| e.handler == edge.handler && e.state == edge.state)?;
-        let (x1, x2) = (ends.x1, ends.x2);
+    /// The curves of all edges, in their order.
+    pub(super) fn curves(&self, graph: &Graph) -> Vec<Curve> {
         let (y1, y2) = (CHAIN_TOP + HANDLER_HEIGHT, STATES_TOP - 2);
-        Some(Curve { x1, y1, x2, y2, label: edge.label(), label_at: on_curve(ends, y1, y2) })
+        let bare = graph.edges.iter().filter_map(|edge| {
+            let ends =
+                self.ends.iter().find(|e| e.handler == edge.handler && e.state == edge.state)?;
+            let (x1, x2) = (ends.x1, ends.x2);
+            Some(Curve { x1, y1, x2, y2, label: edge.label(), room: Room::default() })
+        });
+        let mut curves: Vec<Curve> = bare.collect();
+        for at in 0..curves.len() {
+            curves[at].room = label::room(&curves, at, self.width);
+        }
+        curves
     }
-}
-
-/// A point on the cubic curve whose two inner points stand half-way down, under each end.
-fn on_curve(ends: &Ends<'_>, y1: i32, y2: i32) -> (i32, i32) {
-    const OF: i32 = 8;
-    let (t, u) = (ends.step, OF - ends.step);
-    let cube = OF * OF * OF;
-    let weights = [u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t];
-    let middle = i32::midpoint(y1, y2);
-    let blend = |points: [i32; 4]| {
-        points.iter().zip(weights).map(|(point, weight)| point * weight).sum::<i32>() / cube
-    };
-    let x = blend([ends.x1, ends.x1, ends.x2, ends.x2]);
-    let y = blend([y1, middle, middle, y2]);
-    (x, y + 4)
 }
 
 /// From a state's top to the baseline of its name: below the lid of a cylinder.

@@ -4,6 +4,7 @@
 //! handlers that use it, as far as there is room. Text is measured by a table of widths, because
 //! there is no font to ask.
 
+mod label;
 mod layout;
 mod text;
 
@@ -39,7 +40,7 @@ fn shown(graph: &Graph, shown: &Shown<'_>) -> String {
 const STYLE: &str = "text{font-family:Helvetica,Arial,sans-serif;fill:#18181b}\
     .title{font-size:13px;fill:#52525b}.name{font-size:15px;font-weight:bold}\
     .line{font-size:12px}.place{font-size:12px;font-weight:bold}\
-    .edge{font-size:11px;fill:#3f3f46;paint-order:stroke;stroke:#fff;stroke-width:4px}";
+    .edge{font-size:11px;fill:#3f3f46}";
 
 fn write(
     out: &mut String,
@@ -102,7 +103,7 @@ fn packets(out: &mut String, drawing: &Drawing<'_>) -> std::fmt::Result {
 }
 
 fn accesses(out: &mut String, graph: &Graph, drawing: &Drawing<'_>) -> std::fmt::Result {
-    let curves: Vec<_> = graph.edges.iter().filter_map(|edge| drawing.curve(edge)).collect();
+    let curves = drawing.curves(graph);
     for curve in &curves {
         let (x1, y1, x2, y2) = (curve.x1, curve.y1, curve.x2, curve.y2);
         let bend = (y2 - y1) / 2;
@@ -116,11 +117,14 @@ fn accesses(out: &mut String, graph: &Graph, drawing: &Drawing<'_>) -> std::fmt:
     }
     // Labels last, so that no curve crosses one.
     for curve in &curves {
-        let (x, y) = curve.label_at;
+        let label::Room { x, y, width, height } = curve.room;
         let label = escaped(&curve.label);
         writeln!(
             out,
-            "<text class=\"edge\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{label}</text>"
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\
+             <text class=\"edge\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{label}</text>",
+            x + width / 2,
+            y + label::BASELINE
         )?;
     }
     Ok(())

@@ -71,7 +71,7 @@ impl Page {
 
     /// A table; the first row is its head. Cells are HTML. Numbers stand in the columns whose letter is `r`.
     fn table(&mut self, columns: &str, rows: &[Vec<String>]) {
-        self.line("<table>");
+        self.line("<div class=\"wide\">\n<table>");
         for (number, row) in rows.iter().enumerate() {
             let tag = if number == 0 { "th" } else { "td" };
             let cells = row.iter().zip(columns.chars()).map(|(cell, column)| {
@@ -80,7 +80,7 @@ impl Page {
             });
             self.line(&format!("<tr>{}</tr>", cells.collect::<String>()));
         }
-        self.line("</table>");
+        self.line("</table>\n</div>");
     }
 }
 
@@ -123,5 +123,6 @@ fn curves(page: &mut Page, report: &Report<'_>, outlook: &Outlook) {
     }
     page.section("Host cores against throughput");
     page.line(&format!("<div class=\"picture\">{}</div>", plot::draw(report, &outlook.curves)));
+    page.paragraph("Where lines coincide, they take turns. The dotted upright is this plan.");
     tables::curves(page, &outlook.curves);
 }

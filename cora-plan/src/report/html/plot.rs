@@ -1,7 +1,8 @@
 //! Host cores against throughput, drawn: one line per way of splitting.
 //!
-//! Lines differ in colour (the palette of Okabe and Ito, which colour-blind people tell apart), in their dashes, and in
-//! their points; each has its name at its end.
+//! Lines differ in colour (the palette of Okabe and Ito, which colour-blind people tell apart) and in the shape of their
+//! points; each has its name at its end, beside a piece of it. Where several coincide, none hides the others: they take
+//! turns along the way, and at its points.
 
 use std::fmt::Write as _;
 
@@ -11,12 +12,17 @@ use crate::planning::Baseline;
 use crate::report::Report;
 use crate::report::numbers::figure;
 
-const WIDTH: f64 = 760.0;
+const WIDTH: f64 = 790.0;
 const HEIGHT: f64 = 380.0;
 const LEFT: f64 = 56.0;
-const RIGHT: f64 = 120.0;
+const RIGHT: f64 = 150.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 48.0;
+
+/// Length of a line's turn where several coincide.
+const TURN: f64 = 9.0;
+/// Nearer points than so are one.
+const NEAR: f64 = 1.5;
 
 /// The drawing.
 pub(super) fn draw(report: &Report<'_>, curves: &[Series]) -> String {
@@ -61,11 +67,51 @@ fn write(out: &mut String, report: &Report<'_>, curves: &[Series]) -> std::fmt::
     axes(out, &scale)?;
     asked(out, &scale, report.planned.mpps)?;
     let names = names(curves, &scale);
-    // Cora's line last, so that it lies above the others.
-    for (series, name) in curves.iter().zip(&names).rev() {
-        line(out, &scale, series, *name)?;
+    let ways: Vec<Way> = curves.iter().map(|series| Way::of(series, &scale)).collect();
+    for at in 0..curves.len() {
+        line(out, &ways, at)?;
+    }
+    for (at, series) in curves.iter().enumerate() {
+        points(out, curves, &ways, at)?;
+        end(out, &ways[at], series, names[at])?;
     }
     write!(out, "</svg>")
+}
+
+/// A series in the drawing.
+struct Way {
+    points: Vec<(f64, f64)>,
+    colour: &'static str,
+    width: f64,
+}
+
+impl Way {
+    fn of(series: &Series, scale: &Scale) -> Self {
+        let points = series.points.iter().map(|(mpps, cores)| (scale.x(*mpps), scale.y(*cores)));
+        let (colour, width) = paint(series.baseline);
+        Self { points: points.collect(), colour, width }
+    }
+
+    /// Whether its point with this number is that of another.
+    fn meets(&self, other: &Self, number: usize) -> bool {
+        let (Some(a), Some(b)) = (self.points.get(number), other.points.get(number)) else {
+            return false;
+        };
+        (a.0 - b.0).abs() < NEAR && (a.1 - b.1).abs() < NEAR
+    }
+
+    /// Whether the piece up to this point is that of another.
+    fn runs_along(&self, other: &Self, number: usize) -> bool {
+        self.meets(other, number - 1) && self.meets(other, number)
+    }
+}
+
+/// Of the ways for which `meets` holds, one among them: its turn, and how many there are.
+fn turn(ways: &[Way], at: usize, meets: impl Fn(&Way, &Way) -> bool) -> (usize, usize) {
+    let together: Vec<usize> =
+        (0..ways.len()).filter(|other| *other == at || meets(&ways[at], &ways[*other])).collect();
+    let turn = together.iter().position(|other| *other == at).unwrap_or(0);
+    (turn, together.len())
 }
 
 fn axes(out: &mut String, scale: &Scale) -> std::fmt::Result {
@@ -134,14 +180,25 @@ fn text(
     )
 }
 
-/// Colour and dashes of a line.
-fn paint(baseline: Option<Baseline>) -> (&'static str, &'static str, f64) {
+/// Colour and width of a line.
+fn paint(baseline: Option<Baseline>) -> (&'static str, f64) {
     match baseline {
-        None => ("#0072b2", "none", 3.5),
-        Some(Baseline::HostOnly) => ("#a33f00", "8 4", 2.0),
-        Some(Baseline::NicOnly) => ("#00694d", "2 3", 2.0),
-        Some(Baseline::StateOnly) => ("#8a3f6e", "12 3 2 3", 2.0),
-        Some(Baseline::FlowOnly) => ("#5c5c00", "5 2", 2.0),
+        None => ("#0072b2", 3.5),
+        Some(Baseline::HostOnly) => ("#a33f00", 2.5),
+        Some(Baseline::NicOnly) => ("#00694d", 2.5),
+        Some(Baseline::StateOnly) => ("#8a3f6e", 2.5),
+        Some(Baseline::FlowOnly) => ("#5c5c00", 2.5),
+    }
+}
+
+/// Outline of a point: a disc for Cora, a square, a triangle, a diamond and a flat bar for the others.
+fn shape(baseline: Option<Baseline>) -> &'static str {
+    match baseline {
+        None => "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z",
+        Some(Baseline::HostOnly) => "M-3.5 -3.5h7v7h-7z",
+        Some(Baseline::NicOnly) => "M0 -4.5L4.5 3.5h-9z",
+        Some(Baseline::StateOnly) => "M0 -5L5 0L0 5L-5 0z",
+        Some(Baseline::FlowOnly) => "M-5 -2h10v4h-10z",
     }
 }
 
@@ -159,39 +216,106 @@ fn names(curves: &[Series], scale: &Scale) -> Vec<f64> {
     places
 }
 
-fn line(out: &mut String, scale: &Scale, series: &Series, name: f64) -> std::fmt::Result {
-    let (colour, dashes, width) = paint(series.baseline);
-    let Some(last) = series.points.last() else { return Ok(()) };
-    let mut way = String::new();
-    for (number, (mpps, cores)) in series.points.iter().enumerate() {
-        let letter = if number == 0 { 'M' } else { 'L' };
-        write!(way, "{letter}{:.1} {:.1}", scale.x(*mpps), scale.y(*cores))?;
-    }
-    write!(
-        out,
-        "<path d=\"{way}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" \
-         stroke-dasharray=\"{dashes}\"/>"
-    )?;
-    for (mpps, cores) in &series.points {
+/// The line of a series: a path for each stretch that it shares with the same others.
+fn line(out: &mut String, ways: &[Way], at: usize) -> std::fmt::Result {
+    let way = &ways[at];
+    let turns = |number: usize| turn(ways, at, |one, other| one.runs_along(other, number));
+    let mut from = 1;
+    while from < way.points.len() {
+        let (turn, of) = turns(from);
+        let alike = (from..way.points.len()).take_while(|number| turns(*number) == (turn, of));
+        let to = from + alike.count();
+        let mut path = String::new();
+        for (number, (x, y)) in way.points[from - 1..to].iter().enumerate() {
+            let letter = if number == 0 { 'M' } else { 'L' };
+            write!(path, "{letter}{x:.1} {y:.1}")?;
+        }
+        let (colour, width) = (way.colour, way.width);
         write!(
             out,
-            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"{colour}\"><title>{}: {} Mpps with {} host \
-             cores</title></circle>",
-            scale.x(*mpps),
-            scale.y(*cores),
-            series.name(),
+            "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\""
+        )?;
+        if of > 1 {
+            let (gap, before) = (TURN * (of - 1) as f64, TURN * (of - turn) as f64);
+            write!(out, " stroke-dasharray=\"{TURN} {gap}\" stroke-dashoffset=\"{before}\"")?;
+        }
+        write!(out, "/>")?;
+        from = to;
+    }
+    Ok(())
+}
+
+/// The points of a series; of those that several have, each has its own in turn, with the names of all.
+fn points(out: &mut String, curves: &[Series], ways: &[Way], at: usize) -> std::fmt::Result {
+    let (series, way) = (&curves[at], &ways[at]);
+    for (number, ((mpps, cores), (x, y))) in series.points.iter().zip(&way.points).enumerate() {
+        let (turn, of) = turn(ways, at, |one, other| one.meets(other, number));
+        if number % of != turn {
+            continue;
+        }
+        let others = ways.iter().zip(curves).enumerate();
+        let others = others.filter(|(other, (its, _))| *other == at || way.meets(its, number));
+        let names: Vec<&str> = others.map(|(_, (_, series))| series.name()).collect();
+        write!(
+            out,
+            "<path d=\"{}\" transform=\"translate({x:.1} {y:.1})\" fill=\"{}\"><title>{}: {} Mpps with {} host \
+             cores</title></path>",
+            shape(series.baseline),
+            way.colour,
+            names.join(", "),
             figure(*mpps),
             figure(*cores)
         )?;
     }
-    let (x, y, end) = (WIDTH - RIGHT + 30.0, name, scale.x(last.0));
+    Ok(())
+}
+
+/// The name of a series, beside a piece of its line, and a thread to where the line ends.
+fn end(out: &mut String, way: &Way, series: &Series, y: f64) -> std::fmt::Result {
+    let Some((end_x, end_y)) = way.points.last() else { return Ok(()) };
+    let (x, colour, width) = (WIDTH - RIGHT + 30.0, way.colour, way.width);
+    let (middle, name) = (x + 12.0, x + 32.0);
     write!(
         out,
-        "<path d=\"M{end:.1} {:.1}L{:.1} {:.1}\" stroke=\"{colour}\" stroke-width=\"0.7\" \
-         stroke-dasharray=\"1 4\"/>",
-        scale.y(last.1),
+        "<path d=\"M{end_x:.1} {end_y:.1}L{:.1} {y:.1}\" stroke=\"{colour}\" stroke-width=\"0.7\" \
+         stroke-dasharray=\"1 4\"/><path d=\"M{x:.1} {y:.1}h24\" stroke=\"{colour}\" stroke-width=\"{width}\"/>\
+         <path d=\"{}\" transform=\"translate({middle:.1} {y:.1})\" fill=\"{colour}\"/>",
         x - 4.0,
-        y
+        shape(series.baseline)
     )?;
-    text(out, x, y + 4.0, "start", colour, series.name())
+    text(out, name, y + 4.0, "start", colour, series.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(baseline: Option<Baseline>, points: &[(f64, f64)]) -> Series {
+        Series { baseline, points: points.to_vec() }
+    }
+
+    #[test]
+    fn lines_that_coincide_take_turns_and_part_again() {
+        let shared = [(1.0, 1.0), (2.0, 2.0)];
+        let curves = [
+            series(None, &[shared[0], shared[1], (3.0, 2.5)]),
+            series(Some(Baseline::StateOnly), &[shared[0], shared[1], (3.0, 4.0)]),
+            series(Some(Baseline::FlowOnly), &shared),
+        ];
+        let scale = Scale::of(&curves);
+        let ways: Vec<Way> = curves.iter().map(|series| Way::of(series, &scale)).collect();
+        let turns = |number: usize| {
+            let turn = |at| turn(&ways, at, |one, other| one.runs_along(other, number));
+            [turn(0), turn(1)]
+        };
+        assert_eq!(turns(1), [(0, 3), (1, 3)], "all three go up together");
+        assert_eq!(turns(2), [(0, 1), (0, 1)], "two go on apart");
+        let mut drawn = String::new();
+        line(&mut drawn, &ways, 1).expect("strings take all");
+        assert_eq!(drawn.matches("<path").count(), 2, "{drawn}");
+        assert!(drawn.contains("stroke-dasharray=\"9 18\" stroke-dashoffset=\"18\""), "{drawn}");
+        let mut drawn = String::new();
+        points(&mut drawn, &curves, &ways, 1).expect("strings take all");
+        assert!(drawn.contains("<title>Cora, state-only, flow-only: 2.00 Mpps"), "{drawn}");
+    }
 }

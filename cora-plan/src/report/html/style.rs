@@ -10,8 +10,9 @@ p{margin:.35rem 0}\
 .label{display:inline-block;border:1px solid #52525b;border-radius:.3rem;padding:.1rem .5rem;font-weight:bold}\
 .headline{font-size:1.15rem}\
 .trouble{border-left:4px solid #9a3412;padding-left:.6rem;font-weight:bold}\
-.picture{overflow-x:auto}\
+.picture,.wide{overflow-x:auto}\
 .picture svg{max-width:100%;height:auto}\
+@media screen and (max-width:45rem){.picture svg{max-width:none}.wide table{width:max-content;max-width:46rem}}\
 table{border-collapse:collapse;margin:.4rem 0}\
 th,td{text-align:left;vertical-align:top;padding:.2rem .9rem .2rem 0;border-bottom:1px solid #e4e4e7}\
 th{font-weight:bold}\
