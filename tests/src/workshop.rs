@@ -10,7 +10,8 @@
 //! fifth of the time. Their NIC halves are those of a release, which an emulator has time for.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -152,6 +153,10 @@ fn shelve(cargo: &mut Command, shelf: &str) -> Programs {
         put(&built.host, &copy);
         if let Some(nic) = &built.nic {
             put(nic, &nic_half(&copy));
+            // The emulator takes executable files alone.
+            let executable = Permissions::from_mode(0o755);
+            let set = std::fs::set_permissions(nic_half(&copy), executable);
+            set.unwrap_or_else(|error| panic!("{}: {error}", copy.display()));
         }
         (built.name, copy)
     });
