@@ -1,5 +1,6 @@
-//! Looks for DPDK, the peer that is no crate. Where `pkg-config` knows it, the small part of it that
-//! consists of inline C functions is compiled, and `cfg(dpdk)` says so; elsewhere its rows lack.
+//! Looks for DPDK, the peer that is no crate. Where `pkg-config` knows it, the small part of it
+//! that consists of inline C functions is compiled, and `cfg(dpdk)` says so; elsewhere its rows
+//! lack.
 
 use std::env::var;
 use std::path::Path;
@@ -41,7 +42,8 @@ fn pkg_config(what: &str) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// With DPDK's own flags, as its documentation asks for: they name the processor that it was built for.
+/// With DPDK's own flags, as its documentation asks for: they name the processor that it was built
+/// for.
 fn compile(flags: &str) -> Result<(), cc::Error> {
     let mut shim = cc::Build::new();
     shim.file(Path::new(SHIM)).warnings(false).opt_level(3).cargo_warnings(false);

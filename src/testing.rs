@@ -38,19 +38,20 @@ use cora_core::state::{
 pub fn table<S: Keyed>() -> Table<S> {
     let lines = std::vec![Line::ZERO; Table::<S>::BYTES.div_ceil(Line::BYTES)].leak();
     let Ok(table) = Table::create(&mut Memory::new(lines)) else {
-        unreachable!("BYTES is what `create` takes")
+        unreachable!("`create` takes BYTES")
     };
     table
 }
 
-/// Lets time pass: from now on a packet that comes at `now` (ns) asks the table. What was unused for its idle
-/// time by then is found no more.
+/// Lets time pass: from now on a packet that comes at `now` (ns) asks the table. Entries that were
+/// unused for their idle time by then have expired.
 pub fn at<S: Keyed>(table: &mut Table<S>, now: u64) {
     table.begin(Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead: ALONE });
 }
 
-/// An Ethernet frame with an IPv4 packet, whose header checksum is right; bytes. It is padded to the 60 that a frame
-/// has at least. What the payload is, transport header first, is the caller's: its checksums, too.
+/// The bytes of an Ethernet frame with an IPv4 packet. The checksum of its header is right, and the
+/// frame is padded to the 60 bytes that it has at least. The payload is the caller's: transport
+/// header first, checksums included.
 ///
 /// # Panics
 /// When the payload is longer than the 65,515 bytes that an IPv4 packet may carry.
@@ -74,7 +75,8 @@ pub fn ipv4(
     padded(frame, payload)
 }
 
-/// An Ethernet frame with an IPv6 packet without extension headers, padded as [`ipv4`] pads; the payload is the caller's.
+/// An Ethernet frame with an IPv6 packet without extension headers, padded as [`ipv4`] pads; the
+/// payload is the caller's.
 ///
 /// # Panics
 /// When the payload is longer than the 65,535 bytes that an IPv6 packet may carry.
@@ -96,7 +98,8 @@ pub fn ipv6(
     padded(frame, payload)
 }
 
-/// An Ethernet frame with a UDP datagram between two addresses of one family, with the right checksums.
+/// An Ethernet frame with a UDP datagram between two addresses of one family, with the right
+/// checksums.
 ///
 /// ```
 /// use cora::prelude::*;
@@ -128,7 +131,8 @@ pub fn udp(
     between(ends, protocol::UDP, &datagram)
 }
 
-/// An Ethernet frame with a TCP segment between two addresses of one family, with the right checksums.
+/// An Ethernet frame with a TCP segment between two addresses of one family, with the right
+/// checksums.
 ///
 /// ```
 /// use cora::prelude::*;
@@ -142,8 +146,8 @@ pub fn udp(
 /// ```
 ///
 /// # Panics
-/// When one address is IPv4 and the other IPv6, when options are no whole words or more than 40 bytes, or when the data
-/// is longer than a packet may carry.
+/// When one address is IPv4 and the other IPv6, when options are no whole words or more than 40
+/// bytes, or when the data is longer than a packet may carry.
 #[must_use]
 pub fn tcp(
     source: impl Into<SocketAddr>,
@@ -193,7 +197,8 @@ fn padded(mut frame: Vec<u8>, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// The record of an entry that ended so: its elements in their order, with their values, big-endian.
+/// The record of an entry that ended so: its elements in their order, with their values,
+/// big-endian.
 pub fn record<S: FlowRecord>(entry: &S, key: &S::Key, end: End) -> Vec<(Element, Vec<u8>)> {
     struct Told(Vec<(Element, Vec<u8>)>);
     impl Fields for Told {

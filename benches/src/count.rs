@@ -24,8 +24,9 @@ pub(crate) enum Counter {
 }
 
 impl Counter {
-    /// Instructions per packet of a program that answers each line of standard input by a pass over so many
-    /// packets: the difference between three passes and one, so that loading and ending cancel out.
+    /// Instructions per packet of a program that answers each line of standard input by a pass over
+    /// so many packets: the difference between three passes and one, so that loading and ending
+    /// cancel out.
     pub(crate) fn per_packet(
         &self,
         programs: &Path,

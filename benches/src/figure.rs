@@ -55,7 +55,8 @@ impl Figure {
 
     /// Something measured once that may be so much at most.
     ///
-    /// What is the difference of two measurements may be nothing, or less by their noise: it is as good as a thousandth.
+    /// What is the difference of two measurements may be nothing, or less by their noise: it is as
+    /// good as a thousandth.
     pub(crate) fn of_limit(name: String, cora: f64, limit: f64, unit: &'static str) -> Self {
         let ratio = limit / cora.max(limit / 1000.0);
         let baseline_name = "at most";

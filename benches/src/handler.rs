@@ -1,6 +1,7 @@
-//! What a packet costs before its handlers do anything: a chain of one handler that lets every packet pass,
-//! above the same program's loop that receives and sends and does nothing between. Where no handler names packets, they are
-//! not parsed: so there are two, one that is empty, and one that names its packets and is empty otherwise.
+//! What a packet costs before its handlers do anything: a chain of one handler that lets every
+//! packet pass, above the same program's loop that receives and sends and does nothing between.
+//! Where no handler names packets, they are not parsed: so there are two, one that is empty, and
+//! one that names its packets and is empty otherwise.
 
 use std::path::Path;
 

@@ -1,6 +1,7 @@
-//! What long frames cost that the NIC passes on: two programs whose one handler lets every packet pass at the host, and that
-//! differ in what it takes, the packet or its headers. Of the latter, frames go there as heads, and their rests stay at the NIC.
-//! Both halves are on a core each and always busy.
+//! What long frames cost that the NIC passes on: two programs whose one handler lets every packet
+//! pass at the host, and that differ in what it takes, the packet or its headers. Of the latter,
+//! frames go there as heads, and their rests stay at the NIC. Both halves are on a core each and
+//! always busy.
 
 use std::path::Path;
 

@@ -1,5 +1,6 @@
-//! Instructions per packet: the examples through the macros beside the loops by hand, each as a whole process
-//! that makes so many passes over the same traffic. What loading and ending take cancels out.
+//! Instructions per packet: the examples through the macros beside the loops by hand, each as a
+//! whole process that makes so many passes over the same traffic. What loading and ending take
+//! cancels out.
 //!
 //! | side | machine | counted by |
 //! | --- | --- | --- |
@@ -44,7 +45,8 @@ impl Side {
     }
 }
 
-/// Counts every example at every side; a side without what counts there is left out, with a word why.
+/// Counts every example at every side; a side without what counts there is left out, with a word
+/// why.
 pub(crate) fn run(
     sides: &[Side],
     wanted: &dyn Fn(&str) -> bool,
@@ -82,8 +84,8 @@ fn traffic(example: &Example) -> Traffic {
     (example.traffic)(FLOWS, Skew::Zipf, PASS)
 }
 
-/// What `--by-hand` does: fills the loop's table, and then makes a pass per line of standard input, as an
-/// example's `bench` does.
+/// What `--by-hand` does: fills the loop's table, and then makes a pass per line of standard input,
+/// as an example's `bench` does.
 pub(crate) fn replay(name: &str) -> Result<()> {
     let example = EXAMPLES.iter().find(|example| example.name == name);
     let example = example.ok_or_else(|| Error::other(format!("no loop is called {name}")))?;

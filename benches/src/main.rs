@@ -95,8 +95,8 @@ struct Arguments {
     model: model::Request,
     #[command(flatten)]
     adapt: adaptation::Comparison,
-    /// Be the loop by hand of this example, for whoever counts instructions: a pass per line of standard
-    /// input.
+    /// Be the loop by hand of this example, for whoever counts instructions: a pass per line of
+    /// standard input.
     #[arg(long, value_name = "EXAMPLE", hide = true)]
     by_hand: Option<String>,
     /// Be the other process of two that share a ring, in the file with this number.

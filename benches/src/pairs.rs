@@ -1,5 +1,5 @@
-//! Several pairs against one: how many packets per second a program handles when its flows are steered to host
-//! halves on processors of their own.
+//! Several pairs against one: how many packets per second a program handles when its flows are
+//! steered to host halves on processors of their own.
 
 use std::path::Path;
 
@@ -14,7 +14,8 @@ const TURN: usize = 1 << 20;
 /// Of what so many processors could do, pairs that share nothing should reach this part.
 const GOAL: f64 = 0.9;
 
-/// Measures what scales, whose programs stand in `programs`, on as many pairs as there are processors.
+/// Measures what scales, whose programs stand in `programs`, on as many pairs as there are
+/// processors.
 pub(crate) fn run(
     programs: &Path,
     quick: bool,

@@ -122,7 +122,8 @@ impl Program {
     }
 }
 
-/// A command that runs under the kernel's real-time class (`sched(7)`), where that is allowed and there is `chrt`.
+/// A command that runs under the kernel's real-time class (`sched(7)`), where that is allowed and
+/// there is `chrt`.
 pub(crate) fn before_others(program: &Path) -> Command {
     let real_time = ["-f", "1"];
     let may = Command::new("chrt").args(real_time).arg("true").stderr(Stdio::null()).status();

@@ -1,6 +1,6 @@
-//! How long a punted packet is away from the NIC: both halves of a program on a core each, awake. Beside it
-//! the way of one record over the bare ring and back, with the same clock, in turns: what the machine does to
-//! the slowest of either is the same.
+//! How long a punted packet is away from the NIC: both halves of a program on a core each, awake.
+//! Beside it the way of one record over the bare ring and back, with the same clock, in turns: what
+//! the machine does to the slowest of either is the same.
 
 use std::path::Path;
 use std::process::Command;

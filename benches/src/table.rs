@@ -171,7 +171,8 @@ pub(crate) enum Announced {
     Not,
 }
 
-/// Lets the table and a peer, both full, take the oldest entry out and put a new one in, again and again.
+/// Lets the table and a peer, both full, take the oldest entry out and put a new one in, again and
+/// again.
 pub(crate) fn churn(
     entries: u64,
     oldest: &mut u64,
@@ -203,7 +204,8 @@ pub(crate) fn churn(
     took
 }
 
-/// The keys of a burst, as a parser leaves them: pairs of one that goes, from `oldest` on, and one that comes, so many `further`.
+/// The keys of a burst, as a parser leaves them: pairs of one that goes, from `oldest` on, and one
+/// that comes, so many `further`.
 fn keys_of_burst(oldest: u64, further: u64) -> [[Tuple4; 2]; BATCH / 2] {
     black_box(array::from_fn(|at| {
         let old = oldest + at as u64;

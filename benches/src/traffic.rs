@@ -97,7 +97,8 @@ fn inward(flow: u64) -> [u8; FRAME] {
     segment((source, port), SERVICE, ACK)
 }
 
-/// A TCP segment over IPv4 with these flags and six bytes of zeros, in a frame with right checksums.
+/// A TCP segment over IPv4 with these flags and six bytes of zeros, in a frame with right
+/// checksums.
 pub(crate) fn segment(from: End, to: End, flags: u8) -> [u8; FRAME] {
     let mut frame = [0; FRAME];
     frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2]);

@@ -41,8 +41,8 @@ pub(crate) fn take<const N: usize>(count: usize, contestants: [Contestant<'_>; N
     take_timed(count, timed.each_mut().map(|timed| timed as &mut dyn FnMut() -> f64))
 }
 
-/// The same for contestants that look at a clock themselves, because more than one thread works: each
-/// gives the ns per operation of its turn.
+/// The same for contestants that look at a clock themselves, because more than one thread works:
+/// each gives the ns per operation of its turn.
 pub(crate) fn take_timed<const N: usize>(
     count: usize,
     mut contestants: [&mut dyn FnMut() -> f64; N],

@@ -320,7 +320,8 @@ pub(crate) struct WhatIf {
 pub(crate) struct New {
     /// Directory to make; its last part is the package's name
     pub(crate) path: PathBuf,
-    /// A checkout of Cora to depend on [default: the one that this command was built from, or the published version]
+    /// A checkout of Cora to depend on [default: the one that this command was built from, or the
+    /// published version]
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) cora: Option<PathBuf>,
 }

@@ -47,7 +47,7 @@ fn usage_errors_end_with_two() {
     refuses("", "Usage");
     refuses("rum", "run");
     refuses("rnu nat", "'run'");
-    refuses("run", "required");
+    refuses("run", "--in FILE, or --live PORTS");
     refuses("run nat --nic off", "--in");
     refuses("run nat --in a.pcap --control c.sock --seconds 1", "--seconds is for live runs");
     refuses("run nat --live inside=tap:a,outside=tap:b --in a.pcap", "--in and --live");

@@ -59,7 +59,8 @@ fn seen(body: &str) -> String {
     shown.join(" ")
 }
 
-/// A path as text: `t.write(k) u.read'* > transmit`, with `'` after a write, `*` for any number of times.
+/// A path as text: `t.write(k) u.read'* > transmit`, with `'` after a write, `*` for any number of
+/// times.
 fn shown(path: &Path) -> String {
     let touch = |touch: &Touch| {
         let does = match touch.does {

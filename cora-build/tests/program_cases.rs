@@ -2,7 +2,8 @@
 //!
 //! Each file in `tests/program` holds the files of one package, each under a line `=== name`, and
 //! then, under `=== result`, what comes out: warnings, and either errors or graph and plan. With
-//! `=== graph.json` or `=== cora_app.rs` these are held too. `CORA_BLESS=1` writes the results anew.
+//! `=== graph.json` or `=== cora_app.rs` these are held too. `CORA_BLESS=1` writes the results
+//! anew.
 #![cfg(feature = "script")]
 #![expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
 

@@ -14,7 +14,8 @@ use crate::adaptive::Utilisation;
 pub struct Seen<K> {
     /// Counts since the beginning, and how full it is; `None` when it told nothing yet.
     pub load: Option<Load>,
-    /// The flows with most packets of late, sampled one in [`SAMPLED`](cora_core::monitor::SAMPLED), in no order.
+    /// The flows with most packets of late, sampled one in
+    /// [`SAMPLED`](cora_core::monitor::SAMPLED), in no order.
     pub talkers: Vec<Talker<K>>,
 }
 

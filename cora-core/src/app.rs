@@ -21,7 +21,8 @@ pub trait Handler {
     type Parameters<'a>;
     /// Whether its body names the packet: one that doesn't can't tell packets apart.
     const READS_PACKET: bool = true;
-    /// Whether it may read what the packet carries: one that takes its [headers](crate::packet::Headers) can't.
+    /// Whether it may read what the packet carries: one that takes its
+    /// [headers](crate::packet::Headers) can't.
     const READS_PAYLOAD: bool = true;
 
     /// Runs the handler once. A state out of `R`'s reach ends it as a punt.
@@ -66,20 +67,20 @@ pub struct PlanFacts {
     pub hash: u64,
     /// Which side runs packets.
     pub sides: Sides,
-    /// Packets reach the host in the order of their arrival, even across flows: a state pinned to the
-    /// host shows its order of access in results, or a state that travels has reply keys that its
-    /// handlers choose.
+    /// Packets reach the host in the order of their arrival, even across flows: a state pinned to
+    /// the host shows its order of access in results, or a state that travels has reply keys that
+    /// its handlers choose.
     pub host_ordered: bool,
     /// Flows need no entry to be owned by the NIC: no state travels.
     pub stateless_flows: bool,
     /// Of 1024 flows, how many the NIC may own.
     pub nic_share: u16,
-    /// Packets of a flow that the host handles before it offers the flow to the NIC: 1 offers every flow after its
-    /// first, more keeps flows that end sooner from moving in vain.
+    /// Packets of a flow that the host handles before it offers the flow to the NIC: 1 offers every
+    /// flow after its first, more keeps flows that end sooner from moving in vain.
     pub offer_after: u32,
-    /// States that keep the program on one pair of NIC core and host worker, each with the reason: packets
-    /// that [steering](crate::steering) sends to several pairs reach the same of it. Without one, any
-    /// number of pairs give the result of one.
+    /// States that keep the program on one pair of NIC core and host worker, each with the reason:
+    /// packets that [steering](crate::steering) sends to several pairs reach the same of it.
+    /// Without one, any number of pairs give the result of one.
     pub one_pair: &'static [(&'static str, &'static str)],
 }
 
@@ -104,14 +105,14 @@ pub trait App: Sized + 'static {
     const PLACES: &'static [(&'static str, Place)];
     /// Bytes of [`Memory`] that [`Self::new`] takes, at most.
     const MEMORY: usize;
-    /// What ownership goes by, the coarsest key of the states that travel, and what packets are steered to pairs
-    /// by.
+    /// What ownership goes by, the coarsest key of the states that travel, and what packets are
+    /// steered to pairs by.
     type Group: Key + Send;
-    /// Whether any handler reads packets, or any state finds entries by them. Where none does, a packet is parsed only
-    /// if it matters which flow it belongs to.
+    /// Whether any handler reads packets, or any state finds entries by them. Where none does, a
+    /// packet is parsed only if it matters which flow it belongs to.
     const READS_PACKETS: bool = true;
-    /// Whether no handler reads more of a packet than its [headers](crate::packet::Headers): then the host may get the heads of
-    /// long frames alone.
+    /// Whether no handler reads more of a packet than its [headers](crate::packet::Headers): then
+    /// the host may get the heads of long frames alone.
     const HEADS: bool = false;
     /// Whether any of its states is durable.
     const DURABLE: bool = false;
@@ -138,8 +139,8 @@ pub trait App: Sized + 'static {
     /// The same, to report. Only the host calls it.
     fn described(&mut self, number: usize) -> &mut dyn Described;
 
-    /// Whether it has *further* states: those that only packets of flows without an entry need, so that only these look
-    /// them up ahead.
+    /// Whether it has *further* states: those that only packets of flows without an entry need, so
+    /// that only these look them up ahead.
     const FURTHER: bool = false;
 
     /// Calls [`Home::hint`] of every state that isn't further.
@@ -202,14 +203,15 @@ pub trait App: Sized + 'static {
         (0..Self::STATES).any(|state| self.state(state).overflowed())
     }
 
-    /// Tells which entries of recorded states ended since this was last called, each with its state's number.
+    /// Tells which entries of recorded states ended since this was last called, each with its
+    /// state's number.
     #[inline]
     fn ended(&mut self, tell: &mut dyn FnMut(u16, Ending<'_>)) {
         let _ = tell;
     }
 
-    /// Tells the record of an entry, encoded in `piece`, of the recorded state with this number; gives when a packet
-    /// last found it (ns). Only the host calls it.
+    /// Tells the record of an entry, encoded in `piece`, of the recorded state with this number;
+    /// gives when a packet last found it (ns). Only the host calls it.
     fn record(
         state: usize,
         piece: &[u8],

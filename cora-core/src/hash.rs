@@ -1,10 +1,10 @@
 //! The one keyed hash of flows: tables, shares and slots go by it, on both sides alike.
 //!
-//! It is rapidhash V3, whose output is specified and never changes, over the five words of a key
-//! as 40 little-endian bytes, or over the two that hold all of a shorter one (a flow of IPv4, an address) as 16, for half of the
-//! work; so both sides, whatever their machine, agree. It is keyed: seed and
-//! secrets both come from the run's seed, since a known seed alone leaves collisions that an
-//! attacker can compute. It resists guessing as well as such a fast hash does, no better.
+//! It is rapidhash V3, whose output is specified and never changes, over the five words of a key as
+//! 40 little-endian bytes, or over the two that hold all of a shorter one (a flow of IPv4, an
+//! address) as 16, for half of the work; so both sides, whatever their machine, agree. It is keyed:
+//! seed and secrets both come from the run's seed, since a known seed alone leaves collisions that
+//! an attacker can compute. It resists guessing as well as such a fast hash does, no better.
 
 use core::hash::Hasher as _;
 
@@ -30,7 +30,8 @@ impl FlowHasher {
         self.hash_of(words)
     }
 
-    /// The hash of a key that two words tell, among keys of its type that [`hash`](Self::hash) takes or that two words tell as well.
+    /// The hash of a key that two words tell, among keys of its type that [`hash`](Self::hash)
+    /// takes or that two words tell as well.
     #[inline]
     pub const fn hash_pair(&self, words: [u64; 2]) -> u64 {
         self.hash_of(&words)
@@ -55,8 +56,9 @@ pub const fn flow_hash(words: &[u64; 5], seed: u64) -> u64 {
     FlowHasher::new(seed).hash(words)
 }
 
-/// A number that only who knows `secret` can tell: SipHash-2-4 of these words as little-endian bytes, the same on every
-/// machine. For what a stranger must not be able to make up, as the cookie of a SYN; for tables it would be slow.
+/// A number that only who knows `secret` can tell: SipHash-2-4 of these words as little-endian
+/// bytes, the same on every machine. For what a stranger must not be able to make up, as the cookie
+/// of a SYN; for tables it would be slow.
 #[inline(never)]
 pub fn sip_hash(secret: [u64; 2], words: &[u64]) -> u64 {
     let mut hasher = SipHasher24::new_with_keys(secret[0], secret[1]);
@@ -70,7 +72,8 @@ pub fn sip_hash(secret: [u64; 2], words: &[u64]) -> u64 {
 mod tests {
     use super::*;
 
-    /// Of the reference implementation (`vectors_sip64`): key 00 … 0f, messages 00 01 … of 8, 16 and 56 bytes.
+    /// Of the reference implementation (`vectors_sip64`): key 00 … 0f, messages 00 01 … of 8, 16
+    /// and 56 bytes.
     #[test]
     fn is_siphash_2_4() {
         let secret = [0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908];

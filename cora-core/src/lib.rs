@@ -1,5 +1,5 @@
-//! The words that both machines share: packet, key, verdict, state, ring and the protocol that moves
-//! flows between the two sides. No policy, no I/O, no `std`.
+//! The words that both machines share: packet, key, verdict, state, ring and the protocol that
+//! moves flows between the two sides. No policy, no I/O, no `std`.
 //!
 //! ```
 //! use cora_core::verdict::{Drop, Transmit, Verdict, reasons::NotAllowed};

@@ -1,8 +1,8 @@
 //! Asks the cache for a line before it is needed.
 #![expect(unsafe_code, reason = "prefetching is an instruction without a safe name")]
 
-/// Asks for the line at the beginning of `place`, to read and write it. Changes nothing else. On machines other than x86-64
-/// and aarch64 it does nothing.
+/// Asks for the line at the beginning of `place`, to read and write it. Changes nothing else. On
+/// machines other than x86-64 and aarch64 it does nothing.
 #[inline(always)]
 pub fn prefetch<T>(place: &T) {
     at(core::ptr::from_ref(place).cast());
@@ -14,8 +14,8 @@ pub fn prefetch_at<T>(place: *const T) {
     at(place.cast());
 }
 
-/// Asks for the line at the beginning of `place`, to write it: nobody else has it then. Changes nothing
-/// else.
+/// Asks for the line at the beginning of `place`, to write it: nobody else has it then. Changes
+/// nothing else.
 #[inline(always)]
 pub(crate) fn prefetch_to_write<T>(place: &T) {
     own(core::ptr::from_ref(place).cast());
@@ -24,7 +24,8 @@ pub(crate) fn prefetch_to_write<T>(place: &T) {
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 fn own(address: *const u8) {
-    // SAFETY: a prefetch does not fault, whatever the address; where it is not known, it does nothing.
+    // SAFETY: a prefetch does not fault, whatever the address; where it is not known, it does
+    // nothing.
     unsafe {
         core::arch::asm!("prefetchw [{0}]", in(reg) address, options(nostack, preserves_flags, readonly));
     }
@@ -40,13 +41,15 @@ fn own(address: *const u8) {
 #[inline(always)]
 fn own(_: *const u8) {}
 
-/// Asks for the first two lines that `place`, or none, covers: all of it, when it is no longer than 65 bytes.
+/// Asks for the first two lines that `place`, or none, covers: all of it, when it is no longer than
+/// 65 bytes.
 #[inline(always)]
 pub(crate) fn prefetch_both<T>(place: *const T) {
     let begin: *const u8 = place.cast();
     at(begin);
     if size_of::<T>() > 8 {
-        // Another line only when the value crosses into it; asking for the same one again costs little.
+        // Another line only when the value crosses into it; asking for the same one again costs
+        // little.
         at(begin.wrapping_add(size_of::<T>().min(65) - 1));
     }
 }
@@ -55,7 +58,8 @@ pub(crate) fn prefetch_both<T>(place: *const T) {
 #[inline(always)]
 fn at(address: *const u8) {
     use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: a prefetch reads nothing and does not fault, whatever the address; SSE is part of x86-64.
+    // SAFETY: a prefetch reads nothing and does not fault, whatever the address; SSE is part of
+    // x86-64.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
 }
 

@@ -1,5 +1,5 @@
-//! Sentences with numbers in them: what a side says when it can't go on, without the machinery of [`core::fmt`],
-//! which would be a twentieth of the NIC half.
+//! Sentences with numbers in them: what a side says when it can't go on, without the machinery of
+//! [`core::fmt`], which would be a twentieth of the NIC half.
 //!
 //! ```
 //! use cora_core::sentence::Sentence;
@@ -16,8 +16,8 @@ use core::fmt;
 /// Numbers that a sentence may have.
 const MOST: usize = 4;
 
-/// Texts, with a number behind each but the last: in decimal, or all digits in hexadecimal behind a text that ends
-/// with `0x`.
+/// Texts, with a number behind each but the last: in decimal, or all digits in hexadecimal behind a
+/// text that ends with `0x`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sentence {
     texts: &'static [&'static str],

@@ -1,12 +1,14 @@
 //! Which pair of NIC core and host worker a packet goes to.
 //!
-//! A program runs on several pairs by running on each of them alone: no pair sees another's states, rings or
-//! memory. That gives the result of one pair if all packets that can reach the same entry meet at the same
-//! pair. So packets are steered by their group key, as ownership is, and both directions of a flow alike.
+//! A program runs on several pairs by running on each of them alone: no pair sees another's states,
+//! rings or memory. That gives the result of one pair if all packets that can reach the same entry
+//! meet at the same pair. So packets are steered by their group key, as ownership is, and both
+//! directions of a flow alike.
 //!
-//! A NIC does the same with receive-side scaling. Which hash it takes makes no difference to results, as long
-//! as it is one of the group key; here it is the [hash of flows](crate::hash), keyed apart from the
-//! tables': if both were one, each pair's table would get the keys of one stretch of the hash.
+//! A NIC does the same with receive-side scaling. Which hash it takes makes no difference to
+//! results, as long as it is one of the group key; here it is the [hash of flows](crate::hash),
+//! keyed apart from the tables': if both were one, each pair's table would get the keys of one
+//! stretch of the hash.
 
 use crate::hash::FlowHasher;
 use crate::key::Key;
@@ -23,15 +25,15 @@ pub struct Steering {
 }
 
 impl Steering {
-    /// Steers to so many pairs, counted from 0. The run's seed keeps it secret from the network who meets whom:
-    /// nobody outside can choose flows that all go to one pair.
+    /// Steers to so many pairs, counted from 0. The run's seed keeps it secret from the network who
+    /// meets whom: nobody outside can choose flows that all go to one pair.
     #[must_use]
     pub const fn new(seed: u64, pairs: u32) -> Self {
         Self { hasher: FlowHasher::new(seed ^ APART), pairs }
     }
 
-    /// The pair that this packet goes to, in a program whose group key is a `K`. Packets without one
-    /// reach no entry by it: they go to the first pair, in their order.
+    /// The pair that this packet goes to, in a program whose group key is a `K`. Packets without
+    /// one reach no entry by it: they go to the first pair, in their order.
     #[inline]
     pub fn of_packet<K: Key>(&self, packet: &Headers<'_>) -> u32 {
         K::of(packet).map_or(0, |key| self.of_key(&key))

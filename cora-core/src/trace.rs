@@ -1,10 +1,11 @@
 //! What a packet does, noted while it runs, for whoever measures which ways packets take.
 //!
-//! Only with the feature `trace`, which a production build never has: without it [`ON`] is `false`, every
-//! function here is empty, and no instruction is left of its calls. (`tests/golden/instructions.txt` would show
-//! one.) With it a program does the same, slower.
+//! Only with the feature `trace`, which a production build never has: without it [`ON`] is `false`,
+//! every function here is empty, and no instruction is left of its calls.
+//! (`tests/golden/instructions.txt` would show one.) With it a program does the same, slower.
 //!
-//! Notes stand in one place for the whole process: they mean something while a single thread runs handlers, and
+//! Notes stand in one place for the whole process: they mean something while a single thread runs
+//! handlers, and
 //! [`take`] is called after each packet.
 
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -22,8 +23,9 @@ pub const ROOM: usize = 512;
 pub enum Note {
     /// A handler began: its number in the chain.
     Enter(u8),
-    /// A statement of the handler is about to run that names the state behind this parameter, counted after
-    /// the packet. What it does to the state can't be seen. Tables tell that themselves.
+    /// A statement of the handler is about to run that names the state behind this parameter,
+    /// counted after the packet. What it does to the state can't be seen. Tables tell that
+    /// themselves.
     Names(u8),
     /// A table was asked: the [`id`] of its state's name, and for what.
     Asked(u32, Asked),
@@ -103,8 +105,8 @@ pub fn leave(verdict: Verdict) -> Verdict {
     verdict
 }
 
-/// Hands out the notes since the last call, in order; the same twice in a row was noted once. `false` when some
-/// were lost.
+/// Hands out the notes since the last call, in order; the same twice in a row was noted once.
+/// `false` when some were lost.
 pub fn take(mut each: impl FnMut(Note)) -> bool {
     let count = COUNT.swap(0, Ordering::Relaxed);
     for place in &NOTES[..count.min(ROOM)] {
@@ -192,8 +194,8 @@ mod tests {
 
     #[test]
     fn what_is_noted_is_handed_out_once_and_in_order() {
-        // Other tests of this process run no handlers through `enter`, so nobody else notes; without the
-        // feature this test calls what the feature would.
+        // Other tests of this process run no handlers through `enter`, so nobody else notes;
+        // without the feature this test calls what the feature would.
         let mut seen = Vec::new();
         take(|_| {});
         note(Note::Enter(1));

@@ -1,8 +1,9 @@
 //! The bell under loom: nobody sleeps with something published, in any interleaving.
 //! `RUSTFLAGS="--cfg loom" cargo test -p cora-core --release --test bell_loom`.
 //!
-//! Sleeping and waking are the code that runs; the kernel is a lock and a condition. No sleep ends by
-//! time here, so a lost wake is a deadlock, which loom reports. The last tests take a fence away.
+//! Sleeping and waking are the code that runs; the kernel is a lock and a condition. No sleep ends
+//! by time here, so a lost wake is a deadlock, which loom reports. The last tests take a fence
+//! away.
 #![cfg(loom)]
 
 use core::convert::Infallible;

@@ -1,6 +1,6 @@
-//! Both halves, message by message. A recalled flow takes along what its packets that wait have yet to find, however old
-//! they are; and one that is over takes nothing along, however old others' packets are. What somebody waits for is shown
-//! before the side that sent it goes on.
+//! Both halves, message by message. A recalled flow takes along what its packets that wait have yet
+//! to find, however old they are; and one that is over takes nothing along, however old others'
+//! packets are. What somebody waits for is shown before the side that sent it goes on.
 
 mod halves_support;
 
@@ -23,7 +23,8 @@ use halves_support::{flow, frame, memory};
 const IDLE: u64 = 1_000;
 /// The flow with this port is the host's concern, once it is known.
 const PUNTS: u16 = 7;
-/// The second packet of a flow with one of these ports opens another, with the next port: both are one from then on.
+/// The second packet of a flow with one of these ports opens another, with the next port: both are
+/// one from then on.
 const OPENS: std::ops::Range<u16> = 8..10;
 
 /// Packets of a flow.
@@ -108,8 +109,8 @@ impl App for Counts {
     }
 }
 
-/// A ring of encoded messages, and how many there were when they were shown last; what leaves by the wire is nobody's
-/// concern here.
+/// A ring of encoded messages, and how many there were when they were shown last; what leaves by
+/// the wire is nobody's concern here.
 #[derive(Debug, Default)]
 struct Ring(VecDeque<(u16, Vec<u8>)>, usize);
 
@@ -242,7 +243,8 @@ fn what_others_wait_for_does_not_bring_a_flow_back() {
     sides.nic(2);
     sides.packet(1, 20);
     assert_eq!((sides.nic.flows(), sides.nic.is_drained()), (2, false));
-    // Long after, the second one's packets are a new flow's, which is the host's; an order says otherwise.
+    // Long after, the second one's packets are a new flow's, which is the host's; an order says
+    // otherwise.
     sides.packet(2, 20 + 2 * IDLE);
     sides.host();
     assert_eq!(sides.counted(2), Some(1), "the host counts anew");

@@ -1,5 +1,6 @@
-//! Of a long frame the host gets the head alone, where handlers read no more than headers: what leaves is what would leave if
-//! all frames went whole, whatever they are and whatever a handler does to their headers; and no lot is left behind.
+//! Of a long frame the host gets the head alone, where handlers read no more than headers: what
+//! leaves is what would leave if all frames went whole, whatever they are and whatever a handler
+//! does to their headers; and no lot is left behind.
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicU64;
@@ -19,7 +20,8 @@ use proptest::prelude::*;
 /// Lots that there are.
 const LOTS: usize = 4;
 
-/// Rewrites headers, as the first byte of the source's Ethernet address asks; a packet with another one has no flow.
+/// Rewrites headers, as the first byte of the source's Ethernet address asks; a packet with another
+/// one has no flow.
 #[derive(Debug)]
 struct Rewrites<const HEADS: bool>;
 

@@ -1,5 +1,5 @@
-//! Forms that most packets don't have: tags, options, extension headers, fragments, damage, and quotes of them. What the
-//! parse says of them, and that rewriting keeps every checksum right.
+//! Forms that most packets don't have: tags, options, extension headers, fragments, damage, and
+//! quotes of them. What the parse says of them, and that rewriting keeps every checksum right.
 
 mod packet_support;
 

@@ -238,8 +238,8 @@ proptest! {
         }
     }
 
-    /// Whatever it is: it is refused and as it was, or it is a packet of the other version with right checksums
-    /// wherever they were right before.
+    /// Whatever it is: it is refused and as it was, or it is a packet of the other version with
+    /// right checksums wherever they were right before.
     #[test]
     fn anything_can_be_asked_to_be_translated(
         which in 0..6_usize,

@@ -1,5 +1,6 @@
-//! Packets turned back, and TCP segments rewritten: what stands there afterwards, and that every checksum that was right
-//! is right, by a judge that shares no code with Cora, while every one that was wrong stays wrong.
+//! Packets turned back, and TCP segments rewritten: what stands there afterwards, and that every
+//! checksum that was right is right, by a judge that shares no code with Cora, while every one that
+//! was wrong stays wrong.
 
 mod packet_support;
 
@@ -22,7 +23,8 @@ fn segment(ends: (Address, Address), flags: u8, options: &[u8], payload: &[u8]) 
     bytes
 }
 
-/// A frame around it in a form that most don't have, and where its IP packet and its transport begin.
+/// A frame around it in a form that most don't have, and where its IP packet and its transport
+/// begin.
 fn form(
     six: bool,
     tagged_: bool,
@@ -222,7 +224,8 @@ fn options_of_a_syn_are_told() {
     assert_eq!(said(&linux), all);
     assert_eq!(said(&[]), TcpOptions::default());
     assert_eq!(said(&[3, 3, 200, 0]).window_scale, Some(14));
-    // What comes behind the end, and behind a length that can't be, does not count; of another length, neither.
+    // What comes behind the end, and behind a length that can't be, does not count; of another
+    // length, neither.
     for nothing in [[0, 2, 4, 9], [2, 1, 4, 2], [9, 5, 4, 2], [4, 3, 0, 1], [2, 3, 4, 0]] {
         assert_eq!(said(&nothing), TcpOptions::default(), "{nothing:?}");
     }

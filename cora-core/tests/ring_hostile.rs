@@ -160,8 +160,8 @@ proptest! {
     }
 }
 
-/// A ring with one record of 20 bytes at position 0, spoilt by `mischief`: how many bytes are popped
-/// until nothing is left, and should be.
+/// A ring with one record of 20 bytes at position 0, spoilt by `mischief`: how many bytes are
+/// popped until nothing is left, and should be.
 fn pop_after(mischief: &[Mischief]) -> Result<usize, RingError> {
     let memory = HeapMemory::new(WORDS, 0);
     let mut producer = Producer::new(memory.clone());
@@ -218,7 +218,8 @@ fn ring_notices_a_producer_whose_index_is_wrong() {
     assert_eq!(after(&[Mischief::Head(8)]), Err(error));
 }
 
-/// The index is read while a long record is taken, which is still given; no record behind it is, however short.
+/// The index is read while a long record is taken, which is still given; no record behind it is,
+/// however short.
 #[test]
 fn ring_gives_nothing_more_once_an_index_was_wrong() {
     let memory = HeapMemory::new(4096, 0);
@@ -269,8 +270,8 @@ fn ring_takes_no_offence_at_an_index_that_is_late() {
     assert_eq!(consumer.occupancy(), 0);
 }
 
-/// Headers without end, each where the last record ends: more than a ring's worth is not taken until
-/// room was given back.
+/// Headers without end, each where the last record ends: more than a ring's worth is not taken
+/// until room was given back.
 #[test]
 fn ring_notices_headers_without_room() {
     let memory = HeapMemory::new(WORDS, 0);
@@ -322,7 +323,8 @@ fn ring_notices_a_consumer_that_goes_back() {
     assert_eq!(producer.push(1, &[]), Err(PushError::Failed(error)));
 }
 
-/// Somebody far away sends what will be left where the next header goes: a header for that very place.
+/// Somebody far away sends what will be left where the next header goes: a header for that very
+/// place.
 #[test]
 fn ring_takes_no_payload_of_a_lap_before_for_a_header() {
     let memory = HeapMemory::new(WORDS, 0);

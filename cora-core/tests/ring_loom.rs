@@ -16,8 +16,8 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 
-/// A data word: its value, and what notices accesses that nothing orders. Where a line begins, and so
-/// perhaps a record, loom tries every value; elsewhere a race is found without that.
+/// A data word: its value, and what notices accesses that nothing orders. Where a line begins, and
+/// so perhaps a record, loom tries every value; elsewhere a race is found without that.
 struct Slot {
     value: Value,
     races: UnsafeCell<()>,
@@ -59,8 +59,8 @@ struct Words {
     data: Vec<Slot>,
 }
 
-// SAFETY: nothing is stored in the cells; loom is told of accesses to them, and loom runs one thread
-// at a time.
+// SAFETY: nothing is stored in the cells; loom is told of accesses to them, and loom runs one
+// thread at a time.
 unsafe impl Sync for Words {}
 // SAFETY: as above; nothing in it belongs to a thread.
 unsafe impl Send for Words {}
@@ -71,7 +71,8 @@ struct Orders {
     header: Ordering,
     head: Ordering,
     tail: Ordering,
-    /// Whether streamed words are there once they are settled, as they should be, or with the next ones only.
+    /// Whether streamed words are there once they are settled, as they should be, or with the next
+    /// ones only.
     settles: bool,
 }
 
@@ -88,7 +89,8 @@ struct LoomMemory {
     orders: Orders,
     /// The batch from which on the next one is streamed, wherever the consumer is.
     streaming: Option<Streaming>,
-    /// What is streamed and not settled. It is the producer's own, though a clone of the consumer's memory has one, too.
+    /// What is streamed and not settled. It is the producer's own, though a clone of the consumer's
+    /// memory has one, too.
     streamed: RefCell<Vec<(usize, [u64; 2])>>,
 }
 
@@ -205,8 +207,8 @@ fn batch_around_a_lap(orders: Orders) {
     });
 }
 
-/// The ring is full, so further records wait until the consumer gave room back, which it does for two
-/// records together.
+/// The ring is full, so further records wait until the consumer gave room back, which it does for
+/// two records together.
 fn full_ring(orders: Orders) {
     loom::model(move || {
         let memory = LoomMemory::new(32, 0, orders);

@@ -1,5 +1,5 @@
-//! The ring against a model: random pushes, publications, pops and releases agree with a `VecDeque`,
-//! around many laps.
+//! The ring against a model: random pushes, publications, pops and releases agree with a
+//! `VecDeque`, around many laps.
 // Not under Miri: safe code on heap memory, which takes it minutes; see `ring_threads.rs`.
 #![cfg(not(any(loom, miri)))]
 
@@ -220,7 +220,8 @@ fn ring_streams_while_the_consumer_is_far_away() {
     assert!(!last(10, 100), "near again");
 }
 
-/// A large ring has room for long: it looks where the consumer is all the same, but not for short batches.
+/// A large ring has room for long: it looks where the consumer is all the same, but not for short
+/// batches.
 #[test]
 fn ring_that_is_large_finds_out_how_far_the_consumer_is() {
     let lap = 1 << 12;
@@ -241,8 +242,8 @@ fn ring_that_is_large_finds_out_how_far_the_consumer_is() {
 fn ring_takes_several_records_when_it_says_so() {
     let memory = HeapMemory::new(64, 56);
     let mut producer = Producer::new(memory);
-    // One line remains of the lap: the long record pads it and takes two of the next lap's eight. One line
-    // is never used.
+    // One line remains of the lap: the long record pads it and takes two of the next lap's eight.
+    // One line is never used.
     assert!(producer.has_room_for(&[100, 100, 100]));
     assert!(!producer.has_room_for(&[100, 100, 100, 1]));
     for len in [100, 100, 100] {

@@ -23,8 +23,8 @@ impl Patience {
     }
 }
 
-/// Words that live as long as the process, and begin at a line, as a mapping does. Kept reachable, so that leak checks
-/// see what is meant.
+/// Words that live as long as the process, and begin at a line, as a mapping does. Kept reachable,
+/// so that leak checks see what is meant.
 fn words(count: usize) -> &'static [AtomicU64] {
     static KEPT: Mutex<Vec<&'static [AtomicU64]>> = Mutex::new(Vec::new());
     let words: &[AtomicU64] = Vec::leak((0..count + 7).map(|_| AtomicU64::new(!0)).collect());

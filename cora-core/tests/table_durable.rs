@@ -1,5 +1,6 @@
-//! What a durable table tells is enough: whoever notes it has the table's contents after every packet, through undo,
-//! expiry, and flows that come and go; and nothing is told of packets that changed nothing.
+//! What a durable table tells is enough: whoever notes it has the table's contents after every
+//! packet, through undo, expiry, and flows that come and go; and nothing is told of packets that
+//! changed nothing.
 #![cfg(not(loom))]
 
 use std::collections::BTreeMap;
@@ -239,7 +240,8 @@ fn an_entry_that_comes_back_lives_for_packets_that_still_wait() {
     key(1).put(&mut piece[SourceAddress::SIZE..]);
     100_u64.put(&mut piece[2 * SourceAddress::SIZE..]);
     Value(7).put(&mut piece[2 * SourceAddress::SIZE + 8..]);
-    // Of an entry used at 100, the packet at 1,000 would find nothing; the one at 200 that waits will.
+    // Of an entry used at 100, the packet at 1,000 would find nothing; the one at 200 that waits
+    // will.
     table.begin(Visit { now: 1_000, horizon: 200, undo: true, flow: 1, ahead: ALONE });
     table.commit();
     assert_eq!(table.import_entry(&piece, 1, u32::MAX), Ok(100));

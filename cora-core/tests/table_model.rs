@@ -150,7 +150,8 @@ impl<const VARIES: bool> Pair<VARIES> {
         self.before = undo.then(|| model.clone());
     }
 
-    /// What the packet after this one will look up, in a burst of two: this one may still change it.
+    /// What the packet after this one will look up, in a burst of two: this one may still change
+    /// it.
     fn announce(&mut self, key: Small) {
         self.packet ^= 1;
         self.table.hint(self.packet, Some(&key));
@@ -286,7 +287,8 @@ impl<const VARIES: bool> Pair<VARIES> {
         for entry in &wanted {
             for key in [entry.key, entry.reply] {
                 let flow = (entry.flow < FLOWS).then_some(entry.flow);
-                // Whatever was looked up ahead, and for whichever packet; that whose turn it is comes last.
+                // Whatever was looked up ahead, and for whichever packet; that whose turn it is
+                // comes last.
                 for ahead in [ALONE, self.packet ^ 1, self.packet] {
                     prop_assert_eq!(self.table.flow_of(&key, self.model.now, ahead), flow);
                 }
@@ -300,7 +302,8 @@ impl<const VARIES: bool> Pair<VARIES> {
         Ok(())
     }
 
-    /// The flow's entries come out, each once, in pieces of two at most, and those that expired don't.
+    /// The flow's entries come out, each once, in pieces of two at most, and those that expired
+    /// don't.
     fn take_out(&mut self, flow: u32) -> Result<(), TestCaseError> {
         let alive = self.model.alive();
         let of_flow = alive.iter().filter(|entry| entry.flow == flow);
@@ -463,7 +466,8 @@ fn a_late_arrival_is_freed_as_soon_as_one_that_was_always_here() {
     assert_eq!(table.insert(Small(2), None, Value(0)), Ok(()));
 }
 
-/// An entry that a packet has expire sooner makes room when it has, though it was hung to be looked at later.
+/// An entry that a packet has expire sooner makes room when it has, though it was hung to be looked
+/// at later.
 #[test]
 fn what_was_closed_makes_room_soon() {
     let shape = Shape { capacity: 2, spare: 0, ..SHAPE };

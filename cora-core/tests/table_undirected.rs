@@ -1,5 +1,6 @@
-//! Tables whose values are found from both directions, as records of flows are: against a list that is looked through from end to
-//! end, announced and not; and the words that both directions hash alike by.
+//! Tables whose values are found from both directions, as records of flows are: against a list that
+//! is looked through from end to end, announced and not; and the words that both directions hash
+//! alike by.
 #![cfg(not(loom))]
 
 use cora_core::key::{Address, FiveTuple, Key as _};

@@ -1,5 +1,5 @@
-//! Where no handler reads packets they are not parsed: they pass as they came, and who asks for the flows with most packets
-//! is told the right ones all the same.
+//! Where no handler reads packets they are not parsed: they pass as they came, and who asks for the
+//! flows with most packets is told the right ones all the same.
 
 mod halves_support;
 

@@ -6,7 +6,8 @@
 pub struct Apart<T>(pub T);
 
 impl<T> Apart<T> {
-    /// Its alignment, of which its size is a multiple: nothing else can lie on its lines, wherever it is.
+    /// Its alignment, of which its size is a multiple: nothing else can lie on its lines, wherever
+    /// it is.
     const ALIGNED: () = assert!(
         align_of::<Self>() >= 128 && size_of::<Self>().is_multiple_of(align_of::<Self>()),
         "a value apart has its lines to itself"

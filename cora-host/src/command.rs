@@ -48,10 +48,12 @@ enum Command {
     /// Be the host half of a live run: started by `run --live`.
     #[command(name = HOST_COMMAND, hide = true)]
     Host(Box<HostArguments>),
-    /// Print how durable entries are encoded, as JSON: for another build that is to be replaced by this one.
+    /// Print how durable entries are encoded, as JSON: for another build that is to be replaced by
+    /// this one.
     #[command(name = LAYOUT_COMMAND, hide = true)]
     Layout,
-    /// Print what makes another version of read-mostly states of the one in force, as JSON: for a live run.
+    /// Print what makes another version of read-mostly states of the one in force, as JSON: for a
+    /// live run.
     #[command(name = CHANGE_COMMAND, hide = true)]
     Change {
         /// File descriptor of what they are made from.
@@ -68,8 +70,8 @@ struct RunArguments {
     legacy: Option<Legacy>,
 }
 
-/// The `main` of a program. Exit status: 0 when every packet is accounted for, 1 when something failed,
-/// 2 for a wrong command line.
+/// The `main` of a program. Exit status: 0 when every packet is accounted for, 1 when something
+/// failed, 2 for a wrong command line.
 pub fn main<A: App + Send>(program: Program) -> ExitCode {
     main_with::<A>(program, std::env::args_os())
 }

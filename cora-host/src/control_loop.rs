@@ -17,7 +17,8 @@ use crate::{Program, RunError};
 /// A controller, whichever it is.
 pub type AnyController<K> = Box<dyn Controller<K> + Send>;
 
-/// A controller that a program knows by name beside those that every program has: `--moves NAME:ARGUMENT`.
+/// A controller that a program knows by name beside those that every program has:
+/// `--moves NAME:ARGUMENT`.
 #[derive(Clone, Copy, Debug)]
 pub struct NamedController<K> {
     /// Its name.
@@ -70,7 +71,8 @@ impl<K> Controllers<K> {
         Ok(Self { moves, named: Some(named) })
     }
 
-    /// The controller of a pair; `plan` is the plan's JSON. A plan under which nothing moves needs none.
+    /// The controller of a pair; `plan` is the plan's JSON. A plan under which nothing moves needs
+    /// none.
     ///
     /// # Errors
     /// When the log can't be written.

@@ -11,8 +11,8 @@ pub(crate) struct Cores {
     pub(crate) host: usize,
 }
 
-/// A processor of its own for each end of each pair, and one that is left for the wire; none when there are
-/// not so many: then the kernel knows best.
+/// A processor of its own for each end of each pair, and one that is left for the wire; none when
+/// there are not so many: then the kernel knows best.
 pub(crate) fn assign(pairs: usize) -> Vec<Option<Cores>> {
     let allowed = sched_getaffinity(None).ok();
     let allowed: Vec<usize> = allowed
@@ -32,8 +32,8 @@ fn among(allowed: &[usize], pairs: usize) -> Vec<Option<Cores>> {
     (0..pairs).map(pair).collect()
 }
 
-/// Keeps the calling thread on this processor. It makes nothing right or wrong, so a kernel that refuses
-/// is left alone.
+/// Keeps the calling thread on this processor. It makes nothing right or wrong, so a kernel that
+/// refuses is left alone.
 pub(crate) fn stay_on(core: usize) {
     let mut set = CpuSet::new();
     set.set(core);

@@ -7,8 +7,8 @@ use std::time::Duration;
 use cora_core::region::Futex;
 use rustix::thread::futex::{Flags, Timespec, wait, wake};
 
-/// A futex between processes. On a card that reaches the host's memory over PCIe there is no kernel in
-/// common, and [`Polling`](cora_core::region::Polling) takes its place.
+/// A futex between processes. On a card that reaches the host's memory over PCIe there is no kernel
+/// in common, and [`Polling`](cora_core::region::Polling) takes its place.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedFutex;
 
@@ -29,9 +29,9 @@ impl Futex for SharedFutex {
 
 /// What a futex is to the kernel: on little-endian machines, a word's first four bytes.
 fn low_half(word: &AtomicU64) -> &AtomicU32 {
-    // SAFETY: the first half of an aligned word is aligned for its size, lives as long, and may change
-    // under a shared reference just so. Rust code never reads or writes by this reference, so the
-    // word is accessed in one size only; the kernel gets its address.
+    // SAFETY: the first half of an aligned word is aligned for its size, lives as long, and may
+    // change under a shared reference just so. Rust code never reads or writes by this reference,
+    // so the word is accessed in one size only; the kernel gets its address.
     unsafe { AtomicU32::from_ptr(word.as_ptr().cast()) }
 }
 

@@ -1,7 +1,8 @@
 //! Which port a captured frame came in by: a capture does not say.
 //!
-//! A pcapng file with several interfaces does: its first is the inside port, every other the outside
-//! one. Otherwise the source address decides: what comes from an inside prefix came in at the inside port.
+//! A pcapng file with several interfaces does: its first is the inside port, every other the
+//! outside one. Otherwise the source address decides: what comes from an inside prefix came in at
+//! the inside port.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -9,12 +10,13 @@ use std::str::FromStr;
 use cora_core::key::Address;
 use cora_core::packet::{Meta, Packet, Port};
 
-/// The prefixes that are inside unless others are given: private addresses (RFC 1918, RFC 4193), and
-/// link-local ones.
+/// The prefixes that are inside unless others are given: private addresses (RFC 1918, RFC 4193),
+/// and link-local ones.
 pub const DEFAULT_INSIDE: &str =
     "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,fc00::/7,fe80::/10";
 
-/// Prefixes that are inside, as `10.0.0.0/8,fd00::/8` says them; private ones by [default](Inside::default).
+/// Prefixes that are inside, as `10.0.0.0/8,fd00::/8` says them; private ones by
+/// [default](Inside::default).
 #[derive(Clone, Debug)]
 pub struct Inside(Vec<Prefix>);
 

@@ -1,5 +1,5 @@
-//! The runtime of the host half: it starts the NIC, plays the wire, handles what the NIC passes on, and
-//! reports.
+//! The runtime of the host half: it starts the NIC, plays the wire, handles what the NIC passes on,
+//! and reports.
 //!
 //! A program's `main` is [`main`]; `cora::app!` writes it. Its command line:
 //!
@@ -87,8 +87,8 @@ pub use report::{RunReport, Side};
 pub use supply::memory_for_states;
 pub use thread_time::ThreadTime;
 
-/// The parts of a run, for `cora-measure`, which puts them together in another way: in one process, with traffic from
-/// memory. What is measured so is what runs.
+/// The parts of a run, for `cora-measure`, which puts them together in another way: in one process,
+/// with traffic from memory. What is measured so is what runs.
 pub mod parts {
     pub use crate::apart::{Apart, Bytes, bytes as bytes_apart};
     pub use crate::direct::Direct;

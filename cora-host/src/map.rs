@@ -13,8 +13,8 @@ use crate::pages::{HugePages, Pages};
 /// A mapping is a multiple of this.
 const SMALL: usize = 4096;
 
-/// A transparent huge page of x86-64, and of aarch64 with small pages of 4 KiB. Only whole ones become huge: memory that
-/// begins or ends within one is on small pages there.
+/// A transparent huge page of x86-64, and of aarch64 with small pages of 4 KiB. Only whole ones
+/// become huge: memory that begins or ends within one is on small pages there.
 const TRANSPARENT: usize = 2 << 20;
 
 /// Why there is no memory.
@@ -26,18 +26,19 @@ pub(crate) enum MapError {
     NoHugePages,
 }
 
-/// Zeroed memory for states. It is never given back: states live as long as the process. Tables are read all
-/// over: with small pages most reads miss the translation cache as well.
+/// Zeroed memory for states. It is never given back: states live as long as the process. Tables are
+/// read all over: with small pages most reads miss the translation cache as well.
 ///
-/// All of its pages are made now, if they are to be `resident`: kernels before Linux 5.14 refuse that, and make each when it is
-/// first touched, as for memory that need not be.
+/// All of its pages are made now, if they are to be `resident`: kernels before Linux 5.14 refuse
+/// that, and make each when it is first touched, as for memory that need not be.
 pub(crate) fn state_memory(
     bytes: usize,
     pages: Pages,
     resident: bool,
 ) -> Result<&'static mut [Line], MapError> {
-    // What the kernel maps by, and pages to fill. Of the latter two, pages that are never touched cost nothing. Huge ones are
-    // taken from what is set aside now: later, their absence would be a signal.
+    // What the kernel maps by, and pages to fill. Of the latter two, pages that are never touched
+    // cost nothing. Huge ones are taken from what is set aside now: later, their absence would be a
+    // signal.
     let (unit, page, flags, advice) = match pages {
         Pages::Huge => {
             let page = HugePages::now().ok_or(MapError::NoHugePages)?.page;
@@ -61,7 +62,8 @@ pub(crate) fn state_memory(
         errno => MapError::Kernel(errno),
     })?;
     let skipped = address.addr().wrapping_neg() % page;
-    // SAFETY: the address is a multiple of `unit`, so at most `page - unit` bytes are skipped: `length` more are mapped.
+    // SAFETY: the address is a multiple of `unit`, so at most `page - unit` bytes are skipped:
+    // `length` more are mapped.
     let address = unsafe { address.byte_add(skipped) };
     let populate = resident.then_some(Advice::LinuxPopulateWrite);
     for advice in advice.into_iter().chain(populate) {
@@ -69,12 +71,14 @@ pub(crate) fn state_memory(
         // SAFETY: the advice changes no content, and the mapping is ours.
         let _refused = unsafe { madvise(address, length, advice) };
     }
-    // SAFETY: `asked` bytes, and no less are mapped, zero and at a page boundary, for nobody else, never unmapped.
+    // SAFETY: `asked` bytes, and no less are mapped, zero and at a page boundary, for nobody else,
+    // never unmapped.
     Ok(unsafe { std::slice::from_raw_parts_mut(address.cast(), asked / Line::BYTES) })
 }
 
-/// A file without a name, `bytes` long and zero, and its mapping, shared with whoever gets the file.
-/// The file vanishes with the last process that has it. Processes that this one starts inherit it.
+/// A file without a name, `bytes` long and zero, and its mapping, shared with whoever gets the
+/// file. The file vanishes with the last process that has it. Processes that this one starts
+/// inherit it.
 ///
 /// # Errors
 ///
@@ -96,7 +100,8 @@ pub fn inherited_memory(number: i32, bytes: usize) -> Result<&'static [AtomicU64
     if number < 0 {
         return Err(Errno::BADF);
     }
-    // SAFETY: the number is only used to map what it names; if it names nothing, the kernel says so.
+    // SAFETY: the number is only used to map what it names; if it names nothing, the kernel says
+    // so.
     let file = unsafe { BorrowedFd::borrow_raw(number) };
     if rustix::fs::fstat(file)?.st_size.cast_unsigned() < bytes as u64 {
         return Err(Errno::INVAL);
@@ -109,8 +114,8 @@ fn map_words(file: BorrowedFd<'_>, bytes: usize) -> Result<&'static [AtomicU64],
     let access = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a mapping at an address of the kernel's choice touches no memory of ours.
     let address = unsafe { mmap(std::ptr::null_mut(), bytes, access, MapFlags::SHARED, file, 0)? };
-    // SAFETY: `bytes` bytes at a page boundary, never unmapped; others write them too, which is what
-    // atomics are for. The file is not made shorter.
+    // SAFETY: `bytes` bytes at a page boundary, never unmapped; others write them too, which is
+    // what atomics are for. The file is not made shorter.
     Ok(unsafe { std::slice::from_raw_parts(address.cast::<AtomicU64>(), bytes / 8) })
 }
 

@@ -1,4 +1,5 @@
-//! Words that were mistyped, and what was meant: the same for commands and for keys of a run's file.
+//! Words that were mistyped, and what was meant: the same for commands and for keys of a run's
+//! file.
 
 use std::ffi::OsString;
 
@@ -8,15 +9,16 @@ use clap::{ArgMatches, Command};
 /// A word of which more than this is that of a known one was meant to be that.
 const NEAR: f64 = 0.5;
 
-/// The known word that was meant, if one is near enough. Two letters that changed places are one mistake.
+/// The known word that was meant, if one is near enough. Two letters that changed places are one
+/// mistake.
 pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let likeness = |name: &'a str| (strsim::normalized_damerau_levenshtein(word, name), name);
     let (best, name) = known.map(likeness).max_by(|one, other| one.0.total_cmp(&other.0))?;
     (best > NEAR).then_some(name)
 }
 
-/// Reads a command line. Of a command that is not there, the error names the nearest one, which clap's own does not where
-/// letters changed places.
+/// Reads a command line. Of a command that is not there, the error names the nearest one, which
+/// clap's own does not where letters changed places.
 ///
 /// # Errors
 /// As clap tells them.

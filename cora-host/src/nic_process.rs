@@ -113,8 +113,8 @@ pub(crate) fn command(
     }
 }
 
-/// Starts a process that ends with this one, on a processor of its own if one is given. Where small pages are wanted, its
-/// kernel gives it no others, whatever it asks for.
+/// Starts a process that ends with this one, on a processor of its own if one is given. Where small
+/// pages are wanted, its kernel gives it no others, whatever it asks for.
 pub(crate) fn spawn(
     mut command: Command,
     core: Option<usize>,

@@ -1,5 +1,5 @@
-//! How a network function runs: the one description, for a program's `run`, for `cargo cora run`, for a run's file and for
-//! the processes of a live run.
+//! How a network function runs: the one description, for a program's `run`, for `cargo cora run`,
+//! for a run's file and for the processes of a live run.
 //!
 //! ```text
 //! command line ─┐
@@ -7,8 +7,9 @@
 //! run's file ───┘
 //! ```
 //!
-//! An option stands in [`RunOptions`] once, with its default, its parser and its help. Whoever passes options on walks
-//! over the arguments that clap makes of that ([`words`]), and names none of them.
+//! An option stands in [`RunOptions`] once, with its default, its parser and its help. Whoever
+//! passes options on walks over the arguments that clap makes of that ([`words`]), and names none
+//! of them.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -35,15 +36,16 @@ pub struct RunOptions {
     /// The capture that comes in at the NIC's wire: pcap or pcapng, Ethernet.
     #[arg(long = "in", value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
-    /// Two ports in place of a capture, as inside=PORT,outside=PORT, each tap:NAME, packet:IFACE, xdp:IFACE,
-    /// pcap:IN+OUT or mem:flows=N;size=BYTES: until ctrl-C. Either half may die meanwhile, and is started again.
+    /// Two ports in place of a capture, as inside=PORT,outside=PORT, each tap:NAME, packet:IFACE,
+    /// xdp:IFACE, pcap:IN+OUT or mem:flows=N;size=BYTES: until ctrl-C. Either half may die
+    /// meanwhile, and is started again.
     #[arg(long, value_name = "PORTS")]
     pub(crate) live: Option<Ports>,
     /// After how many seconds a live run ends by itself [default: never].
     #[arg(long, value_name = "N")]
     pub(crate) seconds: Option<u64>,
-    /// A socket to be made there, open to its owner alone, by which `cargo cora configure` and `cargo cora upgrade`
-    /// reach a live run [default: none].
+    /// A socket to be made there, open to its owner alone, by which `cargo cora configure` and
+    /// `cargo cora upgrade` reach a live run [default: none].
     #[arg(long, value_name = "PATH")]
     pub(crate) control: Option<PathBuf>,
     /// Where to write what leaves, as pcap [default: nowhere].
@@ -52,14 +54,16 @@ pub struct RunOptions {
     /// Print one JSON object instead of a table.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Where to write the final state of every table, as JSON in canonical order [default: nowhere].
+    /// Where to write the final state of every table, as JSON in canonical order [default:
+    /// nowhere].
     #[arg(long, value_name = "FILE")]
     pub(crate) state_out: Option<PathBuf>,
-    /// The first version of a read-mostly state, from a file; may be given once per state [default: the state's own].
+    /// The first version of a read-mostly state, from a file; may be given once per state [default:
+    /// the state's own].
     #[arg(long = "config", value_name = "STATE=FILE", value_parser = configuration)]
     pub(crate) configurations: Vec<(String, PathBuf)>,
-    /// Another version of a read-mostly state: it takes force before the packet with number N, counted from 0. Where a
-    /// capture is shorter, at its end. May be given several times.
+    /// Another version of a read-mostly state: it takes force before the packet with number N,
+    /// counted from 0. Where a capture is shorter, at its end. May be given several times.
     #[arg(long = "change", value_name = "N:STATE=FILE", value_parser = change)]
     pub(crate) changes: Vec<(u64, String, PathBuf)>,
     /// Source prefixes that come in at the inside port, unless the capture has several interfaces.
@@ -68,26 +72,27 @@ pub struct RunOptions {
     /// Pairs of NIC core and host worker: flows are steered to them, and they share nothing.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = pair_count())]
     pub(crate) pairs: u16,
-    /// Who decides which flows move: plan; adapt, a controller that learns; or adapt:FILE, with a log of its decisions.
+    /// Who decides which flows move: plan; adapt, a controller that learns; or adapt:FILE, with a
+    /// log of its decisions.
     #[arg(long, value_name = "WHO", default_value = "plan")]
     pub(crate) moves: Moves,
-    /// How often in a row a half that dies is started anew before the run ends. On captures, a NIC that was killed,
-    /// without a packet in between [default: 3 with durable states, otherwise 0]; in a live run, either half, without
-    /// coming so far as to work [default: 5].
+    /// How often in a row a half that dies is started anew before the run ends. On captures, a NIC
+    /// that was killed, without a packet in between [default: 3 with durable states, otherwise 0];
+    /// in a live run, either half, without coming so far as to work [default: 5].
     #[arg(long, value_name = "N")]
     pub(crate) restarts: Option<u16>,
     /// Which pages the host's states are on.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) pages: Pages,
-    /// Where records of entries that ended go, as IPFIX (RFC 7011): a file, or udp:HOST:PORT for a collector. For
-    /// programs with a `recorded` state [default: nowhere].
+    /// Where records of entries that ended go, as IPFIX (RFC 7011): a file, or udp:HOST:PORT for a
+    /// collector. For programs with a `recorded` state [default: nowhere].
     #[arg(long, value_name = "WHERE")]
     pub(crate) ipfix: Option<TargetName>,
     /// How many seconds the NIC may stand still before it is given up: for tests.
     #[arg(long, value_name = "SECONDS", default_value_t = PATIENCE, hide = true)]
     patience: u16,
-    /// A file with these options, as TOML: each key is an option's long name, paths are relative to the file, and what the
-    /// command line says comes first [default: none].
+    /// A file with these options, as TOML: each key is an option's long name, paths are relative to
+    /// the file, and what the command line says comes first [default: none].
     #[arg(long = FILE, value_name = "FILE")]
     file: Option<PathBuf>,
 }

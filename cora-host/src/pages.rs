@@ -33,7 +33,8 @@ impl Pages {
         if self == Self::Transparent && !has_transparent() { Self::Small } else { self }
     }
 
-    /// What the NIC's half gets, where it is a process of this machine: it asks for transparent ones.
+    /// What the NIC's half gets, where it is a process of this machine: it asks for transparent
+    /// ones.
     pub(crate) fn of_nic(self) -> Self {
         if self == Self::Small { self } else { Self::Transparent.in_force() }
     }

@@ -156,8 +156,8 @@ impl<A: App, C: Cable> Pair<A, C> {
         Ok((Ended { half, nic, contents, left, now, recovered, drift }, self.wire.cable))
     }
 
-    /// Waits a little, in the end asleep when only the NIC or the wire can give this side something to do;
-    /// whether a sleep lasted to its end.
+    /// Waits a little, in the end asleep when only the NIC or the wire can give this side something
+    /// to do; whether a sleep lasted to its end.
     fn rest(&mut self, idle: &mut Idle) -> Result<bool, RunError> {
         if !self.wire.is_quiet() || self.worker.waits_for_room() {
             idle.pause(std::thread::yield_now);

@@ -1,10 +1,12 @@
 //! A NIC process that was killed is started anew, and the run goes on.
 //!
-//! What the dead one published is handled to the last record, what it left unread is fed to the next one, flows of
-//! durable states live on at the host by their copies, and packets that were within the NIC are counted by name
-//! ([`tally`](crate::tally)). The next one gets a region of its own, a generation later.
+//! What the dead one published is handled to the last record, what it left unread is fed to the
+//! next one, flows of durable states live on at the host by their copies, and packets that were
+//! within the NIC are counted by name ([`tally`](crate::tally)). The next one gets a region of its
+//! own, a generation later.
 //!
-//! A process that ended by itself said why: another one would end in the same way, so the run ends, too.
+//! A process that ended by itself said why: another one would end in the same way, so the run ends,
+//! too.
 
 use std::process::ExitStatus;
 

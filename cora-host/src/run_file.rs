@@ -1,4 +1,5 @@
-//! A run's options in a file: TOML, whose keys are the long names of [`RunOptions`](crate::options::RunOptions).
+//! A run's options in a file: TOML, whose keys are the long names of
+//! [`RunOptions`](crate::options::RunOptions).
 //!
 //! ```toml
 //! nic = "native"
@@ -8,9 +9,10 @@
 //! json = true
 //! ```
 //!
-//! A value is what the command line would say, and is read by the same parser: text, a number, `true` for an option
-//! without a value, a list for one that may be repeated, and `{ NAME = VALUE }` for what the command line says as
-//! `NAME=VALUE`. Paths are relative to the file.
+//! A value is what the command line would say, and is read by the same parser: text, a number,
+//! `true` for an option without a value, a list for one that may be repeated, and
+//! `{ NAME = VALUE }` for what the command line says as `NAME=VALUE`. Paths are relative to the
+//! file.
 
 use std::ffi::OsString;
 use std::path::Path;

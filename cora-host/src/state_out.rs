@@ -19,8 +19,8 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    /// Takes in what the NIC exported: entries are noted here, replicas and whole values are merged into
-    /// this side's.
+    /// Takes in what the NIC exported: entries are noted here, replicas and whole values are merged
+    /// into this side's.
     pub(crate) fn take_in<A: App>(
         &mut self,
         app: &mut A,
@@ -43,8 +43,8 @@ impl Contents {
             .map_err(|_| ProtocolError::BadPiece(state))
     }
 
-    /// Takes in what another pair holds: its entries are noted here, its replicas are merged into `app`'s.
-    /// Of a read-mostly state it has the same version; a singleton it can't have.
+    /// Takes in what another pair holds: its entries are noted here, its replicas are merged into
+    /// `app`'s. Of a read-mostly state it has the same version; a singleton it can't have.
     pub(crate) fn add_shard<A: App>(
         &mut self,
         app: &mut A,

@@ -14,12 +14,14 @@ pub struct Supply {
     pub seed: u64,
     /// Which pages it is on.
     pub pages: Pages,
-    /// Whether all pages are made before the first packet comes; otherwise each when it is first touched. Worth its while
-    /// where packets have to do with time: making them takes some 50 ms per 100 MB.
+    /// Whether all pages are made before the first packet comes; otherwise each when it is first
+    /// touched. Worth its while where packets have to do with time: making them takes some 50 ms
+    /// per 100 MB.
     pub resident: bool,
 }
 
-/// Memory like that of a run's states, on its pages: for those who measure what a run would find there.
+/// Memory like that of a run's states, on its pages: for those who measure what a run would find
+/// there.
 ///
 /// # Errors
 /// When the kernel has none.
@@ -28,8 +30,8 @@ pub fn memory_for_states(bytes: usize) -> Result<Memory, RunError> {
 }
 
 impl Supply {
-    /// The program's states, empty. `beside` says how many bytes a half will take beside them: somebody whom
-    /// huge pages lack is told at once how many the whole run needs.
+    /// The program's states, empty. `beside` says how many bytes a half will take beside them:
+    /// somebody whom huge pages lack is told at once how many the whole run needs.
     pub fn app<A: App>(self, beside: fn(&mut A) -> usize) -> Result<A, RunError> {
         let mut memory = self.memory(A::MEMORY).map_err(|error| match error {
             RunError::NoHugePages { .. } => self.lacking(beside).unwrap_or(error),
@@ -53,8 +55,8 @@ impl Supply {
         Ok(Memory::new(lines).with_seed(self.seed))
     }
 
-    /// What the states and the half beside them lack together. On small pages that nobody touches, the
-    /// states can always be made, to be asked.
+    /// What the states and the half beside them lack together. On small pages that nobody touches,
+    /// the states can always be made, to be asked.
     fn lacking<A: App>(self, beside: fn(&mut A) -> usize) -> Option<RunError> {
         let mut app =
             Self { pages: Pages::Small, resident: false, ..self }.app::<A>(beside).ok()?;

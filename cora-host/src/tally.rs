@@ -1,7 +1,8 @@
 //! What became of packets that the NIC had when it ended.
 //!
-//! A NIC counts outcomes itself, and tells them at its end; one that is killed tells nothing. What left of its own is
-//! known all the same, at the wire, apart from what the host had handled: that is marked. The rest is counted as
+//! A NIC counts outcomes itself, and tells them at its end; one that is killed tells nothing. What
+//! left of its own is known all the same, at the wire, apart from what the host had handled: that
+//! is marked. The rest is counted as
 //! [`LOST`]: packets that were within the NIC or on its rings, and those that its handlers had dropped.
 
 use std::collections::BTreeMap;
@@ -88,8 +89,8 @@ pub(crate) struct Losses {
 }
 
 impl Losses {
-    /// A NIC ended: `fed` frames were fed in and not given back, `handled` of them ended at the host, of which `sent`
-    /// were to leave.
+    /// A NIC ended: `fed` frames were fed in and not given back, `handled` of them ended at the
+    /// host, of which `sent` were to leave.
     pub(crate) fn add(&mut self, tally: &Tally, handled: u64, sent: Ways) {
         let stuck = sent - tally.from_host;
         self.left += tally.from_nic;
@@ -125,7 +126,8 @@ mod tests {
             from_host: Ways { transmit: 18, redirect: 0 },
         };
         let mut losses = Losses::default();
-        // The host handled 30: 7 dropped, 23 sent, of which 5 stuck in the NIC. 25 are in it, or dropped there.
+        // The host handled 30: 7 dropped, 23 sent, of which 5 stuck in the NIC. 25 are in it, or
+        // dropped there.
         losses.add(&tally, 30, Ways { transmit: 20, redirect: 3 });
         let told = [("transmit", 20), ("redirect", 3), ("not-ip", 7)];
         let mut outcomes = BTreeMap::from(told.map(|(name, count)| (name.to_owned(), count)));

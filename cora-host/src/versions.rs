@@ -1,9 +1,10 @@
-//! Versions of read-mostly states: read from files, made whole, and put in force between two packets.
+//! Versions of read-mostly states: read from files, made whole, and put in force between two
+//! packets.
 //!
-//! A change stands on the wire between two frames. The NIC puts it in force there, and passes it on to the host, which
-//! finds it between the same two packets: so each packet is judged by one version, whichever side judges it, and
-//! results don't depend on the plan. What a side that dies had not put in force at both is told again
-//! ([`WireEnd`](crate::wire_end::WireEnd)).
+//! A change stands on the wire between two frames. The NIC puts it in force there, and passes it on
+//! to the host, which finds it between the same two packets: so each packet is judged by one
+//! version, whichever side judges it, and results don't depend on the plan. What a side that dies
+//! had not put in force at both is told again ([`WireEnd`](crate::wire_end::WireEnd)).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -138,11 +139,12 @@ impl Change {
     }
 }
 
-/// Changes that are to stand before the packet with that number, or at the end of a wire that has fewer, in order.
+/// Changes that are to stand before the packet with that number, or at the end of a wire that has
+/// fewer, in order.
 pub(crate) type Changes = VecDeque<(u64, Change)>;
 
-/// The changes of a run that begins with version `first`: before which packet, and the file of which state. Those
-/// before the same packet are one.
+/// The changes of a run that begins with version `first`: before which packet, and the file of
+/// which state. Those before the same packet are one.
 pub(crate) fn changes<A: App>(
     app: &mut A,
     first: &Version,
@@ -194,8 +196,8 @@ pub(crate) struct Arriving {
 }
 
 impl Arriving {
-    /// Takes the next piece, or a mark: with the last one the change takes force, if it came whole. One whose beginning
-    /// another host read, or another NIC, comes again.
+    /// Takes the next piece, or a mark: with the last one the change takes force, if it came whole.
+    /// One whose beginning another host read, or another NIC, comes again.
     pub(crate) fn take<A: App>(
         &mut self,
         app: &mut A,

@@ -1,4 +1,5 @@
-//! The capture at the wire: frames are read from a file, stamped, and fed in; what leaves is written.
+//! The capture at the wire: frames are read from a file, stamped, and fed in; what leaves is
+//! written.
 
 use std::fmt;
 use std::fs::{File, Metadata};

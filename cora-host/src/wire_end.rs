@@ -1,4 +1,5 @@
-//! The wire's end of a region: frames are fed in at the NIC from a cable, and what leaves there goes out by it.
+//! The wire's end of a region: frames are fed in at the NIC from a cable, and what leaves there
+//! goes out by it.
 
 use std::collections::VecDeque;
 
@@ -30,7 +31,8 @@ pub(crate) struct WireEnd<C> {
     /// A frame came by the cable and was not fed in yet.
     pending: Option<(Stamp, usize)>,
     fed_all: bool,
-    /// Records that come first: those that a NIC left behind on its ring, and changes of read-mostly states.
+    /// Records that come first: those that a NIC left behind on its ring, and changes of
+    /// read-mostly states.
     first: VecDeque<(u16, Vec<u8>)>,
     /// Changes that are to come before packets that have not come yet.
     pub(crate) changes: Changes,
@@ -61,8 +63,8 @@ impl<C: Cable> WireEnd<C> {
         }
     }
 
-    /// Goes on with the rings of another region, the NIC being gone from this one: what it sent leaves, and what
-    /// it did not take is fed in there.
+    /// Goes on with the rings of another region, the NIC being gone from this one: what it sent
+    /// leaves, and what it did not take is fed in there.
     pub(crate) fn follow(&mut self, rings: &Rings) -> Result<(), RunError> {
         while self.drain()? {}
         let mut rest = Consumer::new(self.rings.wire_in);
@@ -85,8 +87,8 @@ impl<C: Cable> WireEnd<C> {
         Ok(())
     }
 
-    /// The records with each change whole that is not known to be in force: where it began, or in front if the NIC
-    /// that is gone had read its beginning.
+    /// The records with each change whole that is not known to be in force: where it began, or in
+    /// front if the NIC that is gone had read its beginning.
     fn with_whole_changes(&self, records: Vec<(u16, Vec<u8>)>) -> VecDeque<(u16, Vec<u8>)> {
         let mut begun: Vec<&Change> = self.on_their_way.iter().collect();
         let mut rest = VecDeque::new();

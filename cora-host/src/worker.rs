@@ -25,8 +25,9 @@ use crate::tally::{HANDLED, Ways};
 use crate::versions::Arriving;
 use cora_control::{Ledger, Observation, Seen};
 
-/// The way to the NIC (or, where both sides take turns on one thread, from it): what its ring has no room for now
-/// waits in memory, so that the host never waits for the NIC (which may be waiting for the host).
+/// The way to the NIC (or, where both sides take turns on one thread, from it): what its ring has
+/// no room for now waits in memory, so that the host never waits for the NIC (which may be waiting
+/// for the host).
 pub struct Back {
     ring: Producer<SharedMemory>,
     waiting: VecDeque<(u16, Vec<u8>)>,
@@ -208,14 +209,16 @@ impl<A: App> Worker<A> {
         }
     }
 
-    /// Takes over what a host before this one owned, as its copies say; copies are kept there from now on.
+    /// Takes over what a host before this one owned, as its copies say; copies are kept there from
+    /// now on.
     pub(crate) fn take_over(&mut self, mut standby: Box<dyn Standby + Send>, now: u64) {
         self.half.take_over(now, standby.as_mut());
         self.back.standby = Some(standby);
     }
 
-    /// The NIC ended, and all that it published was handled: goes on with the rings of another region, where
-    /// another one begins. Packets that are done and that the NIC did not take leave by that.
+    /// The NIC ended, and all that it published was handled: goes on with the rings of another
+    /// region, where another one begins. Packets that are done and that the NIC did not take leave
+    /// by that.
     pub(crate) fn replug(&mut self, old: &Rings, rings: &Rings) -> Result<(), RunError> {
         self.back.ring.publish();
         let mut rest = Consumer::new(old.back);
@@ -242,8 +245,9 @@ impl<A: App> Worker<A> {
         Ok(())
     }
 
-    /// The NIC is gone, and the rings are another one's ([`Self::replug`]): what it had begun to tell is void, and
-    /// packets that left by it, which were so many, are not sent again. Gives those that were sent before.
+    /// The NIC is gone, and the rings are another one's ([`Self::replug`]): what it had begun to
+    /// tell is void, and packets that left by it, which were so many, are not sent again. Gives
+    /// those that were sent before.
     pub(crate) fn renew(&mut self, left: Ways) -> Ways {
         (self.contents, self.nic_seen) = (Contents::default(), Seen::default());
         self.left.clear();
@@ -315,7 +319,8 @@ impl<A: App> Worker<A> {
         Ok(true)
     }
 
-    /// Sends entries of a flow with many, as far as the ring has room and nothing waits; whether there were any.
+    /// Sends entries of a flow with many, as far as the ring has room and nothing waits; whether
+    /// there were any.
     fn hand_over(&mut self) -> Result<bool, RunError> {
         if !self.half.is_handing_over() || !self.back.waiting.is_empty() {
             return Ok(false);

@@ -1,7 +1,9 @@
-//! TCP connections of the kernel's that go on until they are told to end, every byte of them checked.
+//! TCP connections of the kernel's that go on until they are told to end, every byte of them
+//! checked.
 //!
-//! Half of them are echoes: the client asks, the server answers. In the others the server talks by itself and the
-//! client only listens, so that what comes from outside must be let in before anything from inside follows it.
+//! Half of them are echoes: the client asks, the server answers. In the others the server talks by
+//! itself and the client only listens, so that what comes from outside must be let in before
+//! anything from inside follows it.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -39,8 +41,8 @@ impl Conversations {
         Self::open_patient(from, to, address, count, PATIENCE)
     }
 
-    /// The same; a connection may stand still for as long as `patience`, which is meant for those that are cut on
-    /// purpose.
+    /// The same; a connection may stand still for as long as `patience`, which is meant for those
+    /// that are cut on purpose.
     ///
     /// # Panics
     /// When nobody can listen there.
@@ -152,8 +154,9 @@ fn answer(mut stream: TcpStream, stop: &AtomicBool) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Has the kernel speak on behalf of a client that waits, until its patience ends. What was asked may have been
-/// acknowledged before the connection was cut: then the client has nothing to send again, and would be silent for good.
+/// Has the kernel speak on behalf of a client that waits, until its patience ends. What was asked
+/// may have been acknowledged before the connection was cut: then the client has nothing to send
+/// again, and would be silent for good.
 fn ask_on(stream: &TcpStream, patience: Duration) -> rustix::io::Result<()> {
     let every = Duration::from_secs(1);
     sockopt::set_tcp_keepidle(stream, every)?;

@@ -1,5 +1,5 @@
-//! Real programs talk through a program of Cora's, and then through the kernel in its place: what they, captures and
-//! connection tables say is compared.
+//! Real programs talk through a program of Cora's, and then through the kernel in its place: what
+//! they, captures and connection tables say is compared.
 //!
 //! ```text
 //! clients ──wire── middle ──wire── router ──far── servers        namespaces, each with the kernel's own stack

@@ -1,5 +1,5 @@
-//! `cora-lab FUNCTION=PROGRAM…`: real programs through Cora's, and through the kernel in its place; `cora-lab wires
-//! NAME=PROGRAM…`: frames a second. Needs root.
+//! `cora-lab FUNCTION=PROGRAM…`: real programs through Cora's, and through the kernel in its place;
+//! `cora-lab wires NAME=PROGRAM…`: frames a second. Needs root.
 
 use std::io::Write as _;
 use std::process::ExitCode;

@@ -76,7 +76,8 @@ impl Service {
         Self::start_with(command, Stdio::null())
     }
 
-    /// Starts it with an input on which nothing comes as long as this lives: some programs end when theirs does.
+    /// Starts it with an input on which nothing comes as long as this lives: some programs end when
+    /// theirs does.
     ///
     /// # Errors
     /// When it isn't there.

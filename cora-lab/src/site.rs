@@ -1,7 +1,8 @@
 //! The namespaces of a trial, their addresses and routes.
 //!
-//! Clients and router are configured alike whatever is in the middle. Cora is a bump in the wire: it has no address,
-//! and ARP and neighbour discovery pass. The kernel is a router with the addresses that the router has otherwise.
+//! Clients and router are configured alike whatever is in the middle. Cora is a bump in the wire:
+//! it has no address, and ARP and neighbour discovery pass. The kernel is a router with the
+//! addresses that the router has otherwise.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
@@ -35,7 +36,8 @@ pub const ROUTER_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 1);
 pub const SERVER_V4: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);
 /// The same for IPv6.
 pub const SERVER_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
-/// Longest packet between router and servers: shorter than on the wire, so that senders have to learn it.
+/// Longest packet between router and servers: shorter than on the wire, so that senders have to
+/// learn it.
 pub const FAR_MTU: u16 = 1400;
 
 /// The namespaces. Gone when dropped.
@@ -152,7 +154,8 @@ impl Site {
         told.trim().parse().map_err(|_| format!("{file}: {told}"))
     }
 
-    /// Waits until packets pass both ways: neighbours are found, and what is in the middle has begun.
+    /// Waits until packets pass both ways: neighbours are found, and what is in the middle has
+    /// begun.
     ///
     /// # Errors
     /// When it doesn't happen.
@@ -173,7 +176,8 @@ impl Site {
     }
 }
 
-/// To enter a namespace takes the kernel seconds where both cores are taken (it waits for each of them).
+/// To enter a namespace takes the kernel seconds where both cores are taken (it waits for each of
+/// them).
 const SOON: Duration = Duration::from_secs(30);
 
 fn mac_file() -> String {

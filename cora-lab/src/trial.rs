@@ -1,7 +1,8 @@
-//! All of it: each network function through Cora and through the kernel, side by side, and then their rates in turn.
+//! All of it: each network function through Cora and through the kernel, side by side, and then
+//! their rates in turn.
 //!
-//! Most of a check is waiting, for answers or for what must not come, so both boxes are watched at the same time, each
-//! in namespaces of its own. What is measured has the machine to itself.
+//! Most of a check is waiting, for answers or for what must not come, so both boxes are watched at
+//! the same time, each in namespaces of its own. What is measured has the machine to itself.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -34,8 +35,8 @@ pub struct Request {
     pub directory: PathBuf,
 }
 
-/// Tries all; each check, with what came of it through both. A function of which something disagrees is tried once
-/// more, and the first try is told on standard error.
+/// Tries all; each check, with what came of it through both. A function of which something
+/// disagrees is tried once more, and the first try is told on standard error.
 ///
 /// # Errors
 /// When this machine lacks something, or a run fails.
@@ -67,8 +68,8 @@ pub fn run(request: &Request) -> Result<Vec<Row>> {
         let mut seen = once()?;
         let disagree = |rows: &[Row]| rows.iter().any(|row| row.agree == Agree::No);
         if disagree(&seen) {
-            // A machine with much else to do delays packets until ends send them again: what comes of that is no fault
-            // of any box, and doesn't come twice.
+            // A machine with much else to do delays packets until ends send them again: what comes
+            // of that is no fault of any box, and doesn't come twice.
             eprintln!("{name}: {} Once more", Table(&seen));
             seen = once()?;
         }
@@ -135,7 +136,8 @@ fn through_kernel(request: &Request, function: Function) -> Result<Vec<Observed>
     observe(&site, Box::new(kernel), &directory)
 }
 
-/// What passes a second. Moves by chance cost time, and nobody has them in production: here the plan moves flows.
+/// What passes a second. Moves by chance cost time, and nobody has them in production: here the
+/// plan moves flows.
 fn rate_of_cora(request: &Request, function: Function, program: &Path) -> Result<Vec<Observed>> {
     let directory = directory(request, "cora")?;
     let site = Site::create(&format!("{}-rate", function.name()), function)?;

@@ -1,4 +1,5 @@
-//! The command line of a program that can be measured: the instruments, beside what every program knows.
+//! The command line of a program that can be measured: the instruments, beside what every program
+//! knows.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

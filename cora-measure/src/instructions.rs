@@ -1,9 +1,10 @@
 //! The program in memory, with a mark between bursts: `<program> count`.
 //!
-//! A mark is a system call that does nothing and that the program makes nowhere else here. Whoever emulates the
-//! program sees it, and knows how many instructions ran between two: see `benches/counter`. The first two marks have
-//! nothing between them, and tell what a mark itself costs; from then on there is one behind every burst of one
-//! pass, which begins with empty tables. At the end it prints how many packets each burst had, a line each.
+//! A mark is a system call that does nothing and that the program makes nowhere else here. Whoever
+//! emulates the program sees it, and knows how many instructions ran between two: see
+//! `benches/counter`. The first two marks have nothing between them, and tell what a mark itself
+//! costs; from then on there is one behind every burst of one pass, which begins with empty tables.
+//! At the end it prints how many packets each burst had, a line each.
 
 use std::hint::black_box;
 use std::io::Write as _;

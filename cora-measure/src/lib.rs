@@ -1,8 +1,8 @@
 //! A program in memory: what measures it, apart from what runs it.
 //!
-//! A program that is built with the feature `measure` of `cora` has the `main` of this crate. It knows the instruments
-//! below, and hands every other command on to the command line of `cora-host`. A program without the feature has none
-//! of this linked into it.
+//! A program that is built with the feature `measure` of `cora` has the `main` of this crate. It
+//! knows the instruments below, and hands every other command on to the command line of
+//! `cora-host`. A program without the feature has none of this linked into it.
 //!
 //! ```text
 //! <program> bench --in a.pcap [--half HALF | --pairs N]   a pass over the capture per line of standard input

@@ -1,9 +1,10 @@
-//! How long a punt takes: both halves on a core each, and never asleep; a packet's way from the NIC's hands
-//! to the host's handlers and back, as what leaves.
+//! How long a punt takes: both halves on a core each, and never asleep; a packet's way from the
+//! NIC's hands to the host's handlers and back, as what leaves.
 //!
-//! Packets come one at a time, so that none waits for another. Behind each, both sides have time to move its
-//! flow: a flow whose first packet the host handled is the NIC's when the second one comes. The host's loop
-//! is that of a run; the NIC's does what that of `cora-nic` does with one packet.
+//! Packets come one at a time, so that none waits for another. Behind each, both sides have time to
+//! move its flow: a flow whose first packet the host handled is the NIC's when the second one
+//! comes. The host's loop is that of a run; the NIC's does what that of `cora-nic` does with one
+//! packet.
 
 use std::hint::spin_loop;
 use std::path::PathBuf;
@@ -35,8 +36,8 @@ struct Ways {
     punted: Vec<u64>,
 }
 
-/// One pass over the traffic; what came of it behind the first `warm` packets, as JSON. Those meet memory that
-/// nobody has touched: the first lap of a ring, the first entries of a table.
+/// One pass over the traffic; what came of it behind the first `warm` packets, as JSON. Those meet
+/// memory that nobody has touched: the first lap of a ring, the first entries of a table.
 pub(crate) fn run<A: App>(
     traffic: &Traffic,
     supply: Supply,

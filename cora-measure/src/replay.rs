@@ -1,10 +1,10 @@
 //! The program in memory: how fast it is when frames cost nothing but a copy.
 //!
-//! One pass over the whole capture fills the tables; then each line on standard input asks for another
-//! pass, over what follows the first `--warm` packets, and is answered by a line of JSON. So whoever asks
-//! can let several programs take turns. (With both halves it is one pass, whose answer tells times of single
-//! packets: see `punt`; or of moves: see `migration`; as a pair at work, see `throughput`; under changing traffic,
-//! see `adaptation`.)
+//! One pass over the whole capture fills the tables; then each line on standard input asks for
+//! another pass, over what follows the first `--warm` packets, and is answered by a line of JSON.
+//! So whoever asks can let several programs take turns. (With both halves it is one pass, whose
+//! answer tells times of single packets: see `punt`; or of moves: see `migration`; as a pair at
+//! work, see `throughput`; under changing traffic, see `adaptation`.)
 
 use std::io::{BufRead as _, Write as _};
 use std::path::Path;
@@ -35,10 +35,11 @@ pub(crate) enum Half {
     Pair,
     /// Both, on a core each and always busy: what it costs when flows move.
     Moves,
-    /// Both, on a core each and always busy: what it costs when the flow of the first frame moves, which has
-    /// many entries.
+    /// Both, on a core each and always busy: what it costs when the flow of the first frame moves,
+    /// which has many entries.
     Group,
-    /// Both, taking turns, under several controllers: whether moving flows pays. Each line asks for trials, in JSON.
+    /// Both, taking turns, under several controllers: whether moving flows pays. Each line asks for
+    /// trials, in JSON.
     Adapt,
     /// Neither: frames are received and sent, and that is all.
     None,

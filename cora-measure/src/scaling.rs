@@ -1,4 +1,5 @@
-//! How the program scales with pairs, in memory: host halves without a NIC, each on a thread of its own.
+//! How the program scales with pairs, in memory: host halves without a NIC, each on a thread of its
+//! own.
 //!
 //! The capture is steered before the clock starts, as a NIC steers in hardware. Then it goes as in
 //! [`replay`](crate::replay): a pass fills the tables, and each line of standard input asks for one more, which all

@@ -1,13 +1,15 @@
-//! How many packets a second both halves handle together, in memory, on a core each and never asleep; and how much
-//! of its core's time each of them needs for that.
+//! How many packets a second both halves handle together, in memory, on a core each and never
+//! asleep; and how much of its core's time each of them needs for that.
 //!
-//! The NIC's side takes frames from memory as fast as it can, and counts what leaves. It does what the run loop of
-//! `cora-nic` does between the two; the host's loop is that of a run. First every flow comes once, a burst at a
-//! time, so that each has moved before the next burst comes: ownership is settled. Then each line of standard
-//! input asks for a pass; a number on it says for how many milliseconds at least.
+//! The NIC's side takes frames from memory as fast as it can, and counts what leaves. It does what
+//! the run loop of `cora-nic` does between the two; the host's loop is that of a run. First every
+//! flow comes once, a burst at a time, so that each has moved before the next burst comes:
+//! ownership is settled. Then each line of standard input asks for a pass; a number on it says for
+//! how many milliseconds at least.
 //!
-//! A core that is taken away from a side while it is timed says nothing about the program. So a pass tells for how
-//! long its threads were ready and waited for a core; whoever asks can leave such a pass out.
+//! A core that is taken away from a side while it is timed says nothing about the program. So a
+//! pass tells for how long its threads were ready and waited for a core; whoever asks can leave
+//! such a pass out.
 
 use std::hint::spin_loop;
 use std::io::{BufRead as _, Write as _};
@@ -124,7 +126,8 @@ fn passes<A: App>(
 }
 
 impl Pass {
-    /// What happened between two accounts of everything, `ns` apart: in `nic_busy_ns` both hold what the NIC waited.
+    /// What happened between two accounts of everything, `ns` apart: in `nic_busy_ns` both hold
+    /// what the NIC waited.
     fn since(self, before: Self, ns: u64) -> Self {
         Self {
             packets: self.packets - before.packets,

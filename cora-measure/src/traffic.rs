@@ -47,8 +47,8 @@ impl Traffic {
         Ok(traffic.settled())
     }
 
-    /// The same in memory that was asked for at once. What grew is on small pages, whatever the allocator was told about huge
-    /// ones, and each small page makes the next frames wait.
+    /// The same in memory that was asked for at once. What grew is on small pages, whatever the
+    /// allocator was told about huge ones, and each small page makes the next frames wait.
     fn settled(&self) -> Self {
         Self { bytes: self.bytes.clone(), frames: self.frames.clone() }
     }
@@ -69,8 +69,8 @@ impl Traffic {
         frames.collect()
     }
 
-    /// The frames that go to each of `pairs` pairs, as `pair_of` says, and how many of each are among the
-    /// first `warm`.
+    /// The frames that go to each of `pairs` pairs, as `pair_of` says, and how many of each are
+    /// among the first `warm`.
     pub(crate) fn split(
         &self,
         pairs: usize,
@@ -132,8 +132,8 @@ impl Traffic {
         Ok(())
     }
 
-    /// The same frames received and sent, with nothing between: what every other half takes above this is
-    /// the price of being handled.
+    /// The same frames received and sent, with nothing between: what every other half takes above
+    /// this is the price of being handled.
     pub(crate) fn carry(&self, from: usize, buffer: &mut [u8], out: &mut impl Outbox) {
         let mut pass = self.pass(from);
         while !pass.is_over() {
@@ -162,8 +162,9 @@ pub(crate) struct Pass<'a> {
     bytes: &'a [u8],
 }
 
-/// Bytes of the traffic that are asked for ahead of their turn: a burst of short frames. A NIC puts frames into the cache;
-/// without this, a packet would wait for memory that on a wire nobody waits for.
+/// Bytes of the traffic that are asked for ahead of their turn: a burst of short frames. A NIC puts
+/// frames into the cache; without this, a packet would wait for memory that on a wire nobody waits
+/// for.
 const AHEAD: usize = 1920;
 
 impl Pass<'_> {
@@ -171,8 +172,8 @@ impl Pass<'_> {
         self.left.as_slice().is_empty()
     }
 
-    /// Gives away the next frame, copied; `false` at the end, or when there is no room. (As a value that is
-    /// returned, it would be moved once more.)
+    /// Gives away the next frame, copied; `false` at the end, or when there is no room. (As a value
+    /// that is returned, it would be moved once more.)
     #[inline(always)]
     pub(crate) fn receive<'a>(
         &mut self,
@@ -181,8 +182,8 @@ impl Pass<'_> {
     ) -> bool {
         let Some(room) = frames.room() else { return false };
         let Some(next) = self.left.next() else { return false };
-        // The next burst's, as a NIC puts these into the cache, too. Whether there is one is not asked: that takes 6 to 9
-        // instructions, for want of registers.
+        // The next burst's, as a NIC puts these into the cache, too. Whether there is one is not
+        // asked: that takes 6 to 9 instructions, for want of registers.
         prefetch_at(ptr::from_ref(next).wrapping_add(BURST));
         let (frame, rest) = self.bytes.split_at(next.length as usize);
         if let Some(ahead) = rest.get(AHEAD) {

@@ -1,9 +1,11 @@
 //! Which tables are looked up ahead of a packet's turn, and for which packets.
 //!
-//! A line that is asked for ahead is not waited for, but asking takes time, and lines that are already there make room. So
-//! a table is looked up ahead of every packet only if packets of flows that have their entries may need it: if a path that neither drops,
-//! nor makes or removes an entry, touches it. The others are *further* tables: a new flow needs them, as a NAT needs what it
-//! counts per client. They are looked up ahead for packets that miss an entry in one of the first tables.
+//! A line that is asked for ahead is not waited for, but asking takes time, and lines that are
+//! already there make room. So a table is looked up ahead of every packet only if packets of flows
+//! that have their entries may need it: if a path that neither drops, nor makes or removes an
+//! entry, touches it. The others are *further* tables: a new flow needs them, as a NAT needs what
+//! it counts per client. They are looked up ahead for packets that miss an entry in one of the
+//! first tables.
 
 use crate::graph::{Access, Does, Exit, Graph, Path};
 

@@ -1,7 +1,8 @@
 //! Reading TOML with lines: every fault of a file at once, each with its line and its cure.
 //!
-//! A reader of one kind of file (a statement, a profile) says which tables, strings and numbers it wants. Whatever
-//! is missing, unknown, of another type or out of range is noted, and reading goes on.
+//! A reader of one kind of file (a statement, a profile) says which tables, strings and numbers it
+//! wants. Whatever is missing, unknown, of another type or out of range is noted, and reading goes
+//! on.
 //!
 //! ```
 //! use cora_plan::document::{Fault, Range, Reader};
@@ -209,7 +210,8 @@ impl Entry<'_> {
     }
 }
 
-/// Reading one file: its text, and what was wrong so far. `E` is what the reader of this kind of file calls a fault.
+/// Reading one file: its text, and what was wrong so far. `E` is what the reader of this kind of
+/// file calls a fault.
 #[derive(Debug)]
 pub struct Reader<'a, E> {
     text: &'a str,
@@ -217,8 +219,8 @@ pub struct Reader<'a, E> {
 }
 
 impl<E: From<Fault>> Reader<'_, E> {
-    /// Reads a file. `name` is what faults call it, `begins` says how one of its kind begins. `read` gets the whole
-    /// document as a table, and gives nothing only when it refused something.
+    /// Reads a file. `name` is what faults call it, `begins` says how one of its kind begins.
+    /// `read` gets the whole document as a table, and gives nothing only when it refused something.
     ///
     /// # Errors
     /// All faults, in the order of their lines.

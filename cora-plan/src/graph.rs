@@ -34,14 +34,16 @@ pub struct HandlerNode {
     pub path: String,
     /// Where it is declared.
     pub at: SourcePlace,
-    /// It takes the packet's headers alone, by the name of its first parameter's type. Only predictions go by this: what
-    /// a half sends goes by what the macro found, by the same name, and the compiler refuses another type under it. Left
-    /// out where it takes the whole packet, as all did in graphs that don't know of it.
+    /// It takes the packet's headers alone, by the name of its first parameter's type. Only
+    /// predictions go by this: what a half sends goes by what the macro found, by the same name,
+    /// and the compiler refuses another type under it. Left out where it takes the whole packet, as
+    /// all did in graphs that don't know of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub headers: bool,
     /// States behind its parameters after the packet, in order.
     pub parameters: Vec<Parameter>,
-    /// The ways through it that differ in what they do to states, in the order of the source. Never empty.
+    /// The ways through it that differ in what they do to states, in the order of the source. Never
+    /// empty.
     pub paths: Vec<Path>,
     /// What reading the source could not see, and so took as the worst case.
     pub opaque: Vec<Opaque>,
@@ -63,14 +65,15 @@ pub struct Access {
     pub state: String,
     /// What is done to it.
     pub does: Does,
-    /// The key that it goes by, as the source writes it; none for states without, and where it can't be seen.
+    /// The key that it goes by, as the source writes it; none for states without, and where it
+    /// can't be seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// It happens none, one or more times: it stands in a loop or closure, or paths were taken together. Such accesses
-    /// next to each other happen in any order.
+    /// It happens none, one or more times: it stands in a loop or closure, or paths were taken
+    /// together. Such accesses next to each other happen in any order.
     pub many: bool,
-    /// Some state may have been written before it on this path: if it punts, that is rolled back. A look-up that
-    /// could write counts as a write, whether or not it found an entry.
+    /// Some state may have been written before it on this path: if it punts, that is rolled back. A
+    /// look-up that could write counts as a write, whether or not it found an entry.
     pub after_write: bool,
     /// Where.
     pub at: SourcePlace,
@@ -230,7 +233,8 @@ impl Graph {
         self.chain.iter().find(|handler| handler.name == name)
     }
 
-    /// Whether no handler reads more of a packet than its headers: then long frames go to the host as their heads.
+    /// Whether no handler reads more of a packet than its headers: then long frames go to the host
+    /// as their heads.
     pub fn takes_headers(&self) -> bool {
         !self.chain.is_empty() && self.chain.iter().all(|handler| handler.headers)
     }
@@ -274,8 +278,8 @@ impl Graph {
 }
 
 impl HandlerNode {
-    /// The states that one of its [paths](Self::paths) touches, sorted by name: `path` is its number. None of a path that
-    /// it does not have.
+    /// The states that one of its [paths](Self::paths) touches, sorted by name: `path` is its
+    /// number. None of a path that it does not have.
     pub fn touches(&self, path: usize) -> BTreeSet<&str> {
         let path = self.paths.get(path);
         let accesses = path.into_iter().flat_map(|path| &path.accesses);

@@ -48,8 +48,8 @@ pub struct Plan {
     /// State whose key that is; none when no state is keyed, or under `split` when none travels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group_of: Option<String>,
-    /// Per state that keeps the program on one pair of NIC core and host worker, one sentence: why, and what
-    /// would be right. Without one, any number of pairs give the result of one.
+    /// Per state that keeps the program on one pair of NIC core and host worker, one sentence: why,
+    /// and what would be right. Without one, any number of pairs give the result of one.
     #[serde(default)]
     pub one_pair: BTreeMap<String, String>,
     /// What the plan was searched for, and what is expected of it; none when it was stated.
@@ -84,7 +84,8 @@ pub struct Searched {
 }
 
 impl Plan {
-    /// Seals a decision about `graph`. `sources` is the [`digest`] of the source text that was read.
+    /// Seals a decision about `graph`. `sources` is the [`digest`] of the source text that was
+    /// read.
     ///
     /// The hash covers what both sides must agree on and nothing that differs between them: graph,
     /// decision, source and the version of Cora; neither target nor profile nor the time.
@@ -112,7 +113,8 @@ impl Plan {
         plan
     }
 
-    /// The plan with what it was searched for. That is no part of the hash: binaries agree on what was decided.
+    /// The plan with what it was searched for. That is no part of the hash: binaries agree on what
+    /// was decided.
     #[must_use]
     pub fn searched_for(self, planned: &Planned, traffic: &Traffic) -> Self {
         let classes = traffic.classes(&planned.allocation.group).iter();
@@ -159,7 +161,8 @@ impl Plan {
     }
 }
 
-/// A figure to six significant digits: sums of floating-point numbers differ in their last ones between compilers.
+/// A figure to six significant digits: sums of floating-point numbers differ in their last ones
+/// between compilers.
 pub(crate) fn rounded(figure: f64) -> f64 {
     format!("{figure:.5e}").parse().unwrap_or(figure)
 }

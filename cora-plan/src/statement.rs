@@ -63,7 +63,8 @@ impl Target {
     pub const NIC: &'static str = "bluefield2";
     /// The traffic profile, unless one is stated.
     pub const TRAFFIC: &'static str = "zipf";
-    /// The host cores, unless they or a rate are stated: as fast as it goes with them is never out of reach.
+    /// The host cores, unless they or a rate are stated: as fast as it goes with them is never out
+    /// of reach.
     pub const HOST_CORES: f64 = 1.0;
 }
 
@@ -174,7 +175,8 @@ impl Statement {
         Self { target: Some(Target::default()), ..Self::of(Sides::Split) }
     }
 
-    /// What is stated about places, sides and share, without the target: to be held against a program.
+    /// What is stated about places, sides and share, without the target: to be held against a
+    /// program.
     #[must_use]
     pub fn pins(&self) -> Self {
         let split = !self.places.is_empty() && self.target.as_ref().is_some_and(|t| t.any_sides);

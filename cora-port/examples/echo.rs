@@ -1,8 +1,9 @@
-//! How many frames a second there and back by each kind of port: one thread sends by AF_XDP, another one hands back
-//! what comes by the port that is measured, in bursts of 32, with the addresses exchanged.
+//! How many frames a second there and back by each kind of port: one thread sends by AF_XDP,
+//! another one hands back what comes by the port that is measured, in bursts of 32, with the
+//! addresses exchanged.
 //!
-//! `cargo run --release -p cora-port --example echo [SECONDS [BYTES]]`, as root: it makes two network namespaces. A
-//! line of JSON per port.
+//! `cargo run --release -p cora-port --example echo [SECONDS [BYTES]]`, as root: it makes two
+//! network namespaces. A line of JSON per port.
 #![expect(clippy::cast_precision_loss, reason = "counts of a few seconds")]
 
 #[path = "../tests/veth/pair.rs"]

@@ -1,9 +1,9 @@
 //! Transport checksums that a sender on this machine left to its card.
 //!
-//! Such a frame's field holds the sum of the pseudo-header alone, and a card would add the rest. Between two ends of a
-//! veth there is no card. AF_PACKET says of each frame whether it is so, and where; AF_XDP doesn't. There it is found by
-//! looking: the field is exactly the pseudo-header's sum, and the checksum is wrong. A frame that was damaged looks
-//! like that once in 65,536.
+//! Such a frame's field holds the sum of the pseudo-header alone, and a card would add the rest.
+//! Between two ends of a veth there is no card. AF_PACKET says of each frame whether it is so, and
+//! where; AF_XDP doesn't. There it is found by looking: the field is exactly the pseudo-header's
+//! sum, and the checksum is wrong. A frame that was damaged looks like that once in 65,536.
 
 /// Where the checksum of a frame is, and what it is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +28,8 @@ pub(crate) enum Seen {
     Unfinished,
 }
 
-/// Finishes a checksum over the bytes from `start` to the end; the field, `offset` bytes behind `start`, holds the sum
-/// of what else it is over. Whether these places are within the frame.
+/// Finishes a checksum over the bytes from `start` to the end; the field, `offset` bytes behind
+/// `start`, holds the sum of what else it is over. Whether these places are within the frame.
 pub(crate) fn finish(frame: &mut [u8], start: usize, offset: usize) -> bool {
     let place = start + offset;
     if frame.get(place..place + 2).is_none() {

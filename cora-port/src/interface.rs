@@ -1,4 +1,5 @@
-//! What the kernel knows of an interface: its number, MTU, link, and what its driver puts together or takes off.
+//! What the kernel knows of an interface: its number, MTU, link, and what its driver puts together
+//! or takes off.
 #![expect(unsafe_code, reason = "asks the kernel by `ioctl`, with structures of its headers")]
 
 use std::ffi::{c_char, c_ulong};
@@ -162,8 +163,8 @@ impl Interface {
         self.ethtool(asked).map_or(1, |told| (told.receive + told.combined).max(1))
     }
 
-    /// Asks the driver not to put received segments together, because frames would be longer than those that were
-    /// sent; what was turned off.
+    /// Asks the driver not to put received segments together, because frames would be longer than
+    /// those that were sent; what was turned off.
     pub(crate) fn keep_segments(&mut self) -> Vec<&'static str> {
         let mut done = Vec::new();
         let gro = self.ethtool(OneValue { command: GET_GRO, data: 0 }).is_ok_and(|it| it.data != 0);
@@ -204,15 +205,15 @@ impl Interface {
 
     fn ask(&self, what: c_ulong, request: &mut libc::ifreq) -> Result<(), Errno> {
         let socket = self.socket.as_fd().as_raw_fd();
-        // What is asked has another type in each C library.
-        // SAFETY: these requests read and write a `struct ifreq` and nothing else; those that read more by a pointer in
-        // it are made by `ethtool`, which sees to that.
+        // What is asked has another type in each C library. SAFETY: these requests read and write a
+        // `struct ifreq` and nothing else; those that read more by a pointer in it are made by
+        // `ethtool`, which sees to that.
         let done = unsafe { libc::ioctl(socket, what as _, std::ptr::from_mut(request)) };
         if done < 0 { Err(last()) } else { Ok(()) }
     }
 
-    /// Puts a question to the driver; `question` is one of the structures above, which begin with their command and
-    /// have the size that the kernel's headers give for it.
+    /// Puts a question to the driver; `question` is one of the structures above, which begin with
+    /// their command and have the size that the kernel's headers give for it.
     fn ethtool<T: Copy>(&self, mut question: T) -> Result<T, Errno> {
         let mut request = self.request();
         request.ifr_ifru.ifru_data = std::ptr::from_mut(&mut question).cast();

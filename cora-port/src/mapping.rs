@@ -64,8 +64,8 @@ impl Mapping {
             reason = "mappings begin at a page, and the offset was asked about"
         )]
         let word = word.cast::<u32>();
-        // SAFETY: mappings begin at a page, so the word is aligned; it lives as long as `self`, and whoever accesses it
-        // meanwhile, the kernel too, does so by whole words.
+        // SAFETY: mappings begin at a page, so the word is aligned; it lives as long as `self`, and
+        // whoever accesses it meanwhile, the kernel too, does so by whole words.
         Some(unsafe { AtomicU32::from_ptr(word) })
     }
 
@@ -79,15 +79,17 @@ impl Mapping {
         }
         // SAFETY: the place is within the mapping, as was asked just now.
         let first = unsafe { self.start.add(offset) };
-        // SAFETY: they are within the mapping, which lives as long as `self`; nobody else in this process has a
-        // reference, `self` being borrowed for it, and the kernel leaves them alone, as the caller promises.
+        // SAFETY: they are within the mapping, which lives as long as `self`; nobody else in this
+        // process has a reference, `self` being borrowed for it, and the kernel leaves them alone,
+        // as the caller promises.
         Some(unsafe { std::slice::from_raw_parts_mut(first.as_ptr(), length) })
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: nobody has a reference into it, `self` being gone. Should the kernel keep it, nothing is lost but room.
+        // SAFETY: nobody has a reference into it, `self` being gone. Should the kernel keep it,
+        // nothing is lost but room.
         let _unmapped = unsafe { munmap(self.start.as_ptr().cast::<c_void>(), self.bytes) };
     }
 }

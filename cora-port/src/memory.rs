@@ -1,4 +1,5 @@
-//! Frames made in memory, for measuring what stands behind a port: as many flows of UDP as asked for, in turn.
+//! Frames made in memory, for measuring what stands behind a port: as many flows of UDP as asked
+//! for, in turn.
 
 use std::fmt;
 use std::str::FromStr;

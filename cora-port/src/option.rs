@@ -7,7 +7,8 @@ use std::os::fd::{AsRawFd as _, BorrowedFd};
 
 use rustix::io::Errno;
 
-/// A structure of plain integers without padding that the kernel reads or writes as an option's value.
+/// A structure of plain integers without padding that the kernel reads or writes as an option's
+/// value.
 ///
 /// # Safety
 /// Every pattern of bits is one, and no byte of it is padding.

@@ -5,20 +5,24 @@ use std::os::fd::BorrowedFd;
 
 use crate::PortError;
 
-/// Where frames come from and go to. A frame is Ethernet without its check sequence; VLAN tags are within.
+/// Where frames come from and go to. A frame is Ethernet without its check sequence; VLAN tags are
+/// within.
 ///
-/// Every frame that came is either handed over or counted under one name of [`Counters::outcomes`], and so is every
-/// frame that was to leave. What a port without an interface has nothing to do for is provided.
+/// Every frame that came is either handed over or counted under one name of [`Counters::outcomes`],
+/// and so is every frame that was to leave. What a port without an interface has nothing to do for
+/// is provided.
 pub trait Port: Debug + Send {
-    /// Hands over frames that came, in their order, `most` at most; how many. None: nothing is there now.
+    /// Hands over frames that came, in their order, `most` at most; how many. None: nothing is
+    /// there now.
     ///
     /// # Errors
-    /// When nothing will come any more, because the interface is gone or its ring is broken. A link that is down is
-    /// no error.
+    /// When nothing will come any more, because the interface is gone or its ring is broken. A link
+    /// that is down is no error.
     fn receive(&mut self, most: usize, each: &mut dyn FnMut(&[u8])) -> Result<usize, PortError>;
 
-    /// Takes frames that are to leave, in their order; how many it took. The others are counted, each under the name
-    /// of its reason. They leave at the latest when [`flush`](Self::flush) is called.
+    /// Takes frames that are to leave, in their order; how many it took. The others are counted,
+    /// each under the name of its reason. They leave at the latest when [`flush`](Self::flush) is
+    /// called.
     fn transmit(&mut self, frames: &[&[u8]]) -> usize;
 
     /// Sends what was taken.
@@ -29,8 +33,8 @@ pub trait Port: Debug + Send {
         Ok(())
     }
 
-    /// Asks the system what changed: the link, the MTU, what the kernel dropped. To be called now and then, say every
-    /// millisecond; a port asks as often as is good for it.
+    /// Asks the system what changed: the link, the MTU, what the kernel dropped. To be called now
+    /// and then, say every millisecond; a port asks as often as is good for it.
     ///
     /// # Errors
     /// When the interface is gone.
@@ -38,7 +42,8 @@ pub trait Port: Debug + Send {
         Ok(())
     }
 
-    /// Files that become readable when a frame comes: what to wait for. None: there is nothing to wait for.
+    /// Files that become readable when a frame comes: what to wait for. None: there is nothing to
+    /// wait for.
     fn handles(&self) -> Vec<BorrowedFd<'_>> {
         Vec::new()
     }
@@ -85,7 +90,8 @@ pub enum Link {
 pub enum Upgrade<'a> {
     /// It inherits this file: no frame is lost.
     Inherit(BorrowedFd<'a>),
-    /// It opens the port anew, and what comes in between is lost (or goes to the kernel's own network stack).
+    /// It opens the port anew, and what comes in between is lost (or goes to the kernel's own
+    /// network stack).
     Reopen,
     /// It can't: the port would begin anew.
     Refuse,
@@ -103,10 +109,11 @@ pub struct Checksums {
 /// What is true of the checksums of frames that come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnReceive {
-    /// They are as they came. A sender on this machine may have left them unfinished, and the port can't tell it from
-    /// what the kernel says.
+    /// They are as they came. A sender on this machine may have left them unfinished, and the port
+    /// can't tell it from what the kernel says.
     AsTheyCame,
-    /// Those that the kernel says a local sender left unfinished are finished; all others are as they came.
+    /// Those that the kernel says a local sender left unfinished are finished; all others are as
+    /// they came.
     Finished,
     /// Those that hold exactly what a local sender leaves behind are finished, and counted as
     /// `checksums-finished`; all others are as they came.

@@ -1,4 +1,5 @@
-//! A TAP interface of Linux: the frames that its kernel sends are read, and what is written it receives.
+//! A TAP interface of Linux: the frames that its kernel sends are read, and what is written it
+//! receives.
 #![expect(unsafe_code, reason = "asks the kernel for the interface by an `ioctl` of its own")]
 
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -26,9 +27,9 @@ struct InterfaceRequest {
 
 /// The interface; it is gone when this is dropped.
 ///
-/// Its kernel finishes checksums and cuts segments itself, as this end takes no offloads. It stays one when it is moved
-/// to another namespace, where this end can't ask for its MTU and link: a frame that the kernel refuses because the
-/// interface is down is counted as `link-down`.
+/// Its kernel finishes checksums and cuts segments itself, as this end takes no offloads. It stays
+/// one when it is moved to another namespace, where this end can't ask for its MTU and link: a
+/// frame that the kernel refuses because the interface is down is counted as `link-down`.
 #[derive(Debug)]
 pub struct Tap {
     file: OwnedFd,
@@ -52,7 +53,8 @@ impl Tap {
         for (to, from) in request.name.iter_mut().take(15).zip(name.bytes()) {
             *to = from;
         }
-        // SAFETY: the kernel reads a `struct ifreq` for this code, 40 bytes, which `InterfaceRequest` is.
+        // SAFETY: the kernel reads a `struct ifreq` for this code, 40 bytes, which
+        // `InterfaceRequest` is.
         let set = unsafe { Setter::<SET_INTERFACE, InterfaceRequest>::new(request) };
         // SAFETY: it is asked of a file of the kernel's TUN driver, which knows this code so.
         unsafe { ioctl(&file, set) }.map_err(failed)?;

@@ -1,5 +1,6 @@
-//! Ports at both ends of a veth: what one sends the other one gets, once, in order and unchanged; what goes wrong has a
-//! name. Needs root; elsewhere each test prints a line that begins with SKIPPED.
+//! Ports at both ends of a veth: what one sends the other one gets, once, in order and unchanged;
+//! what goes wrong has a name. Needs root; elsewhere each test prints a line that begins with
+//! SKIPPED.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
@@ -138,7 +139,8 @@ fn a_new_mtu_counts_at_once_and_a_lost_interface_is_an_error() {
     }
 }
 
-/// The kernel of the other namespace sends by a socket, and leaves the checksum to a card that there is not.
+/// The kernel of the other namespace sends by a socket, and leaves the checksum to a card that
+/// there is not.
 fn from_a_kernel(kind: &str, label: &str) -> Option<(Vec<Vec<u8>>, Counters, OnReceive)> {
     let pair = Pair::new(label)?;
     let mut b = pair.open(1, &named(kind, "b")).unwrap();
@@ -235,8 +237,8 @@ fn what_finds_no_room_in_a_ring_is_counted() {
 const QUEUES: usize = 4;
 const EACH: u8 = 20;
 
-/// Sends datagrams of several flows from the kernel of the first namespace, which spreads them over its queues; the numbers
-/// that came of each flow.
+/// Sends datagrams of several flows from the kernel of the first namespace, which spreads them over
+/// its queues; the numbers that came of each flow.
 fn by_queues(kind: &str, label: &str) -> Option<(Vec<Vec<u8>>, String)> {
     const FLOWS: u16 = 48;
     let pair = Pair::with_queues(label, QUEUES)?;

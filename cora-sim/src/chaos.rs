@@ -98,8 +98,8 @@ pub struct Limits {
     pub runs: u64,
 }
 
-/// The simulation that follows from a seed: its program, its packets, and all that is done to it. Whatever breaks, a
-/// panic too, is told.
+/// The simulation that follows from a seed: its program, its packets, and all that is done to it.
+/// Whatever breaks, a panic too, is told.
 pub fn one(seed: u64) -> Result<Ran, String> {
     let mut random = Random::new(seed ^ 0x6368_616f_7300);
     let packets = 16 + random.below(48) as u32;
@@ -113,7 +113,8 @@ pub fn one(seed: u64) -> Result<Ran, String> {
         28..40 => program::<Firewall<Share<1024>>>,
         40..48 => program::<Inside<Share<1024>>>,
         48..63 => killed,
-        // Seldom: it knows many thousands of flows, and making room for them takes longer than all the rest.
+        // Seldom: it knows many thousands of flows, and making room for them takes longer than all
+        // the rest.
         _ => program::<Counting<Share<1024>>>,
     };
     let ran = catch_unwind(AssertUnwindSafe(|| run(seed, packets)));
@@ -124,8 +125,8 @@ pub fn one(seed: u64) -> Result<Ran, String> {
     })
 }
 
-/// Bytes that frames are filled up with: in two of seven cases so many that their heads go to the host alone. (Seeds that broke
-/// something before there were heads mean what they did.)
+/// Bytes that frames are filled up with: in two of seven cases so many that their heads go to the
+/// host alone. (Seeds that broke something before there were heads mean what they did.)
 const fn filling(seed: u64) -> usize {
     if matches!(seed % 7, 3 | 5) { traffic::MIDDLE } else { 0 }
 }
@@ -150,7 +151,8 @@ fn killed(seed: u64, packets: u32) -> Result<Ran, String> {
     ran.map_err(|what| format!("{}, {kills} kills: {what}", Marking::<Share<1024>>::NAME))
 }
 
-/// Runs the seeds from `first` on, on all processors; `tell` hears now and then how far it is, by runs and violations.
+/// Runs the seeds from `first` on, on all processors; `tell` hears now and then how far it is, by
+/// runs and violations.
 pub fn many(first: u64, limits: Limits, tell: impl Fn(u64, u64) + Sync) -> Summary {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let (begun, next) = (Instant::now(), AtomicU64::new(0));

@@ -1,5 +1,5 @@
-//! Frames: Ethernet, IPv4, and UDP, TCP or something without ports. The payload begins with a mark that says which flow
-//! the packet is of, whatever the handlers make of its addresses.
+//! Frames: Ethernet, IPv4, and UDP, TCP or something without ports. The payload begins with a mark
+//! that says which flow the packet is of, whatever the handlers make of its addresses.
 
 use cora_core::key::{Address, FiveTuple, protocol};
 use cora_core::packet::{Meta, Packet, checksum};

@@ -5,7 +5,8 @@ use cora_core::migration::{HostHalf, NicHalf};
 use crate::apps::SimApp;
 use crate::memory::Supply;
 
-/// A host half that owns every flow; without a NIC it handles all packets itself. It must not outlive the supply.
+/// A host half that owns every flow; without a NIC it handles all packets itself. It must not
+/// outlive the supply.
 pub(crate) fn host<A: SimApp>(supply: &mut Supply, seed: u64, nic: bool) -> HostHalf<A> {
     let mut app = A::new(&mut supply.lend(A::MEMORY, seed)).expect("memory");
     let mut memory = supply.lend(HostHalf::bytes(&mut app), seed);
@@ -14,8 +15,8 @@ pub(crate) fn host<A: SimApp>(supply: &mut Supply, seed: u64, nic: bool) -> Host
     half
 }
 
-/// A NIC half that owns no flow, with so many bytes for packets that wait. With `refuses`, its tables refuse entries at
-/// random. It must not outlive the supply.
+/// A NIC half that owns no flow, with so many bytes for packets that wait. With `refuses`, its
+/// tables refuse entries at random. It must not outlive the supply.
 pub(crate) fn nic<A: SimApp>(
     supply: &mut Supply,
     seed: u64,

@@ -1,4 +1,5 @@
-//! Traffic for a controller: packets come at a pace, a few flows have most of them, and which those are changes.
+//! Traffic for a controller: packets come at a pace, a few flows have most of them, and which those
+//! are changes.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +16,8 @@ use crate::traffic::{Case, case};
 /// When the first packet comes (ns).
 const BEGIN: u64 = 1_000_000;
 
-/// Makes a case of so many packets in so many phases, each with other popular flows, at another pace, more or less
-/// skewed.
+/// Makes a case of so many packets in so many phases, each with other popular flows, at another
+/// pace, more or less skewed.
 pub fn make<A: SimApp>(seed: u64, count: u32, phases: u32) -> Case {
     let mut source = Source::new(seed, A::WISHES.flows, count.div_ceil(phases));
     case::<A>(seed, count, |number, left| source.next(number, left))

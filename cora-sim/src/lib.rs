@@ -1,7 +1,8 @@
 //! Both halves of Cora in one process, under schedulers that decide who goes next.
 //!
-//! Everything that a run does follows from its seed: which packets come, what they ask of the program, in which order
-//! the sides are served, what is broken on purpose. A failing run tells its seed, and that seed fails again.
+//! Everything that a run does follows from its seed: which packets come, what they ask of the
+//! program, in which order the sides are served, what is broken on purpose. A failing run tells its
+//! seed, and that seed fails again.
 //!
 //! | module | concept |
 //! | --- | --- |

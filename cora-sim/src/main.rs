@@ -1,4 +1,5 @@
-//! The simulator as a program: `cora-sim chaos --seconds N --seed S [--runs N] [--json]`, or `cora-sim replay SEED`.
+//! The simulator as a program: `cora-sim chaos --seconds N --seed S [--runs N] [--json]`, or
+//! `cora-sim replay SEED`.
 #![forbid(unsafe_code)]
 
 use std::fmt;

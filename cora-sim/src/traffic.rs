@@ -1,7 +1,7 @@
 //! Packets to feed, and what a run on the host alone makes of them.
 //!
-//! The two are made together: an answer is made from what left for its flow, so that a NAT's answers
-//! carry the port that it gave.
+//! The two are made together: an answer is made from what left for its flow, so that a NAT's
+//! answers carry the port that it gave.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,8 @@ const LONG: usize = 24_000;
 /// Likewise in one of four others, so that their heads go to the host alone.
 pub const MIDDLE: usize = 700;
 
-/// Makes a case; in one of sixteen all frames are long, and in one of four others as on most networks.
+/// Makes a case; in one of sixteen all frames are long, and in one of four others as on most
+/// networks.
 pub fn make<A: SimApp>(seed: u64, count: u32) -> Case {
     let mut random = Random::new(seed ^ 0x006c_6f6e_6700);
     let (long, middle) = (random.once_in(16), random.once_in(4));

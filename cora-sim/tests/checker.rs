@@ -1,5 +1,5 @@
-//! All interleavings of two flows with three packets each, every order at any time, and a kill of either side at any
-//! step.
+//! All interleavings of two flows with three packets each, every order at any time, and a kill of
+//! either side at any step.
 
 use cora_sim::checker::{Scenario, explore, explore_until};
 use cora_sim::frames::op::{ASK, CLOSE, NOTHING};
@@ -23,7 +23,8 @@ fn one_flow() {
     assert!(holds(&scenario([&[NOTHING, CLOSE, NOTHING], &[]], 2, 2)) > 100);
 }
 
-/// Three packets of each, and each called back once, are 2.2 million states: `CORA_ALL_STATES=1`, in release.
+/// Three packets of each, and each called back once, are 2.2 million states: `CORA_ALL_STATES=1`,
+/// in release.
 #[test]
 fn two_flows() {
     let all = std::env::var_os("CORA_ALL_STATES").is_some();
@@ -46,8 +47,8 @@ fn one_flow_and_a_kill() {
     assert!(holds(&killed([&[NOTHING, ASK], &[]], 1, 2)) > 500);
 }
 
-/// `CORA_ALL_STATES=1`, in release, in ten minutes: three packets of each, and each called back once, are 11.2 million
-/// states.
+/// `CORA_ALL_STATES=1`, in release, in ten minutes: three packets of each, and each called back
+/// once, are 11.2 million states.
 #[test]
 fn two_flows_and_a_kill() {
     let all = std::env::var_os("CORA_ALL_STATES").is_some();

@@ -1,5 +1,5 @@
-//! Results don't depend on the schedule: both halves of the protocol in one process, joined by queues
-//! of encoded messages and driven by a seeded scheduler, give what the host alone gives.
+//! Results don't depend on the schedule: both halves of the protocol in one process, joined by
+//! queues of encoded messages and driven by a seeded scheduler, give what the host alone gives.
 //!
 //! Under Miri two programs do, with one seed each: the others' memory is used in the same ways.
 //!
@@ -132,8 +132,8 @@ fn counters() {
     holds::<Counting<Share<512>>>(seeds(2));
 }
 
-/// What shows that the rule of [`PlanFacts::host_ordered`](cora_core::app::PlanFacts) is needed: without
-/// it, ports are given in another order than that of arrival.
+/// What shows that the rule of [`PlanFacts::host_ordered`](cora_core::app::PlanFacts) is needed:
+/// without it, ports are given in another order than that of arrival.
 #[cfg(not(miri))]
 #[test]
 fn ports_want_the_order_of_arrival() {
@@ -141,8 +141,8 @@ fn ports_want_the_order_of_arrival() {
     is_noticed::<Inside<Unordered>>(Sabotage::None);
 }
 
-/// Likewise where handlers choose reply keys: an answer finds nothing while the packet that makes its
-/// key waits, so it must wait too.
+/// Likewise where handlers choose reply keys: an answer finds nothing while the packet that makes
+/// its key waits, so it must wait too.
 #[cfg(not(miri))]
 #[test]
 fn chosen_reply_keys_want_the_order_of_arrival() {

@@ -29,8 +29,9 @@ fn a_seed_decides_everything() {
     }
 }
 
-/// What moves flows is the controller of `run --moves adapt`, by virtual time: results are those of the host alone, and
-/// moves keep to the bounds that it states (both are looked at in each step of each run).
+/// What moves flows is the controller of `run --moves adapt`, by virtual time: results are those of
+/// the host alone, and moves keep to the bounds that it states (both are looked at in each step of
+/// each run).
 #[test]
 fn a_controller_keeps_its_promises_while_traffic_changes() {
     let (mut moves, mut alone, mut packets) = (0, 0, 0);
@@ -48,18 +49,20 @@ fn a_controller_keeps_its_promises_while_traffic_changes() {
     assert_eq!(format!("{one:?}"), format!("{other:?}"), "a seed decides everything");
 }
 
-/// A NIC refuses a flow while the host is still handing it over, bit by bit, and others wait for their turn; flows that
-/// nobody used for long are called back while others' packets wait; a host ends while it reclaims what a dead NIC had;
-/// what left fills the wire's ring.
+/// A NIC refuses a flow while the host is still handing it over, bit by bit, and others wait for
+/// their turn; flows that nobody used for long are called back while others' packets wait; a host
+/// ends while it reclaims what a dead NIC had; what left fills the wire's ring.
 #[test]
 fn what_broke_once_holds() {
     let refused = [4_295_018_926, 4_295_023_201, 4_295_120_871, 4_295_169_307, 4_295_226_992];
     let called_back = [718, 2612, 4318];
     let ended_amid = [455];
     let filled = [12_885_343_596, 12_885_414_742];
-    // A flow's directions were two flows to the controller, so that it moved twice as often as it may.
+    // A flow's directions were two flows to the controller, so that it moved twice as often as it
+    // may.
     let two_names = [30_064_771_631];
-    // An entry came back to the host before an earlier packet that waited on its way there, and that its reply key finds.
+    // An entry came back to the host before an earlier packet that waited on its way there, and
+    // that its reply key finds.
     let overtaken = [
         87_020_856_370_355_739,
         87_020_856_370_550_606,

@@ -12,8 +12,9 @@ use crate::{TrafficError, is_inside};
 const DELAY: u64 = 3_000_000;
 
 /// Writes a reply to each packet of a capture that went out under an address which isn't an inside
-/// one: what a server would say to TCP (SYN: SYN and ACK; data: ACK, now and then with data; FIN: FIN
-/// and ACK), to UDP and to ICMP echo; one UDP flow in eight gets "port unreachable". Returns how many.
+/// one: what a server would say to TCP (SYN: SYN and ACK; data: ACK, now and then with data; FIN:
+/// FIN and ACK), to UDP and to ICMP echo; one UDP flow in eight gets "port unreachable". Returns
+/// how many.
 ///
 /// To be [merged](crate::merge) with the capture that the NAT was given.
 pub fn answer(outbound: impl Read, out: impl Write) -> Result<u64, TrafficError> {

@@ -1,4 +1,5 @@
-//! A capture from a seed: conversations that begin over time, and their packets in between each other.
+//! A capture from a seed: conversations that begin over time, and their packets in between each
+//! other.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -246,8 +247,8 @@ impl Iterator for Generator {
 
 /// Writes a capture of `packets` frames in about `flows` flows.
 ///
-/// Packets from outside are addressed to the inside host itself, as before a NAT; what a NAT's other
-/// side would see is made of its own output, by [`readdress`](crate::readdress) or
+/// Packets from outside are addressed to the inside host itself, as before a NAT; what a NAT's
+/// other side would see is made of its own output, by [`readdress`](crate::readdress) or
 /// [`answer`](crate::answer).
 pub fn generate(
     profile: Profile,

@@ -1,5 +1,5 @@
-//! Captures to test network functions with: generated ones, the same on every machine, and real ones
-//! from the kernel's own stack in two network namespaces.
+//! Captures to test network functions with: generated ones, the same on every machine, and real
+//! ones from the kernel's own stack in two network namespaces.
 //!
 //! ```
 //! let mut capture = Vec::new();

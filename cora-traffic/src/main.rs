@@ -1,5 +1,5 @@
-//! Captures from the command line: `generate` from a seed, `real` from network namespaces, the `odd` frames by hand,
-//! or those of another capture, changed: `mutate`.
+//! Captures from the command line: `generate` from a seed, `real` from network namespaces, the
+//! `odd` frames by hand, or those of another capture, changed: `mutate`.
 
 use std::fmt;
 use std::fs::File;

@@ -2,13 +2,13 @@
 //!
 //! A capture has replies addressed to the inside host itself; a NAT expects them at its own address
 //! and at a port that it chose. So the NAT runs once, and what it put out tells what it chose:
-//! 1. a frame of the NAT's output is the frame of the original with the same stamp and the same octets,
-//!    if source, port, hop limit and checksums are left out;
+//! 1. a frame of the NAT's output is the frame of the original with the same stamp and the same
+//!    octets, if source, port, hop limit and checksums are left out;
 //! 2. walking the original, each frame to the outside says where its flow stands now;
 //! 3. each frame from the outside is readdressed to there, an ICMP error together with its quote.
 //!
-//! When the first run had no replies, some sessions may have ended earlier than they will now; doing
-//! it again with the readdressed capture brings the two together.
+//! When the first run had no replies, some sessions may have ended earlier than they will now;
+//! doing it again with the readdressed capture brings the two together.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};

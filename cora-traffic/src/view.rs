@@ -113,7 +113,8 @@ impl View {
         (!self.fragment).then_some((self.protocol, self.from, source, self.to, destination))
     }
 
-    /// Where the source port (or identifier) stands; the destination port of TCP and UDP is 2 later.
+    /// Where the source port (or identifier) stands; the destination port of TCP and UDP is 2
+    /// later.
     pub fn port_at(&self) -> usize {
         if matches!(self.protocol, ICMP | ICMPV6) { self.transport + 4 } else { self.transport }
     }

@@ -1,5 +1,5 @@
-//! Zipf's law by rejection-inversion (Hörmann and Derflinger, 1996), in fixed point: a draw costs the
-//! same for any number of ranks, and every machine draws the same.
+//! Zipf's law by rejection-inversion (Hörmann and Derflinger, 1996), in fixed point: a draw costs
+//! the same for any number of ranks, and every machine draws the same.
 //!
 //! With `h(x) = x^-s`, `H` its integral and `H'` the inverse of `H`:
 //! 1. draw `u` between `H(N + 1/2)` and `H(3/2) - 1`, and let `x = H'(u)`, `k = round(x)`;

@@ -16,7 +16,8 @@ struct Choice {
     port: Port,
     direction: Direction,
     ethertype: Option<[u8; 2]>,
-    /// Whether an IPv4 header behind the EtherType gets its right checksum: else few would come past it.
+    /// Whether an IPv4 header behind the EtherType gets its right checksum: else few would come
+    /// past it.
     summed: bool,
 }
 

@@ -1,8 +1,8 @@
 //! Any bytes as a ring's memory, and any peer: whatever stands there, the two ends return records,
 //! nothing, or errors, in bounded time.
 //!
-//! The input is the memory to begin with and then a script, of operations and of the peer's mischief
-//! between them.
+//! The input is the memory to begin with and then a script, of operations and of the peer's
+//! mischief between them.
 #![no_main]
 
 use std::sync::atomic::AtomicU64;

@@ -1,4 +1,5 @@
-//! Captures altered so that programs of a kind have something to do: hosts of IPv6 alone, tunnels, many stations.
+//! Captures altered so that programs of a kind have something to do: hosts of IPv6 alone, tunnels,
+//! many stations.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -39,8 +40,8 @@ fn comes_from_inside(packet: &Packet<'_>) -> bool {
     packet.source().map_or(true, |source| is_inside(ip(source)))
 }
 
-/// Its flow, if it is a packet that a translator from IPv6 would make: of TCP, UDP or a ping over IPv4, without a tag,
-/// no fragment and no error.
+/// Its flow, if it is a packet that a translator from IPv6 would make: of TCP, UDP or a ping over
+/// IPv4, without a tag, no fragment and no error.
 fn has_a_flow(packet: &Packet<'_>) -> Option<FiveTuple> {
     let is_plain = packet.frame().get(12..14) == Some(&[8, 0]) && !packet.is_icmp_error();
     let flow = packet.five_tuple().ok().filter(|_| is_plain)?;
@@ -60,8 +61,8 @@ fn mark(flow: &FiveTuple) -> [u8; 6] {
     mark
 }
 
-/// Inside has IPv6 alone: what it sends over IPv4 goes to the prefix of a NAT64, each flow's packets from an Ethernet
-/// address of its own.
+/// Inside has IPv6 alone: what it sends over IPv4 goes to the prefix of a NAT64, each flow's
+/// packets from an Ethernet address of its own.
 pub fn of_ipv6_alone(original: &Path, out: &Path) {
     rewrite(original, out, |packet| {
         let flow = has_a_flow(packet).filter(|_| comes_from_inside(packet));
@@ -96,7 +97,8 @@ fn as_ipv6(packet: &Packet<'_>, flow: &FiveTuple) -> Vec<u8> {
     six
 }
 
-/// Sends answers to where a NAT64, whose output on the altered capture is `translated`, moved their flows.
+/// Sends answers to where a NAT64, whose output on the altered capture is `translated`, moved their
+/// flows.
 pub fn answer_nat64(original: &Path, translated: &Path, altered: &Path, out: &Path) {
     let mut ports = BTreeMap::<[u8; 6], u16>::new();
     each(translated, |_, packet| {
@@ -161,8 +163,8 @@ pub fn tunnelled(original: &Path, out: &Path) {
     });
 }
 
-/// What is in the tunnel that a gateway, whose output this is, sends through; which port it came from stands in its
-/// Ethernet address then.
+/// What is in the tunnel that a gateway, whose output this is, sends through; which port it came
+/// from stands in its Ethernet address then.
 pub fn out_of_the_tunnel(output: &Path, out: &Path) {
     rewrite(output, out, |packet| {
         let flow = packet.five_tuple().ok();
@@ -180,8 +182,8 @@ pub fn out_of_the_tunnel(output: &Path, out: &Path) {
     });
 }
 
-/// Each host is a station of its own; one in eight shares an Ethernet address with hosts of the other side, as if it
-/// moved from one to the other all the time.
+/// Each host is a station of its own; one in eight shares an Ethernet address with hosts of the
+/// other side, as if it moved from one to the other all the time.
 pub fn with_stations(original: &Path, out: &Path) {
     let station = |address: Address| {
         let hash = hash(address).to_be_bytes();

@@ -36,8 +36,8 @@ pub const BACKENDS: [Ipv4Addr; 4] = [
     Ipv4Addr::new(192, 0, 2, 14),
 ];
 
-/// One capture of each profile: 3,000 packets long, or 12,000 where all is tested. Then there is also one of 100,000
-/// packets and more than 10,000 flows.
+/// One capture of each profile: 3,000 packets long, or 12,000 where all is tested. Then there is
+/// also one of 100,000 packets and more than 10,000 flows.
 pub fn generated(directory: &Path) -> Vec<Capture> {
     let profiles = Profile::ALL.into_iter().zip(11..);
     let packets = if is_full() { 12_000 } else { 3_000 };
@@ -120,8 +120,8 @@ pub fn readdress(original: &Path, translated: &Path, out: &Path) -> u64 {
         .unwrap_or_else(|error| panic!("{}: {error}", original.display()))
 }
 
-/// The service that a balancer is to spread: the generator's, or where it is not asked, the server outside that
-/// most TCP openings go to.
+/// The service that a balancer is to spread: the generator's, or where it is not asked, the server
+/// outside that most TCP openings go to.
 pub fn service(capture: &Path) -> Ipv4Addr {
     let mut asked = BTreeMap::<Address, u64>::new();
     each(capture, |_, packet| {
@@ -150,8 +150,8 @@ pub fn is_backend(address: Address) -> bool {
     BACKENDS.iter().any(|backend| address == Address::v4(backend.octets()))
 }
 
-/// Has the service's replies come from the backends that a balancer, whose output on the same capture is
-/// `balanced`, chose for their connections; how many.
+/// Has the service's replies come from the backends that a balancer, whose output on the same
+/// capture is `balanced`, chose for their connections; how many.
 pub fn reply_from_backends(original: &Path, balanced: &Path, service: Ipv4Addr, out: &Path) -> u64 {
     let service = Address::v4(service.octets());
     let mut chosen = BTreeMap::<FiveTuple, Address>::new();
@@ -177,11 +177,12 @@ pub fn reply_from_backends(original: &Path, balanced: &Path, service: Ipv4Addr, 
     moved
 }
 
-/// Takes back what a balancer did to packets on their way to a backend, so that they are of one flow with
-/// the replies, which carry the service's address. Which backend it was stands in the Ethernet address then.
+/// Takes back what a balancer did to packets on their way to a backend, so that they are of one
+/// flow with the replies, which carry the service's address. Which backend it was stands in the
+/// Ethernet address then.
 ///
-/// As they left, they may be of one flow with replies that nobody translated, because their connection had
-/// expired: another flow, whose order among these is free.
+/// As they left, they may be of one flow with replies that nobody translated, because their
+/// connection had expired: another flow, whose order among these is free.
 pub fn before_balancing(balanced: &Path, service: Ipv4Addr, out: &Path) {
     let service = Address::v4(service.octets());
     let mut writer = Writer::new(create(out)).unwrap_or_else(|error| panic!("{error}"));

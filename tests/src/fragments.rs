@@ -9,8 +9,8 @@ use cora_traffic::pcap::Writer;
 
 use crate::captures::each;
 
-/// Every third packet over IPv4 that is long enough comes in parts, of which the first has 32 bytes of the transport;
-/// one in eight of them in the wrong order.
+/// Every third packet over IPv4 that is long enough comes in parts, of which the first has 32 bytes
+/// of the transport; one in eight of them in the wrong order.
 pub fn in_parts(original: &Path, out: &Path) {
     let to = File::create(out).map(BufWriter::new);
     let to = to.unwrap_or_else(|error| panic!("{}: {error}", out.display()));

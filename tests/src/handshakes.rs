@@ -1,5 +1,5 @@
-//! Connections that clients outside open to servers inside, put into captures for a SYN proxy, whose cookies they
-//! acknowledge: what it answers to their openings is learnt first.
+//! Connections that clients outside open to servers inside, put into captures for a SYN proxy,
+//! whose cookies they acknowledge: what it answers to their openings is learnt first.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -68,7 +68,8 @@ impl Connection {
         20_000 + self.number
     }
 
-    /// The next segment; what it acknowledges is all that the other end has sent, as this end knows it.
+    /// The next segment; what it acknowledges is all that the other end has sent, as this end knows
+    /// it.
     fn say(&mut self, end: End, flags: u8, options: &[u8], data: &[u8]) {
         let [client, server] = self.next;
         // The cookie is in the place of the server's first number, before the server has said it.

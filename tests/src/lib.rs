@@ -1,4 +1,5 @@
-//! What the tests of this package share: they build programs as a user would, by calling cargo, and run them.
+//! What the tests of this package share: they build programs as a user would, by calling cargo, and
+//! run them.
 //!
 //! | module | what |
 //! | --- | --- |
@@ -28,7 +29,8 @@ pub mod workshop;
 pub use cora_lab::conversations;
 pub use cora_traffic::namespace;
 
-/// A line for whoever runs the tests, also when they pass: the test harness keeps what `eprintln!` says.
+/// A line for whoever runs the tests, also when they pass: the test harness keeps what `eprintln!`
+/// says.
 pub fn tell(text: &str) {
     use std::io::Write as _;
     // Nobody may be listening.

@@ -107,8 +107,8 @@ impl Ended {
     }
 }
 
-/// Processes that have `mark` in the environment they were started with: a command with that variable
-/// and all that descend from it.
+/// Processes that have `mark` in the environment they were started with: a command with that
+/// variable and all that descend from it.
 pub fn marked(mark: &str) -> Vec<u32> {
     let Ok(directory) = std::fs::read_dir("/proc") else { return Vec::new() };
     let ids = directory.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());

@@ -1,13 +1,15 @@
 //! Programs, built as a user would: by cargo.
 //!
 //! - Those of the workspace, under the plans that they state themselves, share the target directory
-//!   and the profile of the tests: what they are made of is compiled once. One build makes all of them.
-//! - The same under other plans are built one plan after the other, since cargo keeps a program under
-//!   one plan only.
+//!   and the profile of the tests: what they are made of is compiled once. One build makes all of
+//!   them.
+//! - The same under other plans are built one plan after the other, since cargo keeps a program
+//!   under one plan only.
 //! - Packages outside of the workspace have a target directory of their own.
 //!
-//! Host halves are built with checks of arithmetic and assertions, and without optimisation: they compile in a
-//! fifth of the time. Their NIC halves are those of a release, which an emulator has time for.
+//! Host halves are built with checks of arithmetic and assertions, and without optimisation: they
+//! compile in a fifth of the time. Their NIC halves are those of a release, which an emulator has
+//! time for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, Permissions};
@@ -55,7 +57,8 @@ const COMMAND: &str = "cargo-cora";
 /// moves by chance.
 const FEATURES: [&str; 1] = ["cora/measure"];
 
-/// Whether all that there is to test is tested (`CORA_TESTS=all`), or what a run of some minutes has time for.
+/// Whether all that there is to test is tested (`CORA_TESTS=all`), or what a run of some minutes
+/// has time for.
 ///
 /// # Panics
 /// When the variable says something else.
@@ -70,8 +73,8 @@ pub fn is_full() -> bool {
 /// Programs by their names.
 pub type Programs = BTreeMap<String, PathBuf>;
 
-/// The plan that a program is built under to run on the host alone: in a run of some minutes it is the one
-/// build that there is, which splits, and its NIC is off then.
+/// The plan that a program is built under to run on the host alone: in a run of some minutes it is
+/// the one build that there is, which splits, and its NIC is off then.
 pub fn plan_of_host_alone() -> &'static str {
     if is_full() { "host-only" } else { "split" }
 }
@@ -107,8 +110,8 @@ pub fn room(name: &str) -> PathBuf {
     room
 }
 
-/// The workshop is for one build at a time, from `cargo build` until the program is copied aside: the
-/// next one may overwrite it.
+/// The workshop is for one build at a time, from `cargo build` until the program is copied aside:
+/// the next one may overwrite it.
 fn lock() -> File {
     let path = own().join("workshop.lock");
     let made = std::fs::create_dir_all(own()).and_then(|()| File::create(&path));
@@ -139,8 +142,8 @@ pub fn build(cargo: &mut Command) -> Ended {
     ended
 }
 
-/// Builds with this command, copies the programs that come of it to `tests/programs/<shelf>` in the target
-/// directory, and gives their paths by their names.
+/// Builds with this command, copies the programs that come of it to `tests/programs/<shelf>` in the
+/// target directory, and gives their paths by their names.
 fn shelve(cargo: &mut Command, shelf: &str) -> Programs {
     let lock = lock();
     let ended = process::run(cargo.arg("--message-format=json-render-diagnostics"), BUILD);
@@ -187,8 +190,8 @@ pub fn program(name: &str) -> &'static Path {
     built.get(name).unwrap_or_else(|| panic!("no program {name} in the workspace"))
 }
 
-/// Programs of the workspace under `plan`, with their NIC halves, by name. `split` is the plan that all of
-/// them state.
+/// Programs of the workspace under `plan`, with their NIC halves, by name. `split` is the plan that
+/// all of them state.
 pub fn under(plan: &Path, names: &[&str]) -> Programs {
     if plan == Path::new("split") {
         return names.iter().map(|name| ((*name).to_owned(), program(name).to_owned())).collect();
@@ -210,8 +213,8 @@ fn with_nic_halves(names: &[&str]) -> Command {
     cargo
 }
 
-/// The programs of these names on a shelf; those that were not put there yet in this run of all tests, which
-/// `CORA_TEST_RUN` names, are made. Without that variable cargo is asked each time.
+/// The programs of these names on a shelf; those that were not put there yet in this run of all
+/// tests, which `CORA_TEST_RUN` names, are made. Without that variable cargo is asked each time.
 fn once_in_a_run(shelf: &str, names: &[&str], make: impl Fn(&[&str])) -> Programs {
     let directory = own().join("programs").join(shelf);
     let stamp = |name: &str| directory.join(format!("{name}.run"));
@@ -281,7 +284,8 @@ fn put(from: &Path, to: &Path) {
     }
 }
 
-/// What a package has that stands alone, as `cargo cora new` writes it: all of these are built in the same way.
+/// What a package has that stands alone, as `cargo cora new` writes it: all of these are built in
+/// the same way.
 const PROFILES: &str = include_str!("../../cargo-cora/src/new/profiles.txt");
 
 /// A package of its own around a program, as `cargo cora new` makes one.

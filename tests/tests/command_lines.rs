@@ -1,5 +1,5 @@
-//! What README, docs and the examples' pages tell people to type is understood by what they type it for, and every option
-//! stands in docs/command.md.
+//! What README, docs and the examples' pages tell people to type is understood by what they type it
+//! for, and every option stands in docs/command.md.
 
 #[path = "command_lines/notation.rs"]
 mod notation;

@@ -1,5 +1,6 @@
-//! Read-mostly states that change while packets come: a change stands between two packets, so the same packets with the
-//! same changes give the same result under every plan, whatever moves meanwhile and whoever is killed.
+//! Read-mostly states that change while packets come: a change stands between two packets, so the
+//! same packets with the same changes give the same result under every plan, whatever moves
+//! meanwhile and whoever is killed.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::fs;

@@ -1,5 +1,6 @@
-//! What `cargo build --features nic` makes: static, freestanding aarch64 executables without LSE atomics,
-//! small enough for the card, and of the size that is kept in `tests/golden/text-size.txt`.
+//! What `cargo build --features nic` makes: static, freestanding aarch64 executables without LSE
+//! atomics, small enough for the card, and of the size that is kept in
+//! `tests/golden/text-size.txt`.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::collections::BTreeMap;
@@ -11,12 +12,13 @@ use cora_tests::workshop::{EXAMPLES, nic_half, program, root};
 /// How far the size may be off before somebody has to look.
 const TOLERANCE_PERCENT: u64 = 2;
 
-/// Most bytes of code and constants: a core of the card keeps them in its second-level cache beside the
-/// entries of flows.
+/// Most bytes of code and constants: a core of the card keeps them in its second-level cache beside
+/// the entries of flows.
 const MOST: u64 = 64 * 1024;
 
-/// What several tables may take, the code of each being compiled for its key and its value; and a translator between IP
-/// versions, which is as much more as its algorithm; and telling of entries that ended.
+/// What several tables may take, the code of each being compiled for its key and its value; and a
+/// translator between IP versions, which is as much more as its algorithm; and telling of entries
+/// that ended.
 const MOST_OF: [(&str, u64); 5] = [
     ("connection-limiter", 80 * 1024),
     ("chain", 100 * 1024),
@@ -65,8 +67,8 @@ impl Elf {
         (0..count).map(segment).collect()
     }
 
-    /// Whether any of core's panics is linked, by the symbol's name. A NIC half checks what it reads, and has an
-    /// answer to all of it; what a program's handlers index goes by `get`.
+    /// Whether any of core's panics is linked, by the symbol's name. A NIC half checks what it
+    /// reads, and has an answer to all of it; what a program's handlers index goes by `get`.
     fn names_a_panic(&self) -> bool {
         let name = b"4core9panicking";
         self.0.windows(name.len()).any(|window| window == name)
@@ -85,8 +87,8 @@ impl Elf {
     }
 }
 
-/// Whether a word is one of LSE's instructions: `CAS`, `CASP`, `SWP`, `LDADD` and their kind (Arm ARM, C4.1,
-/// "Compare and swap", "Atomic memory operations").
+/// Whether a word is one of LSE's instructions: `CAS`, `CASP`, `SWP`, `LDADD` and their kind (Arm
+/// ARM, C4.1, "Compare and swap", "Atomic memory operations").
 const fn is_lse(word: u32) -> bool {
     let cas = word & 0x3fa0_7c00 == 0x08a0_7c00;
     let casp = word & 0xbfa0_7c00 == 0x0820_7c00;

@@ -1,11 +1,13 @@
-//! The oracle: what comes out of a program depends neither on the plan nor on which flows move when.
+//! The oracle: what comes out of a program depends neither on the plan nor on which flows move
+//! when.
 //!
-//! For each program and each capture, the host alone gives the result. Every plan, with the NIC off, as a process of
-//! this machine and as the emulated aarch64 program, has to give the same: the same outcomes, the same packets of each
-//! flow in the same order, and byte for byte the same final state. So has every plan that splits with flows moved by
-//! chance while traffic runs.
+//! For each program and each capture, the host alone gives the result. Every plan, with the NIC
+//! off, as a process of this machine and as the emulated aarch64 program, has to give the same: the
+//! same outcomes, the same packets of each flow in the same order, and byte for byte the same final
+//! state. So has every plan that splits with flows moved by chance while traffic runs.
 //!
-//! A run of some minutes has the plan that each program states, and all plans of one that is written for it.
+//! A run of some minutes has the plan that each program states, and all plans of one that is
+//! written for it.
 //!
 //! | module | concept |
 //! | --- | --- |
@@ -18,8 +20,8 @@
 //! | `chance` | how much is run with flows moved by chance |
 //! | `table` | what ran |
 //!
-//! `CORA_TESTS=all` (`cargo xtask oracle --full`) has every plan, and at least a million packets and ten thousand moves for
-//! each program and each kind of NIC.
+//! `CORA_TESTS=all` (`cargo xtask oracle --full`) has every plan, and at least a million packets
+//! and ten thousand moves for each program and each kind of NIC.
 
 #[path = "equivalence/chance.rs"]
 mod chance;

@@ -1,5 +1,5 @@
-//! What goes wrong at run time: each fault ends the run in time, with an exit code and a sentence, and leaves
-//! neither a process nor shared memory behind.
+//! What goes wrong at run time: each fault ends the run in time, with an exit code and a sentence,
+//! and leaves neither a process nor shared memory behind.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::collections::BTreeSet;

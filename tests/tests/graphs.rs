@@ -1,5 +1,5 @@
-//! Each example's state-flow graph and plan, kept as files: a change of where things live is a change that
-//! a reviewer sees.
+//! Each example's state-flow graph and plan, kept as files: a change of where things live is a
+//! change that a reviewer sees.
 
 use cora_build::script::graph_of;
 use cora_plan::picture::{dot, mermaid, svg};
@@ -36,8 +36,9 @@ fn are_as_kept() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What the search finds for campus traffic at a BlueField-2, as data and as a picture: a change of the model or of the
-/// search is a change that a reviewer sees. Plans are the same bytes on every machine.
+/// What the search finds for campus traffic at a BlueField-2, as data and as a picture: a change of
+/// the model or of the search is a change that a reviewer sees. Plans are the same bytes on every
+/// machine.
 #[test]
 fn searched_plans_are_as_kept() {
     let statement = root().join("tests/plans/searched.toml");

@@ -1,5 +1,5 @@
-//! What a packet costs, in instructions, of each example. A count does not depend on what else the machine
-//! does, so a rise is a rise.
+//! What a packet costs, in instructions, of each example. A count does not depend on what else the
+//! machine does, so a rise is a rise.
 //!
 //! | kept in `tests/golden` | traffic | counted | built |
 //! | --- | --- | --- | --- |

@@ -1,5 +1,5 @@
-//! Either half of a live run is killed, again and again, while the kernels of two namespaces talk through it by TCP:
-//! nothing hangs, no connection breaks, and every byte is the right one.
+//! Either half of a live run is killed, again and again, while the kernels of two namespaces talk
+//! through it by TCP: nothing hangs, no connection breaks, and every byte is the right one.
 //!
 //! Ten kills, or as many as `CORA_KILLS` says; their moments follow from `CORA_SEED`.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
@@ -34,7 +34,8 @@ fn build(name: &str, changes: &[(&str, &str)]) -> PathBuf {
     host_half(&package(name, &source), Path::new("split"), name)
 }
 
-/// The firewall with rules, whose connections are durable: both files of it in one, changed in these further ways.
+/// The firewall with rules, whose connections are durable: both files of it in one, changed in
+/// these further ways.
 fn firewall_with_rules(name: &str, changes: &[(&str, &str)]) -> PathBuf {
     let source = root().join("examples/stateful-firewall/src");
     let read = |name: &str| std::fs::read_to_string(source.join(name)).unwrap();
@@ -123,7 +124,8 @@ impl Site {
         panic!("nothing to kill: {half} is not there");
     }
 
-    /// Halts the host, lets `meanwhile` go on for a while, and kills it with what came for it unread.
+    /// Halts the host, lets `meanwhile` go on for a while, and kills it with what came for it
+    /// unread.
     fn kill_host_behind(&self, meanwhile: impl FnOnce() -> Conversations) -> Conversations {
         let host = child(self.running.id(), "__host").expect("the host is there");
         kill_process(host, Signal::STOP).unwrap();
@@ -249,7 +251,8 @@ fn connections_outlive_the_host_alone() {
     kill_and_check("h", variable("CORA_KILLS", 10).div_ceil(2), |_| "__host");
 }
 
-/// What waits for a host that is killed: its successor finds it, and says how many packets were lost.
+/// What waits for a host that is killed: its successor finds it, and says how many packets were
+/// lost.
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
 fn a_new_host_reads_what_the_dead_one_left_unread() {
@@ -272,8 +275,8 @@ fn a_new_host_reads_what_the_dead_one_left_unread() {
     assert!(lost >= Some(CONNECTIONS as u64), "{report}");
 }
 
-/// A second build whose entries have one more field, before one that was there: it takes the running one's place,
-/// and the server goes on to talk.
+/// A second build whose entries have one more field, before one that was there: it takes the
+/// running one's place, and the server goes on to talk.
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
 fn connections_outlive_another_build_with_more_fields() {
@@ -330,8 +333,9 @@ fn wait_until_cut(cut: &Conversations, others: &Conversations) {
     panic!("{:?} go on", cut.rounds());
 }
 
-/// Rules that change cut running connections that they deny, and leave the others; so they do after either half was
-/// killed, and after a file that is none. What is allowed again goes on where it stood, if inside speaks first.
+/// Rules that change cut running connections that they deny, and leave the others; so they do after
+/// either half was killed, and after a file that is none. What is allowed again goes on where it
+/// stood, if inside speaks first.
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
 fn a_change_of_rules_cuts_what_it_denies_and_outlives_both_halves() {
@@ -388,8 +392,9 @@ fn a_change_of_rules_cuts_what_it_denies_and_outlives_both_halves() {
     assert!(dropped > Some(0), "{report}");
 }
 
-/// A build whose entries are of another width takes the running one's place by the command, and makes its own of them:
-/// also of those of servers that talk while inside only listens. Before that, one that can't is refused.
+/// A build whose entries are of another width takes the running one's place by the command, and
+/// makes its own of them: also of those of servers that talk while inside only listens. Before
+/// that, one that can't is refused.
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
 fn connections_outlive_a_build_that_converts_its_entries() {

@@ -1,5 +1,5 @@
-//! Real programs talk through the firewall and the NAT, and through the kernel in their place: nothing disagrees. Nor
-//! does it of what policer and port-scan let pass.
+//! Real programs talk through the firewall and the NAT, and through the kernel in their place:
+//! nothing disagrees. Nor does it of what policer and port-scan let pass.
 //!
 //! Needs root and the programs that `cargo xtask lab` installs; says SKIPPED otherwise.
 

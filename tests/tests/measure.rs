@@ -1,4 +1,5 @@
-//! What `cargo cora measure` counts, against counting by hand: which way each packet of a small capture takes.
+//! What `cargo cora measure` counts, against counting by hand: which way each packet of a small
+//! capture takes.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::collections::BTreeMap;
@@ -29,7 +30,8 @@ const LEASED: u16 = 32_768;
 
 type End = ([u8; 4], u16);
 
-/// An IPv4 packet with this protocol, and these bytes behind its ports. The transport's checksum is nobody's concern here.
+/// An IPv4 packet with this protocol, and these bytes behind its ports. The transport's checksum is
+/// nobody's concern here.
 fn ipv4(protocol: u8, from: End, to: End, fragment: u16, rest: &[u8]) -> Vec<u8> {
     let mut frame = vec![0x02, 0, 0, 0, 0, 1, 0x02, 0, 0, 0, 0, 2, 0x08, 0x00, 0x45, 0];
     frame.extend((24 + rest.len() as u16).to_be_bytes());
@@ -160,7 +162,8 @@ fn the_firewalls_packets_are_counted_as_by_hand() {
         ])
     );
     assert_eq!(measured.fits.exact, frames.len() as u64, "{:?}", measured.fits);
-    // By five-tuple: the TCP connection has five packets, the exchange over UDP three; two have none.
+    // By five-tuple: the TCP connection has five packets, the exchange over UDP three; two have
+    // none.
     let classes = &measured.measurement.counts["FiveTuple"];
     let sums: Vec<u64> = classes.iter().map(|class| class.iter().sum()).collect();
     assert_eq!(sums, [8, 2], "the lightest class has what belongs to no flow");
@@ -235,7 +238,8 @@ fn the_command_keeps_what_it_measured() {
     let (capture, out) = (room.join("mix.pcap"), room.join("cora.measured.json"));
     captures::generate(Profile::Mix, 5, 3_000, 300, &capture);
     let mut command = cora();
-    // What is counted is not what a release does, but of the same kind, and there in half of the time.
+    // What is counted is not what a release does, but of the same kind, and there in half of the
+    // time.
     command.args(["measure", "firewall", "--profile", "dev", "--in"]).arg(&capture);
     command.arg("--out").arg(&out);
     let ended = process::run(&mut command, std::time::Duration::from_mins(30)).well("measure");
@@ -256,7 +260,8 @@ fn the_command_keeps_what_it_measured() {
     assert!(more(first.0, steady.0) && more(first.1, steady.1), "{first:?} and {steady:?}");
     for side in [steady.0, steady.1] {
         assert!((100.0..5_000.0).contains(&side.instructions), "{steady:?}");
-        // Which flow comes next, no predictor knows; but most branches of a packet are those of any other.
+        // Which flow comes next, no predictor knows; but most branches of a packet are those of any
+        // other.
         assert!((0.01..20.0).contains(&side.mispredictions), "{steady:?}");
     }
 }

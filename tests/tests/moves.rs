@@ -1,4 +1,5 @@
-//! The controller in real runs: results are those of the host alone, and its log replays to the same decisions.
+//! The controller in real runs: results are those of the host alone, and its log replays to the
+//! same decisions.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::fs::File;
@@ -39,7 +40,7 @@ fn a_real_run_is_right_and_its_log_replays() {
     let replayed = run(cora().arg("replay").arg(&log), LIMIT).well("replay");
     println!("{}", replayed.stdout);
     assert!(replayed.stdout.contains("decided anew, all are the same"), "{}", replayed.stdout);
-    assert!(replayed.stdout.contains("it begins with what the plan admits"), "{}", replayed.stdout);
+    assert!(replayed.stdout.contains("it begins with the plan's admission"), "{}", replayed.stdout);
 
     // The same log with another decision in one line is refused.
     let text = std::fs::read_to_string(&log).unwrap();

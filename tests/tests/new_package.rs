@@ -1,4 +1,5 @@
-//! What `cargo cora new` makes works as it stands, outside of any workspace: its test, and each line of its page.
+//! What `cargo cora new` makes works as it stands, outside of any workspace: its test, and each
+//! line of its page.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! A NIC that is killed while packets run through it: the run goes on with another one, every packet has an outcome,
-//! and whatever left is in the final state of its durable session.
+//! A NIC that is killed while packets run through it: the run goes on with another one, every
+//! packet has an outcome, and whatever left is in the final state of its durable session.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::collections::BTreeMap;

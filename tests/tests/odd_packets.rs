@@ -1,9 +1,9 @@
-//! Frames that no sender should send, under every plan: each has exactly one named outcome, what leaves is the same flow
-//! by flow, and so are all outcomes and the final state; nothing panics.
+//! Frames that no sender should send, under every plan: each has exactly one named outcome, what
+//! leaves is the same flow by flow, and so are all outcomes and the final state; nothing panics.
 //!
-//! First comes the collection (`cora-traffic odd`), every frame of which is odd in one way, behind usual traffic; then
-//! usual traffic over and over, most frames of it changed by chance (`cora-traffic mutate`). Programs are built with checks
-//! of arithmetic and assertions.
+//! First comes the collection (`cora-traffic odd`), every frame of which is odd in one way, behind
+//! usual traffic; then usual traffic over and over, most frames of it changed by chance
+//! (`cora-traffic mutate`). Programs are built with checks of arithmetic and assertions.
 //!
 //! `CORA_ODD=10000000` has so many changed packets for each program.
 
@@ -44,8 +44,8 @@ const FEW: [u64; 2] = [4_000, 20_000];
 /// Packets that are run at once.
 const AT_ONCE: u64 = 250_000;
 
-/// How programs are run, beside the host alone: the first ones in all ways where all is tested. Flows move by chance
-/// in the last one.
+/// How programs are run, beside the host alone: the first ones in all ways where all is tested.
+/// Flows move by chance in the last one.
 const WAYS: [Way; 4] = [
     Way { plan: "host-only", nic: "native", feed: Feed::Whole, moves: None },
     Way { plan: "nic-only", nic: "native", feed: Feed::Whole, moves: None },
@@ -79,7 +79,8 @@ fn the_newer_examples() {
     EXAMPLES.into_iter().filter(|name| !FIRST.contains(name)).for_each(ask);
 }
 
-/// What the parse says of each frame of the collection, as it is kept in `tests/golden/odd-packets.txt`.
+/// What the parse says of each frame of the collection, as it is kept in
+/// `tests/golden/odd-packets.txt`.
 #[test]
 fn every_odd_frame_is_read_as_it_was() -> Result<(), String> {
     let mut text = String::new();
@@ -163,7 +164,8 @@ impl Asked {
         path
     }
 
-    /// On the host alone, and in all other ways the same; the seed chooses which flows move by chance.
+    /// On the host alone, and in all other ways the same; the seed chooses which flows move by
+    /// chance.
     fn in_all_ways(&mut self, capture: &Path, seed: u64) {
         let expected = self.run(Way::baseline(), capture, "expected.pcap");
         let comparable = self.input.comparable(&expected);
@@ -178,7 +180,8 @@ impl Asked {
             );
             let found = self.input.comparable(&left);
             match Group::of(self.name) {
-                // What was damaged around a tunnel belongs to another flow than what it carries: no order to look at.
+                // What was damaged around a tunnel belongs to another flow than what it carries: no
+                // order to look at.
                 Some(Group::OneWay) => assert!(frames(&comparable) == frames(&found), "{of}"),
                 Some(group) => group.compare(&of, &comparable, &found),
                 None => comparer::compare(&of, &comparable, &found),
@@ -191,7 +194,8 @@ impl Asked {
         self.packets += expected.number("/packets_in");
     }
 
-    /// Runs it once; every packet has one outcome, and but for those that are too long for any ring, one side handled it.
+    /// Runs it once; every packet has one outcome, and but for those that are too long for any
+    /// ring, one side handled it.
     fn run(&self, way: Way, capture: &Path, output: &str) -> Left {
         let config = self.input.config.as_deref();
         let left = way.run(self.name, capture, config, self.room.join(output));

@@ -1,5 +1,6 @@
-//! Several pairs of NIC core and host worker give what one gives: the same outcomes, the same packets of each flow
-//! in the same order, byte for byte the same final state. And a program for which that can't be so is refused.
+//! Several pairs of NIC core and host worker give what one gives: the same outcomes, the same
+//! packets of each flow in the same order, byte for byte the same final state. And a program for
+//! which that can't be so is refused.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! A live firewall between interfaces that are there: TCP of two kernels passes it by AF_PACKET and by AF_XDP, what it
-//! refuses stays out, and an upgrade in between breaks nothing.
+//! A live firewall between interfaces that are there: TCP of two kernels passes it by AF_PACKET and
+//! by AF_XDP, what it refuses stays out, and an upgrade in between breaks nothing.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::process::Command;

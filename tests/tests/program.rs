@@ -1,5 +1,6 @@
-//! What a user's program is: the commands and options of its host half, the crates of Cora that are linked into it, and
-//! its size, as they are kept in `tests/golden/program.txt`. What measures and tests a program is in none of them.
+//! What a user's program is: the commands and options of its host half, the crates of Cora that are
+//! linked into it, and its size, as they are kept in `tests/golden/program.txt`. What measures and
+//! tests a program is in none of them.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
-//! Records of flows: each flow of a capture becomes one record, with what its packets say, under every plan and however
-//! flows move.
+//! Records of flows: each flow of a capture becomes one record, with what its packets say, under
+//! every plan and however flows move.
 //!
 //! | module | concept |
 //! | --- | --- |
@@ -125,7 +125,8 @@ fn records_are_what_the_capture_says_under_every_plan() {
     }
 }
 
-/// The same of generated traffic, which has packets that are of no flow, and errors that are of another's.
+/// The same of generated traffic, which has packets that are of no flow, and errors that are of
+/// another's.
 #[test]
 fn records_are_those_of_the_host_alone() {
     let room = workshop::room("records-generated");

@@ -1,5 +1,6 @@
-//! A live SYN proxy between two kernels: what they say to each other arrives byte for byte, whoever speaks first; who is
-//! refused hears it; and a flood of openings under made-up addresses leaves nothing behind.
+//! A live SYN proxy between two kernels: what they say to each other arrives byte for byte, whoever
+//! speaks first; who is refused hears it; and a flood of openings under made-up addresses leaves
+//! nothing behind.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::io::{ErrorKind, Read as _, Write as _};

@@ -1,5 +1,5 @@
-//! `cargo xtask adapt`: whether moving flows while traffic changes pays. Builds an example for this machine under a
-//! plan that splits, and lets `cora-bench` compare controllers on it.
+//! `cargo xtask adapt`: whether moving flows while traffic changes pays. Builds an example for this
+//! machine under a plan that splits, and lets `cora-bench` compare controllers on it.
 
 use crate::{cargo, command, run as run_command, target};
 

@@ -1,6 +1,6 @@
-//! `cargo xtask bench`: builds the examples for the host alone, and what is measured of both halves; measures
-//! them and their parts against named peers, and draws the figures. To count the NIC half's instructions, it
-//! builds the examples for aarch64, too.
+//! `cargo xtask bench`: builds the examples for the host alone, and what is measured of both
+//! halves; measures them and their parts against named peers, and draws the figures. To count the
+//! NIC half's instructions, it builds the examples for aarch64, too.
 
 use std::path::Path;
 use std::process::Command;

@@ -17,7 +17,8 @@ pub(crate) fn run() -> Result<(), String> {
     let captured = traffic(&directory)?;
 
     eprintln!("\n== The NAT, built for this host and for the NIC's machine");
-    // The host half in the profile that compiles fastest; the emulator is slow enough for a NIC half that is optimised.
+    // The host half in the profile that compiles fastest; the emulator is slow enough for a NIC
+    // half that is optimised.
     let mut build = cargo(&["build", "--package", "nat", "--features", "nat/nic"]);
     crate::run(build.env("CORA_NIC_PROFILE", "release"))?;
 

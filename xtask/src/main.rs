@@ -1,5 +1,5 @@
-//! The commands of the README: `cargo xtask demo`, `cargo xtask test`, `cargo xtask bench`; and others, which
-//! `cargo xtask` names.
+//! The commands of the README: `cargo xtask demo`, `cargo xtask test`, `cargo xtask bench`; and
+//! others, which `cargo xtask` names.
 #![forbid(unsafe_code)]
 
 mod adapt;

@@ -1,5 +1,5 @@
-//! `cargo xtask model`: what the performance model predicts against what is measured. Builds the programs under each
-//! plan, calibrates this machine, and lets `cora-bench` compare.
+//! `cargo xtask model`: what the performance model predicts against what is measured. Builds the
+//! programs under each plan, calibrates this machine, and lets `cora-bench` compare.
 
 use std::path::Path;
 
@@ -37,7 +37,8 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let built = room.join("release");
     let profile = programs.join("this-machine.toml");
     let quick = words.iter().any(|word| word == "--quick");
-    // In a hurry, or where nothing is measured, what memory is like is what it was the last time. How the halves run together is fitted anew.
+    // In a hurry, or where nothing is measured, what memory is like is what it was the last time.
+    // How the halves run together is fitted anew.
     let again = words.iter().any(|word| word == "--again");
     if !((quick || again) && profile.is_file()) {
         let calibrate = built.join("cargo-cora").display().to_string();
@@ -64,8 +65,8 @@ fn build(room: &Path, to: &Path, statement: &str) -> Result<(), String> {
     for program in PROGRAMS {
         build.args(["--package", program]);
     }
-    // A plan is built into a program: those of each plan have a room of their own, or each run would build all of
-    // them again.
+    // A plan is built into a program: those of each plan have a room of their own, or each run
+    // would build all of them again.
     build.env("CORA_PLAN", &plan).env("CORA_SKIP_NIC", "1");
     let own = room.join(to.file_name().unwrap_or_default());
     run_command(build.env("CARGO_TARGET_DIR", &own))?;

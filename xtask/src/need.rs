@@ -6,7 +6,8 @@ use crate::{cargo, command, output, run};
 
 const TARGET: &str = "aarch64-unknown-none";
 
-/// Linux on the NIC's machine, where the NIC half's instructions are counted, and the core's unit tests run.
+/// Linux on the NIC's machine, where the NIC half's instructions are counted, and the core's unit
+/// tests run.
 pub(crate) const LINUX_ON_NIC: &str = "aarch64-unknown-linux-musl";
 
 /// Rust's half of the NIC side: the target's core library.
@@ -56,8 +57,8 @@ pub(crate) fn toolchain() -> Result<(), String> {
     Ok(())
 }
 
-/// qemu's user emulation, on which the NIC half runs, and the tool for real traffic; also what counts
-/// instructions, where that is asked for.
+/// qemu's user emulation, on which the NIC half runs, and the tool for real traffic; also what
+/// counts instructions, where that is asked for.
 pub(crate) fn programs(counts: bool) -> Result<(), String> {
     let has_qemu = emulator().is_some();
     let has_counter = !counts || in_path("valgrind");
@@ -65,8 +66,8 @@ pub(crate) fn programs(counts: bool) -> Result<(), String> {
     let packages: Vec<&str> =
         needs.iter().filter(|(_, is_there)| !is_there).map(|(package, _)| *package).collect();
     match install(&packages) {
-        // Without `ip` there is generated traffic, without valgrind a test less; without qemu there is no
-        // emulated NIC.
+        // Without `ip` there is generated traffic, without valgrind a test less; without qemu there
+        // is no emulated NIC.
         Err(sentence) if has_qemu && !can_install() => {
             eprintln!("{sentence}");
             Ok(())
@@ -95,7 +96,8 @@ pub(crate) fn lab() -> Result<(), String> {
     install(&lacking.map(|(package, _)| *package).collect::<Vec<_>>())
 }
 
-/// Root, namespaces, and the kernel's rules; DPDK's testpmd with its driver for AF_XDP, or a row less.
+/// Root, namespaces, and the kernel's rules; DPDK's testpmd with its driver for AF_XDP, or a row
+/// less.
 pub(crate) fn wires() -> Result<(), String> {
     if !is_root() {
         return Err("veth pairs in network namespaces are made for it: run it as root".to_owned());
@@ -136,8 +138,8 @@ fn install(packages: &[&str]) -> Result<(), String> {
     apt(&[&["install", "--yes", "--no-install-recommends"], packages].concat())
 }
 
-/// What the benchmark can do without, but with rows less: DPDK, a peer, and what counts instructions. Gives
-/// the version of DPDK.
+/// What the benchmark can do without, but with rows less: DPDK, a peer, and what counts
+/// instructions. Gives the version of DPDK.
 pub(crate) fn peers() -> Option<String> {
     let version = || output(command("pkg-config", &["--modversion", "libdpdk"]));
     let needs = [
@@ -168,7 +170,8 @@ pub(crate) fn miri() -> Result<(), String> {
     if is_there() { Ok(()) } else { Err("rustup's nightly toolchain has no Miri".to_owned()) }
 }
 
-/// cargo-deny, built without optimisation: two minutes of a processor instead of many, and its work is short.
+/// cargo-deny, built without optimisation: two minutes of a processor instead of many, and its work
+/// is short.
 pub(crate) fn cargo_deny() -> Result<(), String> {
     let is_there = || output(cargo(&["deny", "--version"])).is_some();
     if is_there() {

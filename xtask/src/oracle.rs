@@ -1,5 +1,6 @@
-//! `cargo xtask oracle`: that what comes out depends neither on the plan nor on which flows move when. With `--full`, on
-//! a million packets and ten thousand moves for each program and each kind of NIC.
+//! `cargo xtask oracle`: that what comes out depends neither on the plan nor on which flows move
+//! when. With `--full`, on a million packets and ten thousand moves for each program and each kind
+//! of NIC.
 
 use crate::{cargo, run as run_command};
 

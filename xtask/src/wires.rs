@@ -1,4 +1,5 @@
-//! `cargo xtask wires`: frames a second from veth to veth, through the examples, DPDK's testpmd and the kernel.
+//! `cargo xtask wires`: frames a second from veth to veth, through the examples, DPDK's testpmd and
+//! the kernel.
 
 use crate::{cargo, command, examples, need, run as run_command, target};
 

@@ -1,9 +1,10 @@
-//! Which branches a processor would foretell wrongly: a predictor of the kind that has stood in books for long, smaller than
-//! what servers have, and with one kind of branch that it never gets wrong.
+//! Which branches a processor would foretell wrongly: a predictor of the kind that has stood in
+//! books for long, smaller than what servers have, and with one kind of branch that it never gets
+//! wrong.
 //!
-//! - Whether a conditional branch is taken, two tables of two-bit counters say: one by the branch, one by the branch and
-//!   what the last branches did. A third remembers, by the branch, which of the two is right more often (S. McFarling,
-//!   *Combining Branch Predictors*, 1993).
+//! - Whether a conditional branch is taken, two tables of two-bit counters say: one by the branch,
+//!   one by the branch and what the last branches did. A third remembers, by the branch, which of
+//!   the two is right more often (S. McFarling, *Combining Branch Predictors*, 1993).
 //! - Where a jump through a register goes, the last goal says that it had after the same branches.
 //! - Returns are foretold right: processors keep a stack of calls.
 
@@ -104,7 +105,8 @@ impl Predictor {
     }
 }
 
-/// The counter of a branch. Where a program is loaded does not show in the lowest twelve bits of an address.
+/// The counter of a branch. Where a program is loaded does not show in the lowest twelve bits of an
+/// address.
 fn place(branch: u64) -> usize {
     (branch % COUNTERS as u64) as usize
 }
@@ -114,7 +116,8 @@ fn learn(counter: &mut u8, yes: bool) {
     *counter = if yes { (*counter + 1).min(3) } else { counter.saturating_sub(1) };
 }
 
-/// How an instruction of aarch64 ends its block (Arm Architecture Reference Manual for A-profile, C4.1.95: branches).
+/// How an instruction of aarch64 ends its block (Arm Architecture Reference Manual for A-profile,
+/// C4.1.95: branches).
 pub(crate) fn of_aarch64(instruction: &[u8]) -> Ending {
     let Ok(bytes) = instruction.try_into() else { return Ending::Foretold };
     let word = u32::from_le_bytes(bytes);
@@ -128,8 +131,8 @@ pub(crate) fn of_aarch64(instruction: &[u8]) -> Ending {
     }
 }
 
-/// How an instruction of x86-64 ends its block (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2:
-/// Jcc, LOOP, JMP, CALL).
+/// How an instruction of x86-64 ends its block (Intel 64 and IA-32 Architectures Software
+/// Developer's Manual, volume 2: Jcc, LOOP, JMP, CALL).
 pub(crate) fn of_x86_64(instruction: &[u8]) -> Ending {
     let is_prefix = |byte: &u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x40..=0x4f | 0x64..=0x67 | 0xf2 | 0xf3);
     let prefixes = instruction.iter().take_while(|byte| is_prefix(byte)).count();

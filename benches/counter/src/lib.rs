@@ -1,5 +1,5 @@
-//! Counts the instructions that a program executes under QEMU's user emulation, exactly, and the branches that a processor
-//! would foretell wrongly, as a simple one does: a TCG plugin.
+//! Counts the instructions that a program executes under QEMU's user emulation, exactly, and the
+//! branches that a processor would foretell wrongly, as a simple one does: a TCG plugin.
 //!
 //! ```text
 //! qemu-aarch64 -plugin libcora_counter.so,out=count.txt program words…
@@ -8,13 +8,14 @@
 //! leaves in `count.txt` the instructions that `program` executed until it ended, system calls not
 //! included, and the branches that were foretold wrongly: two numbers in a line.
 //!
-//! With `,mark=N,marks=FILE` behind it, such a line is left in that file whenever the program made the system call
-//! of number `N`: of all until then. A program that makes a harmless one between two packets thus tells
-//! what each cost.
+//! With `,mark=N,marks=FILE` behind it, such a line is left in that file whenever the program made
+//! the system call of number `N`: of all until then. A program that makes a harmless one between
+//! two packets thus tells what each cost.
 //!
-//! QEMU translates a program block by block and says of each how many instructions it has; whenever one
-//! is about to run, that number is added. Which block follows tells what the branch at the end of the one before did:
-//! `branches` has what foretells that. The few functions that this needs are declared in `qemu`.
+//! QEMU translates a program block by block and says of each how many instructions it has; whenever
+//! one is about to run, that number is added. Which block follows tells what the branch at the end
+//! of the one before did: `branches` has what foretells that. The few functions that this needs are
+//! declared in `qemu`.
 
 mod branches;
 mod qemu;

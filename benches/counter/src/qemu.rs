@@ -1,9 +1,10 @@
 //! What is used of QEMU's plugin interface, declared by hand: distributions ship QEMU without
 //! `qemu-plugin.h`.
 //!
-//! QEMU reads which version of the interface a plugin speaks when it has loaded it, and refuses what it
-//! does not speak too: version 1 alone up to QEMU 8.2, 2 and later ones from 9.0 on. What is used here is
-//! the same in all of them, so the plugin says what the QEMU around it wants to hear.
+//! QEMU reads which version of the interface a plugin speaks when it has loaded it, and refuses
+//! what it does not speak too: version 1 alone up to QEMU 8.2, 2 and later ones from 9.0 on. What
+//! is used here is the same in all of them, so the plugin says what the QEMU around it wants to
+//! hear.
 #![expect(unsafe_code, reason = "QEMU's plugin interface is a C interface")]
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -14,7 +15,8 @@ use crate::install;
 /// The plugin, as QEMU knows it.
 pub(crate) type Id = u64;
 
-/// `struct qemu_plugin_tb`: a block of the program, translated. It lives while the callback runs that gets it.
+/// `struct qemu_plugin_tb`: a block of the program, translated. It lives while the callback runs
+/// that gets it.
 #[repr(C)]
 pub(crate) struct Block {
     _opaque: [u8; 0],
@@ -50,8 +52,8 @@ static ON_LOAD: extern "C" fn() = choose_version;
 
 /// Says version 2 to a QEMU that has a function of that version.
 extern "C" fn choose_version() {
-    // SAFETY: a C string, searched for among the symbols of the process (a null handle: in the order of
-    // loading). The address is looked at, not called.
+    // SAFETY: a C string, searched for among the symbols of the process (a null handle: in the
+    // order of loading). The address is looked at, not called.
     let of_version_2 = unsafe { dlsym(std::ptr::null_mut(), c"qemu_plugin_num_vcpus".as_ptr()) };
     if !of_version_2.is_null() {
         qemu_plugin_version.store(2, Ordering::Relaxed);
@@ -117,11 +119,12 @@ pub(crate) fn instructions(block: &Block) -> usize {
     unsafe { qemu_plugin_tb_n_insns(block) }
 }
 
-/// Addresses of the first instruction of a block and of its last one, and the last one's bytes; none of a block without
-/// any. A block's instructions lie one behind the other.
+/// Addresses of the first instruction of a block and of its last one, and the last one's bytes;
+/// none of a block without any. A block's instructions lie one behind the other.
 pub(crate) fn ends(block: &Block) -> Option<(u64, u64, &[u8])> {
     let get = |number| {
-        // SAFETY: QEMU handed the block to the callback that is running, and answers null for what it has not.
+        // SAFETY: QEMU handed the block to the callback that is running, and answers null for what
+        // it has not.
         unsafe { qemu_plugin_tb_get_insn(block, number) }
     };
     let (first, last) = (get(0)?, get(instructions(block).checked_sub(1)?)?);
@@ -136,20 +139,23 @@ pub(crate) fn ends(block: &Block) -> Option<(u64, u64, &[u8])> {
     if bytes.is_null() {
         return None;
     }
-    // SAFETY: where the program runs under user emulation, its memory is this process's; QEMU has just read so many bytes there,
-    // and the program, which can change them, does not run meanwhile: it waits for this translation.
+    // SAFETY: where the program runs under user emulation, its memory is this process's; QEMU has
+    // just read so many bytes there, and the program, which can change them, does not run
+    // meanwhile: it waits for this translation.
     let bytes = unsafe { std::slice::from_raw_parts(bytes, size) };
     Some((address(first), address(last), bytes))
 }
 
-/// From now on QEMU calls back with `data` whenever this block is about to run. The interface can also add to a
-/// number by itself, but how that is asked for differs between versions, and this does not.
+/// From now on QEMU calls back with `data` whenever this block is about to run. The interface can
+/// also add to a number by itself, but how that is asked for differs between versions, and this
+/// does not.
 pub(crate) fn on_execution(
     block: &Block,
     callback: extern "C" fn(c_uint, &'static crate::Block),
     data: &'static crate::Block,
 ) {
-    // SAFETY: the block lives (above). QEMU does not look at `data`, a reference that stands where its `void *` does.
+    // SAFETY: the block lives (above). QEMU does not look at `data`, a reference that stands where
+    // its `void *` does.
     unsafe { qemu_plugin_register_vcpu_tb_exec_cb(block, callback, CB_NO_REGS, data) }
 }
 

@@ -1,9 +1,9 @@
 //! Whether it pays to move flows while traffic changes: `cargo xtask adapt`.
 //!
-//! A program runs its own trials (`<program> bench --half adapt`): both halves, under one controller after the
-//! other, on traffic whose rate, skew and popular flows change in steps. What is compared is the time that packets
-//! take of the host, against a controller that knows the traffic beforehand; and how soon after a step the NIC has
-//! the packets that it will have.
+//! A program runs its own trials (`<program> bench --half adapt`): both halves, under one
+//! controller after the other, on traffic whose rate, skew and popular flows change in steps. What
+//! is compared is the time that packets take of the host, against a controller that knows the
+//! traffic beforehand; and how soon after a step the NIC has the packets that it will have.
 //!
 //! | module | concept |
 //! | --- | --- |

@@ -1,4 +1,5 @@
-//! What trials came to: the host's time per packet, against the oracle's, and how soon the NIC had its packets.
+//! What trials came to: the host's time per packet, against the oracle's, and how soon the NIC had
+//! its packets.
 
 use std::fmt::Write as _;
 
@@ -57,8 +58,8 @@ pub(super) struct Trial {
     /// Flows that moved, either way, and offers that the NIC declined.
     pub(super) moves: f64,
     pub(super) declined: f64,
-    /// From the begin of a phase until the NIC has nine tenths of the packets that it has later (ms); nothing
-    /// when it has about as many from the first.
+    /// From the begin of a phase until the NIC has nine tenths of the packets that it has later
+    /// (ms); nothing when it has about as many from the first.
     pub(super) reaction_ms: Vec<Option<f64>>,
     /// The longest that a packet waited at the wire (µs).
     pub(super) behind_us: f64,

@@ -1,8 +1,8 @@
-//! The host's time per packet over time, drawn: a line per controller, a stroke where a phase begins; below it, which
-//! part of the packets the NIC handled alone.
+//! The host's time per packet over time, drawn: a line per controller, a stroke where a phase
+//! begins; below it, which part of the packets the NIC handled alone.
 //!
-//! Lines differ in colour (the palette of Okabe and Ito, which colour-blind people tell apart) and in their dashes;
-//! each has its name beside its end.
+//! Lines differ in colour (the palette of Okabe and Ito, which colour-blind people tell apart) and
+//! in their dashes; each has its name beside its end.
 
 use std::fmt::Write as _;
 

@@ -1,9 +1,9 @@
 //! The balancer: one service address, many backends, chosen by consistent hashing (Maglev).
 //!
-//! Packets to the service and answers of a backend share one entry of one line, found by the client's end,
-//! since the service is always the same and the entry says which backend it is. What is neither passes
-//! untouched, and so does ARP. IPv6 is left to a slow path (its frames are longer than these), but the
-//! entries have room for its addresses.
+//! Packets to the service and answers of a backend share one entry of one line, found by the
+//! client's end, since the service is always the same and the entry says which backend it is. What
+//! is neither passes untouched, and so does ARP. IPv6 is left to a slow path (its frames are longer
+//! than these), but the entries have room for its addresses.
 
 use super::places::{Place, Places};
 use super::rewrite::{End, rewrite};
@@ -81,8 +81,8 @@ impl Balancer {
         balancer
     }
 
-    /// Maglev's population: the backends take turns, each claiming the next free slot of a permutation of
-    /// its own.
+    /// Maglev's population: the backends take turns, each claiming the next free slot of a
+    /// permutation of its own.
     fn populate(&mut self) {
         let mut taken = [false; SLOTS];
         let mut turns: Vec<(usize, usize)> =

@@ -1,9 +1,10 @@
-//! The heavy hitter: exact bytes per flow while it lives, the sixteen flows that ever were largest, and an
-//! estimate of each source's bytes.
+//! The heavy hitter: exact bytes per flow while it lives, the sixteen flows that ever were largest,
+//! and an estimate of each source's bytes.
 //!
-//! A flow is one line. It remembers which place of the top list it has, so the flows that matter most, which
-//! nearly every packet belongs to, find theirs without a search; the list is put in order when it is
-//! reported. What has no ports but an identifier, and what has options, is left to a slow path.
+//! A flow is one line. It remembers which place of the top list it has, so the flows that matter
+//! most, which nearly every packet belongs to, find theirs without a search; the list is put in
+//! order when it is reported. What has no ports but an identifier, and what has options, is left to
+//! a slow path.
 
 use cora_core::prefetch::prefetch;
 
@@ -45,7 +46,8 @@ struct Read {
     source: u64,
 }
 
-/// How much each source had, never too little (count-min, Cormode and Muthukrishnan 2005): row by row.
+/// How much each source had, never too little (count-min, Cormode and Muthukrishnan 2005): row by
+/// row.
 #[derive(Debug)]
 struct Sources {
     counters: Box<[u64; ROWS * COLUMNS]>,

@@ -1,9 +1,10 @@
-//! What somebody would write who has one network function to make fast, and no framework: fixed headers,
-//! a table of one line per entry, bursts with prefetch.
+//! What somebody would write who has one network function to make fast, and no framework: fixed
+//! headers, a table of one line per entry, bursts with prefetch.
 //!
-//! Each does what its example does: frames of any length, the same checks (the IPv4 header's checksum among them), the
-//! same entry per connection, idle times, both directions, IPv4 and IPv6. What is neither TCP nor UDP without options or
-//! extensions is left to a slow path, which the benchmark's traffic does not take.
+//! Each does what its example does: frames of any length, the same checks (the IPv4 header's
+//! checksum among them), the same entry per connection, idle times, both directions, IPv4 and IPv6.
+//! What is neither TCP nor UDP without options or extensions is left to a slow path, which the
+//! benchmark's traffic does not take.
 
 pub(crate) mod balancer;
 pub(crate) mod firewall;
@@ -39,7 +40,8 @@ pub(crate) trait ByHand {
     /// Handles a burst of frames that came in at one port; gives how many may leave.
     fn burst(&mut self, frames: &mut [&mut [u8]], side: Side) -> u64;
 
-    /// Copies the frames from number `from` on once, burst by burst, and handles them; gives their number. The buffer has
+    /// Copies the frames from number `from` on once, burst by burst, and handles them; gives their
+    /// number. The buffer has
     /// [`BUFFER`] bytes.
     fn replay(&mut self, traffic: &Traffic, from: usize, buffer: &mut [u8]) -> u64 {
         let lengths = &traffic.lengths[from..];

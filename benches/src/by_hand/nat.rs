@@ -1,9 +1,9 @@
 //! Source NAT: many inside hosts share one public address.
 //!
-//! A session is found by what inside sends, and by its public port, which is its own, when outside answers.
-//! What comes in at the inside port is looked up as opening, what comes in at
-//! the outside port as answering. IPv6 and ARP pass. Pings, ICMP errors, options and fragments are left to
-//! a slow path.
+//! A session is found by what inside sends, and by its public port, which is its own, when outside
+//! answers. What comes in at the inside port is looked up as opening, what comes in at the outside
+//! port as answering. IPv6 and ARP pass. Pings, ICMP errors, options and fragments are left to a
+//! slow path.
 
 use super::rewrite::{End, rewrite};
 use super::sessions::{FIRST_PORT, Key, Session, Sessions};

@@ -1,8 +1,8 @@
 //! A table in one stretch of memory: open addressing, half full at most, one place per entry.
 //!
-//! What was unused for the idle time is as good as absent, and its place is given to the next entry that
-//! comes by; so nothing is ever moved or taken out. What never comes by keeps its place until a sweep from
-//! time to time, which is left to a slow path.
+//! What was unused for the idle time is as good as absent, and its place is given to the next entry
+//! that comes by; so nothing is ever moved or taken out. What never comes by keeps its place until
+//! a sweep from time to time, which is left to a slow path.
 
 use cora_core::prefetch::prefetch;
 

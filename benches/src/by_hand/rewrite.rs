@@ -1,4 +1,5 @@
-//! Another address and port at one end of an IPv4 packet, with its checksums brought along (RFC 1624).
+//! Another address and port at one end of an IPv4 packet, with its checksums brought along (RFC
+//! 1624).
 
 use super::tuple::HEADERS;
 
@@ -47,8 +48,8 @@ const fn halves(word: u32) -> u32 {
     (word & 0xffff) + (word >> 16)
 }
 
-/// The checksum after a change: the complement of the old words and the new ones, added up. The sum is
-/// the same in any order of bytes, so no word needs to be turned round.
+/// The checksum after a change: the complement of the old words and the new ones, added up. The sum
+/// is the same in any order of bytes, so no word needs to be turned round.
 #[inline(always)]
 const fn changed(sum: u16, change: u32) -> u16 {
     !(halves(halves(!sum as u32 + change)) as u16)

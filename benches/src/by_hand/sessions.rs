@@ -1,7 +1,7 @@
 //! The sessions of the NAT: by what inside sends in one line, by their public port in two.
 //!
-//! A port whose lease is over takes the session that had it along, so no more than half of the places are
-//! ever taken.
+//! A port whose lease is over takes the session that had it along, so no more than half of the
+//! places are ever taken.
 
 use cora_core::prefetch::prefetch;
 
@@ -151,7 +151,8 @@ impl Sessions {
         Some(at)
     }
 
-    /// The first free port from where the last search ended, so that a port rests before it is reused.
+    /// The first free port from where the last search ended, so that a port rests before it is
+    /// reused.
     fn lease(&mut self) -> Option<u16> {
         for _ in 0..PORTS {
             let port = self.next % PORTS;
@@ -185,7 +186,8 @@ impl Sessions {
     }
 }
 
-/// Values of a number that the compiler knows, so that it need not check what cannot be past their end.
+/// Values of a number that the compiler knows, so that it need not check what cannot be past their
+/// end.
 fn boxed<T: Clone + std::fmt::Debug, const N: usize>(value: T) -> Box<[T; N]> {
     vec![value; N].try_into().expect("as many values")
 }

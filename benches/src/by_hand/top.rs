@@ -1,8 +1,8 @@
 //! The sixteen flows that were raised highest, in no order until somebody asks.
 //!
-//! A flow that is listed knows its place, so raising it is one comparison; only what rises above the least
-//! is searched for, and only when the least one moves is the next least looked for. Equal values are ordered
-//! by key, as `cora_core::state::commutative::TopK` does.
+//! A flow that is listed knows its place, so raising it is one comparison; only what rises above
+//! the least is searched for, and only when the least one moves is the next least looked for. Equal
+//! values are ordered by key, as `cora_core::state::commutative::TopK` does.
 
 use super::tuple::Ends;
 
@@ -84,7 +84,8 @@ impl Top {
     }
 }
 
-/// What equal flows are ordered by: addresses in the order of their octets, then protocol and ports.
+/// What equal flows are ordered by: addresses in the order of their octets, then protocol and
+/// ports.
 fn words(flow: &Ends) -> [u64; 5] {
     let Ends { source, destination, from, to, protocol } = *flow;
     let [a, b] = source.map(u64::swap_bytes);

@@ -1,4 +1,5 @@
-//! The five-tuple of a frame, as it travels or in an order that both directions share, and its hash.
+//! The five-tuple of a frame, as it travels or in an order that both directions share, and its
+//! hash.
 
 /// Who sends to whom: the key of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -81,8 +82,9 @@ pub(super) const HEADERS: usize = 54;
 /// Likewise over IPv6.
 const HEADERS_V6: usize = 74;
 
-/// Reads TCP or UDP over IPv4 without options, its header undamaged, or over IPv6 without extensions, as it travels, and
-/// the flags of TCP; `None` for all else. What is shorter than TCP's headers is left to a slow path, too.
+/// Reads TCP or UDP over IPv4 without options, its header undamaged, or over IPv6 without
+/// extensions, as it travels, and the flags of TCP; `None` for all else. What is shorter than TCP's
+/// headers is left to a slow path, too.
 #[inline(always)]
 pub(crate) fn ends(frame: &[u8]) -> Option<(Ends, u8)> {
     if frame.get(12..14) == Some(&[0x86, 0xdd]) { ends_v6(frame) } else { ends_v4(frame) }
@@ -117,7 +119,8 @@ const fn header_bytes(offset: u8) -> usize {
     (offset >> 4) as usize * 4
 }
 
-/// Whether the checksum of an IPv4 header is right (RFC 1071): sums with their carries are sums modulo 0xffff.
+/// Whether the checksum of an IPv4 header is right (RFC 1071): sums with their carries are sums
+/// modulo 0xffff.
 #[inline(always)]
 fn header_is_right(words: [u32; 5]) -> bool {
     words.into_iter().map(u64::from).sum::<u64>().is_multiple_of(0xffff)

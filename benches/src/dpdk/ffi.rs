@@ -1,4 +1,5 @@
-//! DPDK's functions, and what makes them safe to call: each value here holds what they ask of their caller.
+//! DPDK's functions, and what makes them safe to call: each value here holds what they ask of their
+//! caller.
 #![expect(unsafe_code, reason = "calls a C library, which reads and writes through our pointers")]
 
 use std::alloc::{Layout, alloc_zeroed};
@@ -15,7 +16,8 @@ const PAGE: usize = 2 << 20;
 pub(crate) type Element = [u64; 8];
 const ELEMENT_BYTES: c_uint = size_of::<Element>() as c_uint;
 
-/// A key of 13 bytes as `rte_hash` likes it best: it compares whole multiples of 16 without `memcmp`.
+/// A key of 13 bytes as `rte_hash` likes it best: it compares whole multiples of 16 without
+/// `memcmp`.
 pub(crate) type PaddedKey = [u8; 16];
 
 /// Most keys that are looked up together.
@@ -56,8 +58,8 @@ unsafe extern "C" {
     fn cora_ring_read_end(r: *mut c_void, n: c_uint);
 }
 
-/// DPDK's environment, started. It and what is made in it live as long as the process. All of it is made by
-/// the thread that started it (the value is not `Send`).
+/// DPDK's environment, started. It and what is made in it live as long as the process. All of it is
+/// made by the thread that started it (the value is not `Send`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Environment(PhantomData<*const ()>);
 
@@ -76,7 +78,8 @@ impl Environment {
 
     /// A hash table for so many keys, and its heap.
     pub(crate) fn hash(self, called: &str, entries: u32) -> Option<Hash> {
-        // A key, its data, its place in a bucket and in the list of free places, twice; and some for all.
+        // A key, its data, its place in a bucket and in the list of free places, twice; and some
+        // for all.
         let heap = Heap::create(self, called, entries as usize * 96 + (16 << 20))?;
         let called = name(called).as_ptr();
         // SAFETY: `called` is a C string; what else DPDK reads is in the shim.
@@ -108,14 +111,15 @@ struct Heap {
 }
 
 impl Heap {
-    /// A heap of its own, in memory of this program's allocator: on the pages that the other contestants'
-    /// memory is on.
+    /// A heap of its own, in memory of this program's allocator: on the pages that the other
+    /// contestants' memory is on.
     fn create(_: Environment, called: &str, bytes: usize) -> Option<Self> {
         let layout = Layout::from_size_align(bytes.next_multiple_of(PAGE), PAGE).ok()?;
         // SAFETY: the size is not 0: somebody asks for some bytes, and rounded up.
         let memory = NonNull::new(unsafe { alloc_zeroed(layout) })?;
         let called = name(called).as_ptr();
-        // SAFETY: that memory, which nobody else has and which is never freed; `called` is a C string.
+        // SAFETY: that memory, which nobody else has and which is never freed; `called` is a C
+        // string.
         let socket =
             unsafe { cora_heap_create(called, memory.as_ptr().cast(), layout.size(), PAGE) };
         (socket >= 0).then_some(Self { socket })
@@ -161,8 +165,8 @@ impl Hash {
     pub(crate) fn find(&self, keys: &[PaddedKey; BULK]) -> [i32; BULK] {
         let mut places: [*const c_void; BULK] = keys.each_ref().map(|key| key.as_ptr().cast());
         let mut positions = [-1; BULK];
-        // SAFETY: `BULK` keys of the table's length, and room for as many positions. No other thread has the
-        // table, which is not `Sync`.
+        // SAFETY: `BULK` keys of the table's length, and room for as many positions. No other
+        // thread has the table, which is not `Sync`.
         unsafe {
             rte_hash_lookup_bulk(
                 self.hash.as_ptr(),
@@ -183,8 +187,8 @@ pub(crate) struct Producer(NonNull<c_void>);
 #[derive(Debug)]
 pub(crate) struct Consumer(NonNull<c_void>);
 
-// SAFETY: a ring may be used by any thread; that one alone writes is held by `&mut self`, since there is one
-// `Producer` of a ring, made with it.
+// SAFETY: a ring may be used by any thread; that one alone writes is held by `&mut self`, since
+// there is one `Producer` of a ring, made with it.
 unsafe impl Send for Producer {}
 // SAFETY: as above, of reading.
 unsafe impl Send for Consumer {}
@@ -205,8 +209,9 @@ impl Producer {
         let room =
             unsafe { cora_ring_write_begin(ring, ELEMENT_BYTES, count as c_uint, &raw mut span) };
         for at in 0..room {
-            // SAFETY: `at` is below the `room` that the ring reserved there; it lies in one of its two parts,
-            // which are aligned to 8 bytes, as the ring is to a line, and nobody else touches it.
+            // SAFETY: `at` is below the `room` that the ring reserved there; it lies in one of its
+            // two parts, which are aligned to 8 bytes, as the ring is to a line, and nobody else
+            // touches it.
             unsafe { span.place(at).write(make(at as usize)) };
         }
         // SAFETY: as many as were begun.
@@ -231,8 +236,8 @@ impl Consumer {
         let ready =
             unsafe { cora_ring_read_begin(ring, ELEMENT_BYTES, count as c_uint, &raw mut span) };
         for at in 0..ready {
-            // SAFETY: `at` is below the `ready` that the ring has there, written by its producer, who does not
-            // touch them before the end below.
+            // SAFETY: `at` is below the `ready` that the ring has there, written by its producer,
+            // who does not touch them before the end below.
             take(unsafe { &*span.place(at) });
         }
         // SAFETY: as many as were begun.

@@ -1,5 +1,5 @@
-//! The flow table against `rte_hash`: keys looked up 32 at a time by both, values beside `rte_hash`, at the
-//! positions that it gives.
+//! The flow table against `rte_hash`: keys looked up 32 at a time by both, values beside
+//! `rte_hash`, at the positions that it gives.
 
 use cora_core::prefetch::prefetch;
 
@@ -64,8 +64,8 @@ fn padded(number: u64) -> PaddedKey {
 }
 
 impl Peer {
-    /// Finds a batch and changes what it finds; how many were there. All values are asked for before the
-    /// first is changed, as all places of keys are by `rte_hash` itself.
+    /// Finds a batch and changes what it finds; how many were there. All values are asked for
+    /// before the first is changed, as all places of keys are by `rte_hash` itself.
     fn find(&mut self, keys: &[PaddedKey; BULK]) -> u64 {
         let positions = self.hash.find(keys);
         for position in positions {

@@ -1,8 +1,9 @@
-//! What it costs that flows move: `cargo xtask migrate-bench`. Both halves of a program on a core each measure themselves
-//! (`bench --half moves`, `bench --half group`); here their turns come to figures, beside what was aimed at.
+//! What it costs that flows move: `cargo xtask migrate-bench`. Both halves of a program on a core
+//! each measure themselves (`bench --half moves`, `bench --half group`); here their turns come to
+//! figures, beside what was aimed at.
 //!
-//! A turn during which a core was taken away from a half, or after which the cores bear another load than before, says
-//! nothing about the program, and is left out; how many that were is told.
+//! A turn during which a core was taken away from a half, or after which the cores bear another
+//! load than before, says nothing about the program, and is left out; how many that were is told.
 
 mod told;
 
@@ -33,8 +34,9 @@ const ONE_OF: u64 = 20;
 const RATE: f64 = 0.5;
 /// A flow's pause, at most, in ns.
 const PAUSE: f64 = 50_000.0;
-/// What iPipe took for a group of that size (appendix B.3: an LSM tree's table, at nine tenths of the load of a LiquidIO
-/// CN2350), in ms, and of that for copying, for packets that waited, and for the rest, in percent.
+/// What iPipe took for a group of that size (appendix B.3: an LSM tree's table, at nine tenths of
+/// the load of a LiquidIO CN2350), in ms, and of that for copying, for packets that waited, and for
+/// the rest, in percent.
 const IPIPE: f64 = 35.8;
 const IPIPE_PARTS: [f64; 3] = [67.8, 27.2, 5.0];
 
@@ -75,7 +77,8 @@ struct Large {
     to: &'static str,
     ms: f64,
     bytes: u64,
-    /// Percent of that time: copying, packets that waited, the rest. Only the NIC can tell them apart.
+    /// Percent of that time: copying, packets that waited, the rest. Only the NIC can tell them
+    /// apart.
     parts: Option<[f64; 3]>,
     ipipe_parts: [f64; 3],
     packets_held: f64,
@@ -236,7 +239,8 @@ fn with_loss(turns: &[&Paced]) -> usize {
     turns.iter().filter(|turn| turn.lost > 0).count()
 }
 
-/// Those during which both halves had their cores, and these were as fast as before; all, if too few had.
+/// Those during which both halves had their cores, and these were as fast as before; all, if too
+/// few had.
 fn undisturbed<'a, T: told::Disturbed>(turns: &[&'a T]) -> Vec<&'a T> {
     let calm: Vec<&T> = turns.iter().copied().filter(|turn| !turn.is_disturbed()).collect();
     if calm.len() < 3 { turns.to_vec() } else { calm }

@@ -81,7 +81,8 @@ pub(super) struct Move {
     robbed_ns: Option<u64>,
 }
 
-/// Of what the cores bore at once behind a turn, what its pace may have been: nine tenths of what they bore before.
+/// Of what the cores bore at once behind a turn, what its pace may have been: nine tenths of what
+/// they bore before.
 const STEADY: std::ops::RangeInclusive<f64> = 0.87..=0.93;
 
 /// A turn that knows for how long its threads were ready and had no core.

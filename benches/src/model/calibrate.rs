@@ -1,19 +1,23 @@
-//! The coefficients of this machine that depend on how the halves run together, fitted once for all programs.
+//! The coefficients of this machine that depend on how the halves run together, fitted once for all
+//! programs.
 //!
-//! `cargo cora calibrate` measures memory and parts. What a frame, an instruction, an exposed look-up and a crossing take
-//! with both halves at work is fitted here: the model is linear in them, so each one's factor in a case is what the model
-//! says with that coefficient 1 and the others 0. They are fitted to the nanoseconds of a packet at either side, by
-//! least relative errors, none below 0. The programs are the four examples and one that does nothing, on traffic
-//! that no case has; the three others are never seen. What a branch takes that was foretold wrongly is as `cargo cora calibrate`
-//! measured it.
+//! `cargo cora calibrate` measures memory and parts. What a frame, an instruction, an exposed
+//! look-up and a crossing take with both halves at work is fitted here: the model is linear in
+//! them, so each one's factor in a case is what the model says with that coefficient 1 and the
+//! others 0. They are fitted to the nanoseconds of a packet at either side, by least relative
+//! errors, none below 0. The programs are the four examples and one that does nothing, on traffic
+//! that no case has; the three others are never seen. What a branch takes that was foretold wrongly
+//! is as `cargo cora calibrate` measured it.
 //!
-//! What a crossing takes changes from minute to minute on a machine whose cores a hypervisor moves. So it is no unknown:
-//! a program that does nothing is measured beside each other one, and what it takes is taken off here and put in where
-//! a case is predicted. Likewise, how long instructions take follows what a packet of one program takes at that moment.
+//! What a crossing takes changes from minute to minute on a machine whose cores a hypervisor moves.
+//! So it is no unknown: a program that does nothing is measured beside each other one, and what it
+//! takes is taken off here and put in where a case is predicted. Likewise, how long instructions
+//! take follows what a packet of one program takes at that moment.
 //!
-//! Under a split each packet costs more at either side, because its flow's owner is looked up and kept. What that takes at
-//! the NIC is the profile's `owner_ns`; for the host the model has no such term, and it stands here beside the profile. What
-//! remains of the latency of the owner's record is `owner_exposed` at both: the NIC's is fitted, and given to the host.
+//! Under a split each packet costs more at either side, because its flow's owner is looked up and
+//! kept. What that takes at the NIC is the profile's `owner_ns`; for the host the model has no such
+//! term, and it stands here beside the profile. What remains of the latency of the owner's record
+//! is `owner_exposed` at both: the NIC's is fitted, and given to the host.
 
 use std::io::Result;
 use std::path::Path;
@@ -38,8 +42,8 @@ const REWEIGHED: usize = 10;
 /// Relative errors below this are all alike.
 const PRECISE: f64 = 0.01;
 
-/// What there is at a side: a frame, an instruction, an exposed look-up, a crossing, ownership under a split, the exposed
-/// latency of its record, a branch foretold wrongly.
+/// What there is at a side: a frame, an instruction, an exposed look-up, a crossing, ownership
+/// under a split, the exposed latency of its record, a branch foretold wrongly.
 pub(crate) const TERMS: usize = 7;
 /// The one that is measured beside each case.
 const CROSSING: usize = 3;
@@ -51,7 +55,8 @@ const RECORD: usize = 5;
 /// A branch foretold wrongly.
 const MISPREDICTED: usize = 6;
 
-/// One equation: factors of the unknowns, the nanoseconds that they make, and those of the whole packet.
+/// One equation: factors of the unknowns, the nanoseconds that they make, and those of the whole
+/// packet.
 #[derive(Clone, Copy, Debug)]
 struct Equation {
     factors: [f64; TERMS],
@@ -121,7 +126,8 @@ impl Equation {
         (said - self.ns) / self.whole
     }
 
-    /// Of a moment at which work took so many times as long: a frame, an instruction and a branch did.
+    /// Of a moment at which work took so many times as long: a frame, an instruction and a branch
+    /// did.
     fn slowed(mut self, times: f64) -> Self {
         self.factors[0] *= times;
         self.factors[1] *= times;
@@ -187,8 +193,9 @@ pub(crate) fn put(profile: &mut NicProfile, nic: [f64; TERMS], host: [f64; TERMS
     profile.link.gbps = Figure::assumed(1e4, "the cores are the limit");
 }
 
-/// Least relative errors, none below 0; what is given stays. Errors count as they are and not squared: a pass that met another
-/// machine than the moments around it did is no more than one equation that does not hold.
+/// Least relative errors, none below 0; what is given stays. Errors count as they are and not
+/// squared: a pass that met another machine than the moments around it did is no more than one
+/// equation that does not hold.
 fn fit(equations: &[Equation], given: [Option<f64>; TERMS]) -> [f64; TERMS] {
     let mut found = given.map(Option::unwrap_or_default);
     let mut weights = vec![1.0; equations.len()];

@@ -99,15 +99,16 @@ pub(crate) struct Case {
     pub(crate) plan: Plan,
 }
 
-/// All cases, those that share a capture one after the other. In a hurry, a dozen: every program, every plan, and every
-/// number of flows with every skew comes up.
+/// All cases, those that share a capture one after the other. In a hurry, a dozen: every program,
+/// every plan, and every number of flows with every skew comes up.
 pub(crate) fn all(quick: bool) -> Vec<Case> {
     let mut cases = Vec::new();
     for (f, flows) in FLOWS.into_iter().enumerate() {
         for (s, skew) in SKEWS.into_iter().enumerate() {
             for (n, nf) in NFS.iter().enumerate() {
                 for (p, plan) in Plan::ALL.into_iter().enumerate() {
-                    // Behind the diagonals of the traffics, whichever program can hold that many flows.
+                    // Behind the diagonals of the traffics, whichever program can hold that many
+                    // flows.
                     let traffic = 3 * f + s;
                     let turn = (p + traffic + f) % 3;
                     let chosen = n == (traffic + 3) % 7 && (turn == 0 || f == 0 && turn == 1);

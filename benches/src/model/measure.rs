@@ -16,10 +16,11 @@ const AGAIN: usize = 2;
 /// By so much, as a part, what crossing and work take may have changed over a pass.
 const MOVED: f64 = 0.1;
 
-/// Milliseconds of a pass, at least. The machine becomes another one within a second, and many short passes, each beside what
-/// it was like then, tell more than few long ones.
+/// Milliseconds of a pass, at least. The machine becomes another one within a second, and many
+/// short passes, each beside what it was like then, tell more than few long ones.
 const PASS: &str = "120";
-/// Between two passes: the kernel leaves a real-time process 19 of 20 parts of a second (`sched_rt_runtime_us`, `sched(7)`).
+/// Between two passes: the kernel leaves a real-time process 19 of 20 parts of a second
+/// (`sched_rt_runtime_us`, `sched(7)`).
 const REST: Duration = Duration::from_millis(20);
 
 /// What a crossing took so long ago, it takes now.
@@ -47,8 +48,8 @@ pub(crate) struct Measured {
     pub(crate) made: usize,
 }
 
-/// What crossing the rings takes at this moment, of a packet that nothing is done with: nanoseconds of the NIC's core and
-/// of the host's, receiving and sending included.
+/// What crossing the rings takes at this moment, of a packet that nothing is done with: nanoseconds
+/// of the NIC's core and of the host's, receiving and sending included.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Crossing {
     pub(crate) nic_ns: f64,
@@ -81,10 +82,11 @@ impl Moment {
     }
 }
 
-/// Two programs that are kept running, and asked beside everything that is measured: one that does nothing, at the host, and
-/// one that works, at the NIC's half. A hypervisor moves a machine's cores, and with them the distance that a line has to go
-/// from one to the other, which was seen to change by a factor of 2.7 within a minute; and where both are threads of one
-/// core, each takes longer for the same instructions.
+/// Two programs that are kept running, and asked beside everything that is measured: one that does
+/// nothing, at the host, and one that works, at the NIC's half. A hypervisor moves a machine's
+/// cores, and with them the distance that a line has to go from one to the other, which was seen to
+/// change by a factor of 2.7 within a minute; and where both are threads of one core, each takes
+/// longer for the same instructions.
 pub(crate) struct Reference {
     idle: Program,
     work: Program,
@@ -93,7 +95,8 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    /// Starts them: each with its file, its capture, and how many of its first packets are to fill tables.
+    /// Starts them: each with its file, its capture, and how many of its first packets are to fill
+    /// tables.
     pub(crate) fn start(idle: (&Path, &Path, usize), work: (&Path, &Path, usize)) -> Result<Self> {
         let start = |(program, capture, warm)| Program::start_both(program, capture, warm);
         Ok(Self { idle: start(idle)?, work: start(work)?, last: None })
@@ -135,8 +138,8 @@ fn asked(program: &mut Program) -> Result<Pass> {
     Ok(if second.robbed() < first.robbed() { second } else { first })
 }
 
-/// Runs a program until `wanted` passes were left alone by others and the machine was the same before and behind them, or
-/// as many more times as is sensible.
+/// Runs a program until `wanted` passes were left alone by others and the machine was the same
+/// before and behind them, or as many more times as is sensible.
 pub(crate) fn measure(
     program: &Path,
     capture: &Path,

@@ -1,7 +1,8 @@
 //! What the performance model says against what is measured: `cargo xtask model`.
 //!
-//! A case is a program, its traffic and a plan. For each, the model predicts the highest rate, from the profile that
-//! `cargo cora calibrate` made of this machine just before; and both halves run, on a core each, as fast as they can.
+//! A case is a program, its traffic and a plan. For each, the model predicts the highest rate, from
+//! the profile that `cargo cora calibrate` made of this machine just before; and both halves run,
+//! on a core each, as fast as they can.
 //!
 //! | module | concept |
 //! | --- | --- |
@@ -41,7 +42,8 @@ use source::Source;
 /// Packets that a pass repeats.
 const DRAWS: usize = 1 << 20;
 const QUICK_DRAWS: usize = 1 << 18;
-/// Flows of the programs that are asked beside everything that is measured; the one that works gets no case's number.
+/// Flows of the programs that are asked beside everything that is measured; the one that works gets
+/// no case's number.
 const IDLE_FLOWS: u64 = 1_000;
 const WORK_FLOWS: u64 = 2_000;
 
@@ -87,7 +89,8 @@ impl Request {
     }
 }
 
-/// Predicts and measures every case whose name has every one of the words in `only`, which commas divide.
+/// Predicts and measures every case whose name has every one of the words in `only`, which commas
+/// divide.
 pub(crate) fn run(wanted: &Wanted<'_>, quick: bool, json: bool, only: &str) -> Result<()> {
     let file = wanted.programs.join("model.pcap");
     let mut source = if wanted.again {

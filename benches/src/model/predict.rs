@@ -1,5 +1,5 @@
-//! What the model says of a case, from the program's graph and plan, the profile of this machine, the traffic, and
-//! how many instructions a packet takes.
+//! What the model says of a case, from the program's graph and plan, the profile of this machine,
+//! the traffic, and how many instructions a packet takes.
 
 use std::collections::BTreeMap;
 use std::io::{Error, Result};
@@ -24,8 +24,9 @@ use super::source::Source;
 use super::traffic::profile;
 use crate::count::Counter;
 
-/// Flows and packets that are counted on. How skewed their popularity is matters: a list of the heaviest flows takes more
-/// instructions for those that are on it, and which ones are on it no predictor knows.
+/// Flows and packets that are counted on. How skewed their popularity is matters: a list of the
+/// heaviest flows takes more instructions for those that are on it, and which ones are on it no
+/// predictor knows.
 const FLOWS: u64 = 8_192;
 const PACKETS: usize = 32_768;
 
@@ -35,14 +36,17 @@ pub(crate) struct Model {
     programs: PathBuf,
     /// What the program that works took a packet when the coefficients were fitted.
     work_ns: f64,
-    /// What keeping flows takes the host of every packet under a split, which the model has no term for.
+    /// What keeping flows takes the host of every packet under a split, which the model has no term
+    /// for.
     host_owner_ns: f64,
-    /// Per program and popularity: what a packet executes of a flow that is there, at the NIC's half and at the host's.
+    /// Per program and popularity: what a packet executes of a flow that is there, at the NIC's
+    /// half and at the host's.
     counts: BTreeMap<(&'static str, String), (Executed, Executed)>,
 }
 
 impl Model {
-    /// Takes what packets execute of every program and popularity that there is a case for, or a calibration.
+    /// Takes what packets execute of every program and popularity that there is a case for, or a
+    /// calibration.
     pub(crate) fn new(
         nic: NicProfile,
         programs: &Path,
@@ -80,14 +84,16 @@ impl Model {
         self.nic.nic.mispredict_ns.value
     }
 
-    /// Takes what was fitted instead of what parts were measured to take, at a time when the program that works took so much.
+    /// Takes what was fitted instead of what parts were measured to take, at a time when the
+    /// program that works took so much.
     pub(crate) fn refine(&mut self, nic: [f64; TERMS], host: [f64; TERMS], work_ns: f64) {
         put(&mut self.nic, nic, host);
         self.work_ns = work_ns;
         self.host_owner_ns = host[OWNER];
     }
 
-    /// Per coefficient that is fitted: how often it comes up in a packet at the NIC, and at the host.
+    /// Per coefficient that is fitted: how often it comes up in a packet at the NIC, and at the
+    /// host.
     pub(crate) fn factors(
         &self,
         case: &Case,
@@ -205,7 +211,8 @@ fn refused(case: &Case, errors: &[PlanError]) -> Error {
     Error::other(format!("{}: {}", case.name(), errors.join("; ")))
 }
 
-/// The way of a packet whose flow is there: of those that reach an entry, make none and let it pass, the shortest.
+/// The way of a packet whose flow is there: of those that reach an entry, make none and let it
+/// pass, the shortest.
 fn steady(graph: &Graph, ways: &[Way]) -> usize {
     let keyed = |state: &str| graph.state(state).is_some_and(|state| state.keyed.is_some());
     let is_steady = |way: &Way| {
@@ -217,7 +224,8 @@ fn steady(graph: &Graph, ways: &[Way]) -> usize {
     steady.min_by_key(|(_, way)| way.accesses.len()).map_or(0, |(number, _)| number)
 }
 
-/// What a packet executes in either half, which runs the whole program: as `cargo cora measure` counts it.
+/// What a packet executes in either half, which runs the whole program: as `cargo cora measure`
+/// counts it.
 pub(crate) fn count(
     programs: &Path,
     counter: &Path,

@@ -35,7 +35,8 @@ impl Row {
         Some(Self { case, predicted, taken, errors, passes })
     }
 
-    /// How far the prediction is off, as a part of what was measured; positive when it promises too much.
+    /// How far the prediction is off, as a part of what was measured; positive when it promises too
+    /// much.
     pub(crate) fn error(&self) -> f64 {
         error(&self.predicted, &self.taken)
     }
@@ -51,8 +52,8 @@ impl Row {
         format!("{} / {flows} / {} / {}", nf.name, skew.name(), plan.name())
     }
 
-    /// What most of a large error comes from: the side that was measured to be the narrowest, and how far its own
-    /// time is off.
+    /// What most of a large error comes from: the side that was measured to be the narrowest, and
+    /// how far its own time is off.
     fn why(&self) -> String {
         let (nic, host) = self.predicted_ns();
         let (nic_ns, host_ns) = (self.taken.nic_ns(), self.taken.host_ns());

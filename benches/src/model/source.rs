@@ -1,5 +1,5 @@
-//! Where measurements come from: this machine, or what it told an earlier run. Two models can be compared by the same
-//! measurements only, on a machine that is another one a minute later.
+//! Where measurements come from: this machine, or what it told an earlier run. Two models can be
+//! compared by the same measurements only, on a machine that is another one a minute later.
 
 use std::collections::BTreeMap;
 use std::io::{Error, Result};
@@ -86,7 +86,8 @@ impl Source {
         self.machine.is_some() || self.kept.cases.contains_key(&case.name())
     }
 
-    /// What a packet executes, at the NIC's half and at the host's; counted where that is not known.
+    /// What a packet executes, at the NIC's half and at the host's; counted where that is not
+    /// known.
     pub(crate) fn executed(&mut self, nf: &Nf, skew: Popularity) -> Result<(Executed, Executed)> {
         let name = format!("{}/{}", nf.name, skew.name());
         if let Some(counted) = self.kept.executed.get(&name) {

@@ -1,4 +1,5 @@
-//! A capture as a traffic profile: its flows in classes by rate, and which share of each class a plan gives the NIC.
+//! A capture as a traffic profile: its flows in classes by rate, and which share of each class a
+//! plan gives the NIC.
 
 use cora_core::key::{Address, FiveTuple, InsideAddress, SourceAddress, protocol};
 use cora_core::migration::share_of;
@@ -15,8 +16,9 @@ const TIMES: usize = 4;
 /// Bins of a class, at most.
 const BINS: usize = 8;
 
-/// The profile of a capture, and per class which share of its packets is of flows that the plan lets the NIC own. The
-/// plan decides that by a hash of each flow's key, so it is known before anything runs.
+/// The profile of a capture, and per class which share of its packets is of flows that the plan
+/// lets the NIC own. The plan decides that by a hash of each flow's key, so it is known before
+/// anything runs.
 pub(crate) fn profile(case: &Case, capture: &Capture, plan: &Decision) -> (Traffic, Vec<f64>) {
     let ranked = ranked(case.flows, &capture.draws);
     let packets = capture.draws.len() as f64;

@@ -1,5 +1,6 @@
-//! What lines take that go from core to core, and nothing else: no record, no check, no copy. A number on each line there, its
-//! line back, and two indices as any ring has them. How fast these go is what records with lines of their own have to live on.
+//! What lines take that go from core to core, and nothing else: no record, no check, no copy. A
+//! number on each line there, its line back, and two indices as any ring has them. How fast these
+//! go is what records with lines of their own have to live on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

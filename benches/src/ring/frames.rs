@@ -70,8 +70,8 @@ pub(super) fn through_ring(
     together(here, there) / count as f64
 }
 
-/// The roof for any ring that copies in and out: frames copied by `memcpy` into half a buffer, which
-/// is handed over whole, and copied out there. Gives ns per frame.
+/// The roof for any ring that copies in and out: frames copied by `memcpy` into half a buffer,
+/// which is handed over whole, and copied out there. Gives ns per frame.
 pub(super) fn handed_over(count: u64) -> f64 {
     const STRIDE: usize = record_bytes(FRAME);
     const FRAMES: usize = BYTES / 2 / STRIDE;

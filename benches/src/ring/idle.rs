@@ -29,7 +29,8 @@ pub(super) fn cpu_share(time: Duration) -> f64 {
     cpu.elapsed().as_secs_f64() / start.elapsed().as_secs_f64() * 100.0
 }
 
-/// From before a record is pushed until a consumer that slept has it, `count` times, in µs, in order.
+/// From before a record is pushed until a consumer that slept has it, `count` times, in µs, in
+/// order.
 pub(super) fn first_records(count: u64) -> Vec<f64> {
     /// Long enough that the consumer sleeps.
     const PAUSE: Duration = Duration::from_millis(3);

@@ -1,10 +1,11 @@
 //! The ring against the crates rtrb and ringbuf, against bare lines, and against `memcpy`.
 //!
 //! Two threads share words that are never freed, as two processes share a mapping: to the caches it
-//! is the same, and [`processes`] shows it. Times are those of the wall, from the moment both begin until the slower has ended;
-//! who finds nothing to do spins a little and then gives the core away. Every consumer adds up what
-//! it reads. The crates write records in place, with their fastest batched interfaces, while Cora
-//! copies in and out: its peer is not trusted, so it hands out no references into the ring.
+//! is the same, and [`processes`] shows it. Times are those of the wall, from the moment both begin
+//! until the slower has ended; who finds nothing to do spins a little and then gives the core away.
+//! Every consumer adds up what it reads. The crates write records in place, with their fastest
+//! batched interfaces, while Cora copies in and out: its peer is not trusted, so it hands out no
+//! references into the ring.
 //!
 //! DPDK's `rte_ring` takes part where DPDK is installed.
 

@@ -22,8 +22,8 @@ impl Patience {
     }
 }
 
-/// Keeps this thread to one of these cores, counted around. Two threads that the scheduler leaves on
-/// one core measure each other's caches, and spin for what can't come.
+/// Keeps this thread to one of these cores, counted around. Two threads that the scheduler leaves
+/// on one core measure each other's caches, and spin for what can't come.
 pub(super) fn stay_on(core: usize, cores: &CpuSet) {
     let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| cores.is_set(*core)).collect();
     let mut one = CpuSet::new();

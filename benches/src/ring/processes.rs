@@ -1,6 +1,7 @@
 //! The same ring between two processes that share a mapping: whether that is what two threads see.
 //!
-//! The other process is this program again. It is told what to do by one word of the mapping, and answers by another.
+//! The other process is this program again. It is told what to do by one word of the mapping, and
+//! answers by another.
 
 use std::io::{Error, Result};
 use std::os::fd::AsRawFd as _;

@@ -89,8 +89,8 @@ pub(super) struct Pushing<const N: usize>(Producer<SharedMemory>);
 #[derive(Debug)]
 pub(super) struct Popping<const N: usize> {
     consumer: Consumer<SharedMemory>,
-    /// With room for more than what comes: short records are copied by whole lines. Kept, as a run loop keeps its own: to
-    /// zero it for each look is no work of a ring.
+    /// With room for more than what comes: short records are copied by whole lines. Kept, as a run
+    /// loop keeps its own: to zero it for each look is no work of a ring.
     buffer: [[u8; 8]; 16],
 }
 

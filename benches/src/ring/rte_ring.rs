@@ -1,5 +1,6 @@
-//! The ring against DPDK's `rte_ring`: elements of a line, one producer, one consumer. Twice, since it has two
-//! interfaces: copying in and out, as Cora's ring does, and in place. The better of the two is the baseline.
+//! The ring against DPDK's `rte_ring`: elements of a line, one producer, one consumer. Twice, since
+//! it has two interfaces: copying in and out, as Cora's ring does, and in place. The better of the
+//! two is the baseline.
 
 use super::pair;
 use super::queue::{RECORDS, Receive, Send, content, cora, expected, sum};

@@ -1,4 +1,5 @@
-//! Packets to try a new package on: a long exchange and short ones, each between a host inside and a server.
+//! Packets to try a new package on: a long exchange and short ones, each between a host inside and
+//! a server.
 
 use std::fs::File;
 use std::io::Result;
@@ -23,7 +24,8 @@ pub(super) fn write(path: &Path) -> Result<()> {
     let mut writer = Writer::new(File::create(path)?)?;
     let server = ([192, 0, 2, 53], 53);
     for number in 0..LONG + SHORT {
-        // Every fourth packet is of a short exchange, of ten packets each; answers alternate with questions.
+        // Every fourth packet is of a short exchange, of ten packets each; answers alternate with
+        // questions.
         let short = number / 4;
         let (client, answers) = if number % 4 == 3 {
             (([10, 0, 0, 2], 6_000 + u16::try_from(short / 10).unwrap_or_default()), short % 2 == 1)

@@ -71,7 +71,8 @@ fn check(name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Names that a function or a crate can't have, or shouldn't: keywords, and crates that every program has.
+/// Names that a function or a crate can't have, or shouldn't: keywords, and crates that every
+/// program has.
 const TAKEN: [&str; 55] = [
     "abstract",
     "alloc",
@@ -130,7 +131,8 @@ const TAKEN: [&str; 55] = [
     "use",
 ];
 
-/// Whether Cargo takes the package for a part of a workspace around it, whose profiles and lock file hold then.
+/// Whether Cargo takes the package for a part of a workspace around it, whose profiles and lock
+/// file hold then.
 fn is_member(package: &Path) -> Result<bool, Failure> {
     let mut metadata = cargo();
     metadata.args([

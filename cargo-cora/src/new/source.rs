@@ -13,7 +13,8 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// The named checkout; else the one that this command was built from, and the registry if it came from there.
+    /// The named checkout; else the one that this command was built from, and the registry if it
+    /// came from there.
     pub(super) fn of(named: Option<&Path>) -> Result<Self, Failure> {
         let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         match named {
@@ -41,7 +42,8 @@ impl Source {
     }
 }
 
-/// The checkout at this directory, by its whole path: a package may move, and is built from anywhere.
+/// The checkout at this directory, by its whole path: a package may move, and is built from
+/// anywhere.
 fn checkout(directory: &Path) -> Option<Source> {
     let path = directory.canonicalize().ok()?;
     path.join("cora-core/Cargo.toml").is_file().then_some(Source::Checkout(path))

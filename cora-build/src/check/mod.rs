@@ -1,5 +1,5 @@
-//! What one item may contain. Each pass holds the item against its rules, puts every breach into the
-//! sink, and returns the item as the next stage wants it.
+//! What one item may contain. Each pass holds the item against its rules, puts every breach into
+//! the sink, and returns the item as the next stage wants it.
 
 mod body;
 mod duration;

@@ -181,8 +181,8 @@ impl Diagnostics {
 }
 
 impl Diagnostic {
-    /// What stands below the first line: where it is, with the line and carets, and what would be right. `source` is the
-    /// text of the file that it is in, `path` its name.
+    /// What stands below the first line: where it is, with the line and carets, and what would be
+    /// right. `source` is the text of the file that it is in, `path` its name.
     pub fn details(&self, source: &str, path: &str) -> String {
         render::details(self, source, path)
     }

@@ -1,7 +1,7 @@
 //! Conditional compilation, as far as a build script can know it.
 //!
-//! Cargo tells features by `CARGO_FEATURE_*` and the target's facts by `CARGO_CFG_*`. A condition on
-//! anything else may be true or false: the item counts as present, and a warning says so.
+//! Cargo tells features by `CARGO_FEATURE_*` and the target's facts by `CARGO_CFG_*`. A condition
+//! on anything else may be true or false: the item counts as present, and a warning says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
 //! Which plan is wanted, and what speaks against it.
 //!
 //! `CORA_PLAN` says it: the name of a plan, or the path of a file like `cora.toml`. Otherwise
-//! `cora.toml` beside the package's manifest does; without one, the plan is a plain split. One that names a target
-//! is searched for.
+//! `cora.toml` beside the package's manifest does; without one, the plan is a plain split. One that
+//! names a target is searched for.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,9 @@
-//! What is wrong with a program, ready to be shown, and who shows it.
+//! A fault of a program, ready to be shown, and who shows it.
 //!
-//! A fault of one item is told by the item's macro, at the token; what only the whole program shows, the build script
-//! tells. It does so through the compiler: a build script that fails is reported by Cargo, with lines of its own before
-//! the one that counts. [`emit::faulty`](super::emit::faulty) writes what the compiler is to say.
+//! A fault of one item is told by the item's macro, at the token; what only the whole program
+//! shows, the build script tells. It does so through the compiler: a build script that fails is
+//! reported by Cargo, with lines of its own before the one that counts.
+//! [`emit::faulty`](super::emit::faulty) writes what the compiler is to say.
 
 use std::fmt;
 
@@ -16,9 +17,10 @@ pub struct Fault {
     pub code: Code,
     /// Who tells it when the program is compiled.
     pub told_by: Reader,
-    /// What is wrong, in a sentence.
+    /// The fault, in a sentence.
     pub message: String,
-    /// Where, with the line and carets; and what would be right. Ends in a line end, unless it is empty.
+    /// Where, with the line and carets; and what would be right. Ends in a line end, unless it is
+    /// empty.
     pub details: String,
 }
 

@@ -1,4 +1,5 @@
-//! What was found in a program of several files: two sinks per file, by who tells what is in them.
+//! Findings in a program of several files: two sinks per file, one for each of the readers that
+//! tell.
 
 use std::fmt::Write as _;
 

@@ -16,8 +16,8 @@ use crate::check::paths::{self, Effect, Found, Home, MOST_PATHS};
 use crate::diag::codes;
 use crate::syntax::{self, KeyedArgs, ParameterAccess, StateKind};
 
-/// The graph of the program's chain, and of the states that it uses; and the handlers of which not all
-/// paths are told apart, each with where it is.
+/// The graph of the program's chain, and of the states that it uses; and the handlers of which not
+/// all paths are told apart, each with where it is.
 pub fn run(app: &str, program: &Program, source: &Source) -> (Graph, Vec<String>) {
     let mut graph = Graph { schema: SCHEMA, ..Graph::new(app) };
     let mut bounded = Vec::new();

@@ -1,9 +1,10 @@
 //! How the NIC half is linked.
 //!
-//! - Without tables for unwinding. It never unwinds (a panic ends it), and the tables, which Rust's core library brings
-//!   along, would take a tenth of its memory.
-//! - With one copy of functions that are the same, byte for byte: tables of several states share much of their code.
-//!   Rust promises no function an address of its own, so nothing may go by that.
+//! - Without tables for unwinding. It never unwinds (a panic ends it), and the tables, which Rust's
+//!   core library brings along, would take a tenth of its memory.
+//! - With one copy of functions that are the same, byte for byte: tables of several states share
+//!   much of their code. Rust promises no function an address of its own, so nothing may go by
+//!   that.
 
 use std::path::Path;
 

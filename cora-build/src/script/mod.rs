@@ -48,8 +48,8 @@ use self::source::Source;
 
 /// Reads the program of this package, plans it, and writes to `OUT_DIR` what `cora::app!` includes.
 ///
-/// To be called by a build script, and by nothing else: it reads Cargo's environment, speaks to Cargo
-/// on standard output, and leaves it to the compiler to tell what is wrong with the program.
+/// To be called by a build script, and by nothing else: it reads Cargo's environment, speaks to
+/// Cargo on standard output, and leaves it to the compiler to tell what is wrong with the program.
 ///
 /// ```no_run
 /// cora_build::build(); // all that is in `build.rs`
@@ -211,8 +211,8 @@ impl Unit {
         self.put("cora_app.rs", emit::QUIET)
     }
 
-    /// For a program with faults: the macros tell some, and the compiler tells the others where `app!` stands. Where there
-    /// is no such place, the build script has to tell all of them.
+    /// For a program with faults: the macros tell some, and the compiler tells the others where
+    /// `app!` stands. Where there is no such place, the build script has to tell all of them.
     fn write_faulty(&self, source: &Source, faults: &Faults) -> Result<(), String> {
         let place = matches!(&source.calls[..], [call] if !call.in_module);
         if !place {

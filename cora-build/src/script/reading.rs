@@ -18,8 +18,8 @@ pub struct Program {
     pub sources: u64,
 }
 
-/// Reads the package in `directory`, with its default features, on this machine. `plan` is what `CORA_PLAN` would say.
-/// The error is ready to be shown.
+/// Reads the package in `directory`, with its default features, on this machine. `plan` is what
+/// `CORA_PLAN` would say. The error is ready to be shown.
 pub fn read(directory: &Path, plan: Option<&str>) -> Result<Program, String> {
     let (name, cfg) = package::read(directory)?;
     let mut findings = Findings::default();

@@ -1,4 +1,5 @@
-//! A plan that is searched for: the target's profiles, the measurement beside the manifest, and what comes of them.
+//! A plan that is searched for: the target's profiles, the measurement beside the manifest, and
+//! what comes of them.
 
 use std::path::{Path, PathBuf};
 
@@ -68,7 +69,8 @@ pub fn run(
         statement,
         steering: Steering::Cores,
     };
-    // A build needs no baselines; the nearest feasible ask is looked for only when there is no plan.
+    // A build needs no baselines; the nearest feasible ask is looked for only when there is no
+    // plan.
     let planned = match planning::alone(&inputs, &target.ask) {
         Ok(planned) => planned,
         Err(_) => planning::run(&inputs, &target.ask)?,

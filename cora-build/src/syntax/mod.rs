@@ -93,8 +93,8 @@ pub struct HandlerDecl {
 }
 
 impl HandlerDecl {
-    /// Whether it takes the packet's headers alone, by the name of its first parameter's type: a type of this name that
-    /// is another one doesn't compile.
+    /// Whether it takes the packet's headers alone, by the name of its first parameter's type: a
+    /// type of this name that is another one doesn't compile.
     pub fn takes_headers(&self) -> bool {
         let Some(syn::FnArg::Typed(first)) = self.item.sig.inputs.first() else { return false };
         let syn::Type::Reference(reference) = &*first.ty else { return false };

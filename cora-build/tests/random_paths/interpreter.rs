@@ -1,5 +1,5 @@
-//! Runs random handlers: what they do to states, one after another, and how they end. Knows nothing of
-//! how the front end reads them.
+//! Runs random handlers: what they do to states, one after another, and how they end. Knows nothing
+//! of how the front end reads them.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,8 @@ struct Run<'a> {
     /// What the helper that runs calls `key`.
     key: String,
     fuel: usize,
-    /// How many of four tosses come out true: not the same in every run, so that rare turns are taken too.
+    /// How many of four tosses come out true: not the same in every run, so that rare turns are
+    /// taken too.
     bias: usize,
 }
 

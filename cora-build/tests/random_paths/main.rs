@@ -1,5 +1,5 @@
-//! Random handlers, read by the front end and run by an interpreter of their own: no run lies outside of
-//! the paths that were read, and nearly all of these are run.
+//! Random handlers, read by the front end and run by an interpreter of their own: no run lies
+//! outside of the paths that were read, and nearly all of these are run.
 #![cfg(feature = "script")]
 
 mod generator;
@@ -39,8 +39,8 @@ fn read(program: &Program, change: impl Fn(&str) -> String) -> Found {
     paths::run(&handler, Home { file: 0, module: &[] }, &around)
 }
 
-/// Whether an event is what an access of a path stands for. What may follow a write may also not do so,
-/// where something before it may not have happened.
+/// Whether an event is what an access of a path stands for. What may follow a write may also not do
+/// so, where something before it may not have happened.
 fn is(touch: &Touch, event: &Event, certain: bool) -> bool {
     let same = touch.state == event.state
         && touch.does == event.does
@@ -49,8 +49,8 @@ fn is(touch: &Touch, event: &Event, certain: bool) -> bool {
     same && after
 }
 
-/// Whether a run is one that a path stands for. Accesses that happen any number of times, next to each
-/// other, happen in any order.
+/// Whether a run is one that a path stands for. Accesses that happen any number of times, next to
+/// each other, happen in any order.
 fn admits(touches: &[Touch], events: &[Event], certain: bool) -> bool {
     let Some(first) = touches.first() else { return events.is_empty() };
     if !first.many {
@@ -64,7 +64,8 @@ fn admits(touches: &[Touch], events: &[Event], certain: bool) -> bool {
     (0..=most).any(|taken| admits(behind, &events[taken..], false))
 }
 
-/// The path that tells most about a run: the one with the fewest accesses of which it is open how often they happen.
+/// The path that tells most about a run: the one with the fewest accesses of which it is open how
+/// often they happen.
 fn path_of(paths: &[Path], run: &Execution) -> Option<usize> {
     let open = |at: &usize| paths[*at].touches.iter().filter(|touch| touch.many).count();
     let fits =

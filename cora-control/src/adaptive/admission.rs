@@ -1,5 +1,5 @@
-//! Which flows the host offers by itself, without being told of each: adapted to the NIC's load, to its room, and
-//! to how long flows last.
+//! Which flows the host offers by itself, without being told of each: adapted to the NIC's load, to
+//! its room, and to how long flows last.
 
 use super::number::{fading, real, whole};
 use super::rates::Step;
@@ -8,8 +8,8 @@ use super::settings::{Admitted, Costs, Settings};
 
 /// Changes are so far apart at least (ns).
 const CHANGES: u64 = 10_000_000;
-/// While the NIC is one that was overloaded of late, more is admitted only so often (ns), and flows that came back
-/// rest so many times as long: those that it has time for are offered by name.
+/// While the NIC is one that was overloaded of late, more is admitted only so often (ns), and flows
+/// that came back rest so many times as long: those that it has time for are offered by name.
 const CAREFUL: u64 = 100_000_000;
 const REST_LONGER: u64 = 16;
 /// What was offered when the NIC got overloaded is offered again without such care up to this part.
@@ -22,26 +22,28 @@ const MOST_AFTER: u32 = 64;
 const MEMORY: f64 = 300e6;
 /// With fewer offloads than this nothing is said of them.
 const ENOUGH: f64 = 32.0;
-/// Parts of what fits: above the first, only flows that are seen to earn go to the NIC; below the second, others
-/// may again.
+/// Parts of what fits: above the first, only flows that are seen to earn go to the NIC; below the
+/// second, others may again.
 const FULL: f64 = 0.90;
 const ROOMY: f64 = 0.70;
 
 /// In the place of others, flows are offered after so many packets …
 const SURE: u32 = 4;
-/// … when they have this part of the packets that each flow of the NIC's would have if it had all; the part is sought
-/// between these.
+/// … when they have this part of the packets that each flow of the NIC's would have if it had all;
+/// the part is sought between these.
 const PART: f64 = 0.12;
 const PARTS: [f64; 2] = [PART / 2.0, PART * 2.0];
 /// The rate of packets is known over about this time (ns).
 const RATE: f64 = 10e6;
-/// A flow of the NIC's gives its place up when so many packets of one that just earns a place would have come.
+/// A flow of the NIC's gives its place up when so many packets of one that just earns a place would
+/// have come.
 const UNUSED: f64 = 2.5;
 /// No flow gives its place up before it had no packet for so long (ns).
 const SHORTEST: f64 = 4e6;
 /// Packets that come by chance are forgotten one by one in this part of the distance between two.
 const FORGOTTEN: f64 = 0.69;
-/// Flows that change places: as many a second as fit, so many times, and for this part of the host's time at most.
+/// Flows that change places: as many a second as fit, so many times, and for this part of the
+/// host's time at most.
 const TURNOVER: f64 = 8.0;
 const SPENT: f64 = 0.02;
 /// Who earns a place is said anew when that is so many times as much, or less.
@@ -63,7 +65,8 @@ pub(super) struct Tuning {
     tight: bool,
     /// All packets that come to the NIC, per ns, of late.
     rate: f64,
-    /// Packets a second of a flow that just earns a place of another, as it was said; and the part of a flow's that it is.
+    /// Packets a second of a flow that just earns a place of another, as it was said; and the part
+    /// of a flow's that it is.
     said: f64,
     part: f64,
     sought: u64,
@@ -175,20 +178,23 @@ impl Tuning {
         Some((wanted, reason))
     }
 
-    /// Whether flows of the host's take places of others: the NIC is full, and is not relieved by having fewer.
+    /// Whether flows of the host's take places of others: the NIC is full, and is not relieved by
+    /// having fewer.
     fn displaces(&self, scene: &Scene, settings: &Settings) -> bool {
         settings.exchange && self.tight && !(scene.nic_over && scene.relieved_by_recalls)
     }
 
-    /// After how many packets, how fast they are forgotten, and after which time a place is given up.
+    /// After how many packets, how fast they are forgotten, and after which time a place is given
+    /// up.
     fn places(&self) -> (u32, u64, u64) {
         let distance = 1e9 / self.said.max(1.0);
         // However many earn a place, one is given up only by a flow that has few packets.
         (SURE, whole(FORGOTTEN * distance).max(1), whole((UNUSED * distance).max(SHORTEST)))
     }
 
-    /// Seeks the number of packets with which a flow earns a place: a part of what each flow of the NIC's would have if
-    /// it had all packets, smaller or larger by how many change theirs. Never is it too low for a move to pay.
+    /// Seeks the number of packets with which a flow earns a place: a part of what each flow of the
+    /// NIC's would have if it had all packets, smaller or larger by how many change theirs. Never
+    /// is it too low for a move to pay.
     fn seek(&mut self, scene: &Scene, costs: &Costs, settings: &Settings) {
         if !self.tight {
             self.part = PART;
@@ -218,8 +224,8 @@ impl Tuning {
         self.now.is_some_and(|now| now.idle > 0)
     }
 
-    /// Less at once while the NIC is overloaded; then soon nearly what it was, since most that overloads a NIC is over in a
-    /// moment; and beyond that little by little.
+    /// Less at once while the NIC is overloaded; then soon nearly what it was, since most that
+    /// overloads a NIC is over in a moment; and beyond that little by little.
     fn tune_share(&mut self, scene: &Scene) {
         let was_over = std::mem::replace(&mut self.over, scene.nic_over);
         if scene.nic_over {

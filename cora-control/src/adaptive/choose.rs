@@ -1,8 +1,9 @@
-//! Which flows move: the NIC's that relieve it, the host's that save most, the NIC's that make room for those.
+//! Which flows move: the NIC's that relieve it, the host's that save most, the NIC's that make room
+//! for those.
 //!
-//! Every packet that the NIC handles saves the host one; so of two flows, that with more packets earns more. What it
-//! costs the NIC is the time beyond that for passing the packet on. A move must have earned what it cost both sides
-//! within the time that the settings state.
+//! Every packet that the NIC handles saves the host one; so of two flows, that with more packets
+//! earns more. What it costs the NIC is the time beyond that for passing the packet on. A move must
+//! have earned what it cost both sides within the time that the settings state.
 
 use super::budget::Budget;
 use super::decision::{Action, Decision};
@@ -15,7 +16,8 @@ use super::settings::{Costs, Settings};
 
 /// Orders are expected to show in what the NIC tells after about this time (ns).
 const SEEN_AFTER: f64 = 3e6;
-/// Handling packets must cost the NIC more than passing them on by this part, or recalls relieve it of nothing.
+/// Handling packets must cost the NIC more than passing them on by this part, or recalls relieve it
+/// of nothing.
 const RELIEVES: f64 = 0.15;
 /// How often it is said that recalls don't help (ns).
 const SAID_AGAIN: u64 = 1_000_000_000;
@@ -201,7 +203,8 @@ impl Choice {
         self.make_room(scene, &waiting, decision);
     }
 
-    /// Flows of the host whose move pays, the busiest first, with packets a second that they have at least.
+    /// Flows of the host whose move pays, the busiest first, with packets a second that they have
+    /// at least.
     fn earners(&self, scene: &Scene<'_>) -> Vec<(f64, FlowId)> {
         let paid = scene.costs.host_move + scene.costs.nic_move;
         let needed = paid / scene.costs.host_packet * 1e9 / real(scene.settings.payback_ns);
@@ -220,8 +223,8 @@ impl Choice {
         earners
     }
 
-    /// Flows that wait for a place, with these rates, get those of flows that earn least; they are offered when
-    /// these are gone.
+    /// Flows that wait for a place, with these rates, get those of flows that earn least; they are
+    /// offered when these are gone.
     fn make_room(&mut self, scene: &Scene<'_>, waiting: &[f64], decision: &mut Decision) {
         let (mut flows, mut rate) = (0, 0.0_f64);
         let mut instead = f64::MAX;
@@ -248,7 +251,8 @@ impl Choice {
     }
 }
 
-/// In an order that depends on nothing else; a flow both of whose directions were told stands there once.
+/// In an order that depends on nothing else; a flow both of whose directions were told stands there
+/// once.
 fn busiest_first(flows: &mut Vec<(f64, FlowId)>) {
     flows.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
     flows.dedup_by_key(|flow| flow.1);

@@ -1,5 +1,5 @@
-//! What packets and moves cost, learned from what is measured: least squares over counts and busy times, the
-//! newest counting most, drawn to what was expected as far as measurements say nothing.
+//! What packets and moves cost, learned from what is measured: least squares over counts and busy
+//! times, the newest counting most, drawn to what was expected as far as measurements say nothing.
 
 use super::number::fading;
 use super::rates::Step;
@@ -7,14 +7,15 @@ use super::settings::{Costs, Settings};
 
 /// Measurements count for about this time (ns).
 const MEMORY: f64 = 400e6;
-/// How much what was expected counts beside measurements: this, and so many times the square of how far these are
-/// wrong. Of what chance makes, no fine distinctions are learned.
+/// How much what was expected counts beside measurements: this, and so many times the square of how
+/// far these are wrong. Of what chance makes, no fine distinctions are learned.
 const PRIOR: f64 = 0.003;
 const UNSURE: f64 = 0.3;
 /// No cost departs from what the side's whole time makes of it by more than so many times.
 const PROPORTION: f64 = 8.0;
-/// A time beyond so many times what is predicted was not spent on packets: another process had the processor. It
-/// counts as so many times, so that what really got slower is learned within some periods.
+/// A time beyond so many times what is predicted was not spent on packets: another process had the
+/// processor. It counts as so many times, so that what really got slower is learned within some
+/// periods.
 const STOLEN: f64 = 4.0;
 /// Measurements before that is told apart.
 const FIRST: u32 = 64;
@@ -76,8 +77,8 @@ impl<const N: usize> Learned<N> {
         self.learn();
     }
 
-    /// Solves for the costs. What is expected is scaled first to the whole that was measured: where measurements
-    /// can't tell things apart, they cost in proportion to what was expected of them.
+    /// Solves for the costs. What is expected is scaled first to the whole that was measured: where
+    /// measurements can't tell things apart, they cost in proportion to what was expected of them.
     fn learn(&mut self) {
         if self.expected_busy <= 0.0 {
             return;
@@ -160,7 +161,8 @@ impl Coefficients {
         Costs { host_packet, host_move, nic_packet, nic_pass, nic_move }
     }
 
-    /// By which part the busy times that the costs predict are wrong, at the side where they are worse.
+    /// By which part the busy times that the costs predict are wrong, at the side where they are
+    /// worse.
     pub(super) fn wrong(&self) -> f64 {
         self.host.wrong.max(self.nic.wrong)
     }

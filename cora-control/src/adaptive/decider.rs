@@ -1,5 +1,5 @@
-//! The controller itself: a function of the observations so far, and of nothing else. It reads no clock, draws no
-//! number and does no input or output, so that a log replays to the same decisions.
+//! The controller itself: a function of the observations so far, and of nothing else. It reads no
+//! clock, draws no number and does no input or output, so that a log replays to the same decisions.
 
 use std::fmt;
 
@@ -95,7 +95,8 @@ impl Decider {
         Utilisation { host, nic, nic_flows: self.nic_report.flows }
     }
 
-    /// Whether the sides exchange flows by themselves and the NIC has time left: then there is little to decide.
+    /// Whether the sides exchange flows by themselves and the NIC has time left: then there is
+    /// little to decide.
     fn is_calm(&self) -> bool {
         let nic = &self.choice.nic;
         self.tuning.gives_places() && nic.ahead() + CALM < nic.high()
@@ -140,10 +141,12 @@ impl Decider {
                 let wrong = self.coefficients.wrong();
                 let reason = Reason::Fallback { wrong, seconds, costs: self.costs() };
                 let mut plan = self.tuning.fall_back(&self.settings);
-                // The plan does not know how many flows fit: offers that the NIC declines cost both sides.
+                // The plan does not know how many flows fit: offers that the NIC declines cost both
+                // sides.
                 let fits = self.nic_report.flows.saturating_add(self.nic_report.room);
                 plan.most = plan.most.min(u32::try_from(fits).unwrap_or(u32::MAX));
-                // Flows rest all the same: what is promised about moves does not depend on who decides.
+                // Flows rest all the same: what is promised about moves does not depend on who
+                // decides.
                 plan.rest = plan.rest.max(self.settings.rest_ns);
                 decision.actions.push(Action::Admit(plan));
                 decision.why.push(reason.to_string());

@@ -3,8 +3,8 @@
 use cora_core::monitor::{Load, Talker};
 use serde::{Deserialize, Serialize};
 
-/// A flow: the hash of its key, an even number. Two flows with one hash would be moved as one, which moves one in vain.
-/// Where directions are told apart, the last bit says which.
+/// A flow: the hash of its key, an even number. Two flows with one hash would be moved as one,
+/// which moves one in vain. Where directions are told apart, the last bit says which.
 pub type FlowId = u64;
 
 /// The flow of a direction.

@@ -1,7 +1,9 @@
-//! The flows that the controller knows: how many packets each has, where it is, and when it may move again.
+//! The flows that the controller knows: how many packets each has, where it is, and when it may
+//! move again.
 //!
-//! The NIC samples every packet of the wire, the host those that it handles. So a flow that both see is the host's,
-//! and one that only the NIC sees is the NIC's; beside that, the host tells which flows it handed over.
+//! The NIC samples every packet of the wire, the host those that it handles. So a flow that both
+//! see is the host's, and one that only the NIC sees is the NIC's; beside that, the host tells
+//! which flows it handed over.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -20,7 +22,8 @@ const SLOW: f64 = 1_500e6;
 const BEFORE: f64 = 40e6;
 /// Flows known at most; beyond that no new one is.
 const MOST: usize = 1 << 17;
-/// Flows looked at per period: of all, whether they may be forgotten, and of the NIC's, whether they may leave.
+/// Flows looked at per period: of all, whether they may be forgotten, and of the NIC's, whether
+/// they may leave.
 const LOOKS: usize = 24;
 /// Flows that may leave, kept in mind.
 const COLD: usize = 64;
@@ -100,7 +103,8 @@ impl Flow {
         let age = real(now.saturating_sub(then.since));
         let age = (SLOW * (1.0 - fading(age, SLOW)) + BEFORE).min(SLOW);
         let rate = |samples: f64, time: f64| samples.max(0.0) * f64::from(SAMPLED) * 1e9 / time;
-        // Many flows are tried over the longer time, so chance has more tries to make one look busy.
+        // Many flows are tried over the longer time, so chance has more tries to make one look
+        // busy.
         let quick = rate(then.quick - then.quick.sqrt(), QUICK);
         let least = rate(then.slow - 1.5 * then.slow.sqrt(), age);
         let most = rate(then.slow + then.slow.sqrt(), age);
@@ -133,7 +137,8 @@ pub(super) struct Flows {
     /// The same flows, to be looked at in turn.
     turn: Vec<FlowId>,
     hand: usize,
-    /// Those at the NIC, or that were when they were looked at last: few among many, so that all are looked at soon.
+    /// Those at the NIC, or that were when they were looked at last: few among many, so that all
+    /// are looked at soon.
     there: Vec<FlowId>,
     there_hand: usize,
     /// Flows of the NIC with few packets: at most so many a second, when looked at.
@@ -177,8 +182,8 @@ impl Flows {
         }
     }
 
-    /// Takes in what was seen of flows. Those that come back unasked have punted, unless they may have given their place
-    /// to another.
+    /// Takes in what was seen of flows. Those that come back unasked have punted, unless they may
+    /// have given their place to another.
     pub(super) fn see(&mut self, seen: &Digest, gives_places: bool) {
         let now = seen.host.time;
         for &(flow, samples) in &self.news(&seen.host, now, |flow| &mut flow.host) {
@@ -218,8 +223,8 @@ impl Flows {
             let Some(flow) = self.entry(id, now) else { continue };
             let stand = &mut stands(flow)[(direction & 1) as usize];
             let before = std::mem::replace(stand, (count, error));
-            // The side halves both when it has told them. Where the error is another, the flow was out of sight
-            // meanwhile, and what is beyond the error is new.
+            // The side halves both when it has told them. Where the error is another, the flow was
+            // out of sight meanwhile, and what is beyond the error is new.
             let known = if before.1 / 2 == error { before.0 / 2 } else { error };
             let fresh = count.saturating_sub(known.max(error));
             if fresh > 0 {
@@ -317,8 +322,8 @@ impl Flows {
         self.cold.truncate(COLD);
     }
 
-    /// The flow of the NIC that has the fewest packets, of those looked at, and how many a second at most; it is
-    /// asked for once.
+    /// The flow of the NIC that has the fewest packets, of those looked at, and how many a second
+    /// at most; it is asked for once.
     pub(super) fn coldest(&mut self, now: u64, settings: &Settings) -> Option<(FlowId, f64)> {
         while !self.cold.is_empty() {
             let (noted, id) = self.cold.remove(0);

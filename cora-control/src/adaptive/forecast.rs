@@ -1,5 +1,5 @@
-//! Where a load is going: Holt's two exponential means, of the load and of its trend, and the mean of how far they
-//! were wrong.
+//! Where a load is going: Holt's two exponential means, of the load and of its trend, and the mean
+//! of how far they were wrong.
 
 use super::number::fading;
 

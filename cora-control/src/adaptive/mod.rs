@@ -1,4 +1,5 @@
-//! The controller: it keeps the NIC busy but never overloaded, with the flows that save the host most.
+//! The controller: it keeps the NIC busy but never overloaded, with the flows that save the host
+//! most.
 //!
 //! ```text
 //! Observation ─ Digest ─→ rates ─→ coefficients ─→ fallback
@@ -24,19 +25,22 @@
 //!
 //! # Bounds
 //!
-//! 1. A flow goes to the NIC once per [`rest_ns`](Settings::rest_ns) at most, and not within it after it came back; so by
-//!    the controller's orders no flow moves more than twice in that time: 8 times a second as it is set. The host's
-//!    own offers keep the same rest (in the time of packets). Moves that a flow's own punts force are not bounded
-//!    by it, but each doubles the flow's rest.
+//! 1. A flow goes to the NIC once per [`rest_ns`](Settings::rest_ns) at most, and not within it
+//!    after it came back; so by the controller's orders no flow moves more than twice in that time:
+//!    8 times a second as it is set. The host's own offers keep the same rest (in the time of
+//!    packets). Moves that a flow's own punts force are not bounded by it, but each doubles the
+//!    flow's rest.
 //! 2. A flow stays at the NIC for [`stay_ns`](Settings::stay_ns) at least before it is recalled.
-//! 3. Orders to move are no more than [`moves`](Settings::moves) per millisecond, beside a bucket of two
-//!    milliseconds.
-//! 4. By the controller's orders, a flow takes another's place only when it earns [`better`](Settings::better) times as much, by bounds on both
-//!    rates that are in favour of the one that is there.
-//! 5. While the NIC is full and has time, the sides exchange flows by themselves: the host offers those with so many packets
-//!    in a time (exact counts, no samples), and the NIC gives up one that had none for long
-//!    ([`pace`](Admitted::pace), [`idle`](Admitted::idle)). The controller says how many and how long, by how much that
-//!    moves; the first bound holds for these flows, too, the second does not.
+//! 3. Orders to move are no more than [`moves`](Settings::moves) per millisecond, beside a bucket
+//!    of two milliseconds.
+//! 4. By the controller's orders, a flow takes another's place only when it earns
+//!    [`better`](Settings::better) times as much, by bounds on both rates that are in favour of the
+//!    one that is there.
+//! 5. While the NIC is full and has time, the sides exchange flows by themselves: the host offers
+//!    those with so many packets in a time (exact counts, no samples), and the NIC gives up one
+//!    that had none for long ([`pace`](Admitted::pace), [`idle`](Admitted::idle)). The controller
+//!    says how many and how long, by how much that moves; the first bound holds for these flows,
+//!    too, the second does not.
 //!
 //! `cora-sim` holds the first three in virtual time, with faults, on both halves.
 

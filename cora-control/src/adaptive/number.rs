@@ -1,5 +1,6 @@
-//! Counts as numbers with a fraction. All arithmetic of the controller is of the kinds whose results IEEE 754
-//! fixes to the last bit (no powers, no logarithms): a replay decides the same on every machine.
+//! Counts as numbers with a fraction. All arithmetic of the controller is of the kinds whose
+//! results IEEE 754 fixes to the last bit (no powers, no logarithms): a replay decides the same on
+//! every machine.
 
 /// A count; beyond 2⁵³ it is rounded.
 #[expect(clippy::cast_precision_loss, reason = "counts and nanoseconds of a run are far below 2⁵³")]

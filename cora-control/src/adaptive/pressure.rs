@@ -1,5 +1,5 @@
-//! Whether a side has too much to do: two bounds with a distance between them, lower and further apart as the load
-//! gets less steady.
+//! Whether a side has too much to do: two bounds with a distance between them, lower and further
+//! apart as the load gets less steady.
 
 use super::forecast::Forecast;
 use super::number::{fading, real};
@@ -14,7 +14,8 @@ const SEEN_AFTER: f64 = 4e6;
 
 /// A forecast goes so far beyond what is seen at most.
 const STEEPEST: f64 = 0.05;
-/// How long peaks are remembered (ns), at least and at most, and how long it takes to forget that they were many.
+/// How long peaks are remembered (ns), at least and at most, and how long it takes to forget that
+/// they were many.
 const SHORTEST: f64 = 5e6;
 const LONGEST: f64 = 2_000e6;
 const FORGIVEN: f64 = 5_000e6;
@@ -51,8 +52,8 @@ impl Pressure {
         self.over = if self.over { self.ahead > self.target } else { self.ahead > self.high };
     }
 
-    /// Peaks are remembered twice as long each time that it gets overloaded, so that a load which goes up and down
-    /// makes flows move less each time.
+    /// Peaks are remembered twice as long each time that it gets overloaded, so that a load which
+    /// goes up and down makes flows move less each time.
     fn remember(&mut self, time: f64) {
         if !self.over && self.ahead > self.high {
             self.memory = (2.0 * self.memory).clamp(SHORTEST, LONGEST);
@@ -73,7 +74,8 @@ impl Pressure {
         self.ahead - self.target
     }
 
-    /// The part of its time that it may have beside what it is expected to have, or had not long ago.
+    /// The part of its time that it may have beside what it is expected to have, or had not long
+    /// ago.
     pub(super) const fn headroom(&self) -> f64 {
         self.target - self.peak
     }

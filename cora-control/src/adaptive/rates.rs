@@ -23,7 +23,8 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// The part of the time that was spent working. More than all is told when work is counted at its end.
+    /// The part of the time that was spent working. More than all is told when work is counted at
+    /// its end.
     pub(super) fn utilisation(&self) -> f64 {
         (self.busy / self.time).min(2.0)
     }
@@ -36,7 +37,8 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// What was done since the last telling; `None` at the first, and when counts begin anew, as after a restart.
+    /// What was done since the last telling; `None` at the first, and when counts begin anew, as
+    /// after a restart.
     pub(super) fn step(&mut self, report: &SideReport) -> Option<Step> {
         let now = SideReport { talkers: Vec::new(), ..report.clone() };
         let last = self.last.replace(now)?;

@@ -1,4 +1,5 @@
-//! What the controller is held to. It stands at the head of every log, so that a replay is held to the same.
+//! What the controller is held to. It stands at the head of every log, so that a replay is held to
+//! the same.
 
 use cora_core::app::PlanFacts;
 use cora_core::migration::Admission;
@@ -52,10 +53,12 @@ pub struct Admitted {
     pub rest: u64,
     /// Flows that may be at the NIC.
     pub most: u32,
-    /// In so much time without a packet, one that was counted is forgotten (ns of packet time); 0: all count.
+    /// In so much time without a packet, one that was counted is forgotten (ns of packet time); 0:
+    /// all count.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub pace: u64,
-    /// A flow of the NIC's that nobody used for so long gives its place to another (ns of packet time); 0: none does.
+    /// A flow of the NIC's that nobody used for so long gives its place to another (ns of packet
+    /// time); 0: none does.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub idle: u64,
 }
@@ -114,15 +117,17 @@ pub struct Settings {
     pub most: u32,
     /// Of a side's time, the part above which it is overloaded while its load is steady.
     pub high: f64,
-    /// How far below that a side is filled up. Both bounds go down, and apart, as the load gets less steady.
+    /// How far below that a side is filled up. Both bounds go down, and apart, as the load gets
+    /// less steady.
     pub gap: f64,
     /// How far ahead loads are forecast (ns).
     pub ahead_ns: u64,
-    /// A flow goes to the NIC once in this time at most, and not within it after it came back (ns). With that no flow is
-    /// moved more than twice in this time, beside moves that its own punts force.
+    /// A flow goes to the NIC once in this time at most, and not within it after it came back (ns).
+    /// With that no flow is moved more than twice in this time, beside moves that its own punts
+    /// force.
     pub rest_ns: u64,
-    /// So long after an offer that came to nothing, because the NIC had no place at that moment or no ticket was left,
-    /// the flow may be offered again (ns).
+    /// So long after an offer that came to nothing, because the NIC had no place at that moment or
+    /// no ticket was left, the flow may be offered again (ns).
     pub again_ns: u64,
     /// A flow stays at the NIC so long at least before it is recalled (ns).
     pub stay_ns: u64,
@@ -142,7 +147,8 @@ pub struct Settings {
     /// Whether the plan predicts them: it was searched for, by a model of a NIC and its host.
     #[serde(default)]
     pub predicted: bool,
-    /// Learned costs are no more than so many times what is expected, and no less than that part of it.
+    /// Learned costs are no more than so many times what is expected, and no less than that part of
+    /// it.
     pub within: f64,
     /// The model has failed when it is wrong by more than this part of what was measured …
     pub wrong: f64,
@@ -159,8 +165,9 @@ impl Settings {
         Self::new(Admitted { share, after, rest, most, pace, idle })
     }
 
-    /// The same, bound to what the plan predicts: a learned cost leaves it by a factor of [`WITHIN`] at most. `plan` is
-    /// its JSON; one that was stated predicts nothing, and what is usual is expected instead.
+    /// The same, bound to what the plan predicts: a learned cost leaves it by a factor of
+    /// [`WITHIN`] at most. `plan` is its JSON; one that was stated predicts nothing, and what is
+    /// usual is expected instead.
     #[must_use]
     pub fn predicted_by(self, plan: &str) -> Self {
         let Some(expected) = predicted(plan) else { return self };
@@ -187,9 +194,11 @@ impl Settings {
             exchange: true,
             expected: Costs::USUAL,
             predicted: false,
-            // Emulated, a NIC is some hundred times slower than one that is a process of this machine.
+            // Emulated, a NIC is some hundred times slower than one that is a process of this
+            // machine.
             within: 256.0,
-            // Traffic that changes by a step changes costs, too: by a factor of 3 where bursts get short and flows cold.
+            // Traffic that changes by a step changes costs, too: by a factor of 3 where bursts get
+            // short and flows cold.
             wrong: 0.5,
             patience_ns: 300_000_000,
             retry_ns: 1_000_000_000,

@@ -1,4 +1,5 @@
-//! The controller on a plant whose truth is known: what it reaches, how fast, and how much it moves for that.
+//! The controller on a plant whose truth is known: what it reaches, how fast, and how much it moves
+//! for that.
 #![expect(
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
@@ -242,8 +243,8 @@ mod bounds {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
-        /// Whatever comes: no flow is offered again before the first offer can have shown, orders keep to the budget, and all that is
-        /// learned is a number within its bounds.
+        /// Whatever comes: no flow is offered again before the first offer can have shown, orders
+        /// keep to the budget, and all that is learned is a number within its bounds.
         #[test]
         fn are_kept_under_any_load(
             phases in proptest::collection::vec(phase(), 1..8),

@@ -1,4 +1,5 @@
-//! Two servers and the flows between them, as a fluid: packets are rates, and only samples are drawn by chance.
+//! Two servers and the flows between them, as a fluid: packets are rates, and only samples are
+//! drawn by chance.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,7 +16,8 @@ pub(crate) const PLAN: Admitted = Admitted::share(1024, 4);
 
 /// Packets of a flow in the time in which one is forgotten, so that it is offered.
 const EARNS: f64 = 0.69;
-/// A flow with more packets takes the place of one that was used so many times more recently, at most.
+/// A flow with more packets takes the place of one that was used so many times more recently, at
+/// most.
 const EAGER: f64 = 4.0;
 /// How often the NIC is asked for a place in a millisecond, in vain.
 const ASKED: u32 = 2;
@@ -57,7 +59,8 @@ pub(crate) struct Plant {
     ordered: VecDeque<Decision>,
     moved: Vec<(FlowId, bool)>,
     random: u64,
-    /// Of the last period: time worked, and what the work would have been, by side (parts of the time).
+    /// Of the last period: time worked, and what the work would have been, by side (parts of the
+    /// time).
     pub(crate) load: [f64; 2],
     /// Packets a second handled at the NIC and at the host.
     pub(crate) rates: [f64; 2],
@@ -218,8 +221,8 @@ impl Plant {
         (self.moved.len() - before) as f64
     }
 
-    /// Of the NIC's flows that come next, the one that chance has without a packet for longest gives its place up, if that
-    /// is so long.
+    /// Of the NIC's flows that come next, the one that chance has without a packet for longest
+    /// gives its place up, if that is so long.
     fn give_place(&mut self, idle: f64) {
         let there = |(id, flow): (&FlowId, &Flow)| flow.at_nic.then_some((*id, flow.rate));
         let next = self.flows.range(self.hand + 1..).chain(self.flows.range(..=self.hand));

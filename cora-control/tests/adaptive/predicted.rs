@@ -1,12 +1,13 @@
-//! Costs that the plan predicts: what is learned is bound to them, how far it drifts is told, and beyond the bounds
-//! the plan alone decides.
+//! Costs that the plan predicts: what is learned is bound to them, how far it drifts is told, and
+//! beyond the bounds the plan alone decides.
 
 use cora_control::adaptive::{Costs, Settings, WITHIN};
 
 use crate::plant::{PLAN, Plant, REAL};
 use crate::words_of;
 
-/// As a plan that was searched for says it, for a machine on which things cost what they really do in the plant.
+/// As a plan that was searched for says it, for a machine on which things cost what they really do
+/// in the plant.
 fn settings() -> Settings {
     let costs = serde_json::to_string(&REAL).expect("numbers");
     let settings =

@@ -48,15 +48,16 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Reads a packet that the host sends to leave, as nearly all that it sends are; `None` for every other message.
+    /// Reads a packet that the host sends to leave, as nearly all that it sends are; `None` for
+    /// every other message.
     #[must_use]
     #[inline(always)]
     pub fn decode_sent(kind: u16, bytes: &'a [u8]) -> Option<(Stamp, &'a [u8])> {
         if kind == Self::SEND { Stamp::decode(bytes) } else { None }
     }
 
-    /// Those that the host sends [beside packets](Self::decode_sent), some of which the NIC sends, too. The NIC half reads no
-    /// others, and has no code for them.
+    /// Those that the host sends [beside packets](Self::decode_sent), some of which the NIC sends,
+    /// too. The NIC half reads no others, and has no code for them.
     #[must_use]
     pub fn decode_from_host(kind: u16, bytes: &'a [u8]) -> Option<Self> {
         Some(match kind {

@@ -8,8 +8,9 @@ impl Message<'_> {
     ///
     /// # Errors
     /// Those of [`Producer::push`].
-    // Whoever pushes a message has its fields at hand: were it put together in memory first, to be read in pairs of
-    // words, the processor would wait until all that was written before has left, the last message's lines among it.
+    // Whoever pushes a message has its fields at hand: were it put together in memory first, to be
+    // read in pairs of words, the processor would wait until all that was written before has left,
+    // the last message's lines among it.
     #[inline(always)]
     pub fn push<M: RingMemory>(&self, ring: &mut Producer<M>) -> Result<(), PushError> {
         match self.stamped() {

@@ -42,7 +42,8 @@ pub const MAX_KEYS: usize = 8;
 pub enum Message<'a> {
     /// A frame on the wire.
     Frame(Stamp, &'a [u8]),
-    /// The wire has no more frames; the time of its last one, which may have come to another NIC core.
+    /// The wire has no more frames; the time of its last one, which may have come to another NIC
+    /// core.
     WireEnd(u64),
     /// A packet for the host to handle; of a long one maybe the head alone, as its stamp says.
     Punt(Stamp, &'a [u8]),
@@ -55,7 +56,8 @@ pub enum Message<'a> {
         /// The flow's group key, encoded.
         group: &'a [u8],
     },
-    /// An entry of the flow that the latest `Release` or `Transfer` is about; without bytes, if it expired meanwhile.
+    /// An entry of the flow that the latest `Release` or `Transfer` is about; without bytes, if it
+    /// expired meanwhile.
     Entry(u16, &'a [u8]),
     /// All packets of the offered flow that came before stand before this on the ring.
     Fence(u32),
@@ -81,12 +83,14 @@ pub enum Message<'a> {
     },
     /// The host keeps the offered flow: it changed meanwhile.
     Withdraw(u32),
-    /// A packet that the host handled, for the wire. If the host got its head alone, so does the NIC.
+    /// A packet that the host handled, for the wire. If the host got its head alone, so does the
+    /// NIC.
     Send(Stamp, &'a [u8]),
     /// Nothing of this side is on its way any more.
     Drained(u64),
-    /// Part of a state: configuration at the start, contents at the end; between frames on the wire, part of a change,
-    /// between two [marks](Self::MARK). The NIC passes those on to the host.
+    /// Part of a state: configuration at the start, contents at the end; between frames on the
+    /// wire, part of a change, between two [marks](Self::MARK). The NIC passes those on to the
+    /// host.
     Piece(u16, &'a [u8]),
     /// A count of outcomes of one name.
     Outcome(u64, &'a [u8]),
@@ -94,11 +98,12 @@ pub enum Message<'a> {
     Report(Report),
     /// The host is ready: the NIC may read the wire.
     Begin,
-    /// The host wants a flow back: its group key, encoded. The NIC answers with `Release` if it owns the flow, and
-    /// not at all otherwise.
+    /// The host wants a flow back: its group key, encoded. The NIC answers with `Release` if it
+    /// owns the flow, and not at all otherwise.
     Recall(&'a [u8]),
-    /// The host has flows that earn more than those which nobody used for so many nanoseconds of packet time: one of
-    /// them should come back. The NIC answers with `Release` if it has any, and not at all otherwise.
+    /// The host has flows that earn more than those which nobody used for so many nanoseconds of
+    /// packet time: one of them should come back. The NIC answers with `Release` if it has any, and
+    /// not at all otherwise.
     MakeRoom(u64),
     /// The NIC should tell its load every so many nanoseconds of its clock.
     Watch(u64),
@@ -137,7 +142,8 @@ pub enum Message<'a> {
     Owned(&'a [u8]),
     /// It owns none beside those, so many in all.
     AllOwned(u64),
-    /// An entry of a recorded state expired at the NIC: this is what it was. Without bytes, there was no room to keep it.
+    /// An entry of a recorded state expired at the NIC: this is what it was. Without bytes, there
+    /// was no room to keep it.
     Expired(u16, &'a [u8]),
     /// A packet took an entry of a recorded state out at the NIC: this is what it was.
     Removed(u16, &'a [u8]),
@@ -158,7 +164,8 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The entry of a recorded state that ended at the NIC, and its state's number, if this tells of one.
+    /// The entry of a recorded state that ended at the NIC, and its state's number, if this tells
+    /// of one.
     pub const fn ending(&self) -> Option<(u16, Ending<'a>)> {
         match *self {
             Self::Expired(state, piece) => Some((state, Ending { removed: false, piece })),
@@ -181,8 +188,9 @@ impl Message<'_> {
     pub const SEND: u16 = 11;
     /// The kind of [`Self::Piece`].
     pub const PIECE: u16 = 13;
-    /// In place of a state's number in [`Self::Piece`]: what follows or what came is a change of read-mostly states,
-    /// whole. Its number stands there (4 bytes), at the end how many pieces it has, too (4 bytes).
+    /// In place of a state's number in [`Self::Piece`]: what follows or what came is a change of
+    /// read-mostly states, whole. Its number stands there (4 bytes), at the end how many pieces it
+    /// has, too (4 bytes).
     pub const MARK: u16 = u16::MAX;
 
     /// The kind in the record's header.

@@ -1,7 +1,7 @@
 //! What a side counted.
 
-/// Calls a macro with what each side counts, name by name with what it is: so that whoever tells of it further needs
-/// no list of its own.
+/// Calls a macro with what each side counts, name by name with what it is: so that whoever tells of
+/// it further needs no list of its own.
 #[macro_export]
 macro_rules! side_counts {
     ($with:ident) => {

@@ -1,39 +1,44 @@
-//! Which flows the host offers to the NIC by itself: what the plan says at first, and a controller later.
+//! Which flows the host offers to the NIC by itself: what the plan says at first, and a controller
+//! later.
 
 use super::Outbox;
 use super::host::{HostHalf, share_of};
 use crate::app::{App, PlanFacts};
 use crate::message::Message;
 
-/// A flow that punts again and again is offered only after so many packets at most, as a power of 2.
+/// A flow that punts again and again is offered only after so many packets at most, as a power of
+/// 2.
 const MAX_BACK_OFF: u32 = 16;
 
-/// A flow's packets count up to so many times what it takes to be offered: with more of them, it takes the place of a
-/// flow that was used more recently.
+/// A flow's packets count up to so many times what it takes to be offered: with more of them, it
+/// takes the place of a flow that was used more recently.
 const EAGER: u32 = 4;
 
-/// How long a NIC that has no room for a flow, and gave none back, is not asked for any (ns of packet time): at first,
-/// and at most; it doubles each time.
+/// How long a NIC that has no room for a flow, and gave none back, is not asked for any (ns of
+/// packet time): at first, and at most; it doubles each time.
 pub(super) const ASKED_AGAIN: [u64; 2] = [8_000, 512_000];
 
-/// What a flow must be like to be offered after one of its packets. Whatever it says, flows that punt again and
-/// again are offered ever later.
+/// What a flow must be like to be offered after one of its packets. Whatever it says, flows that
+/// punt again and again are offered ever later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admission {
     /// Of 1024 flows, how many the NIC may own: those whose [share](super::share_of) is below.
     pub share: u16,
     /// Packets of a flow that the host handles before.
     pub after: u32,
-    /// How long a flow stays after it came back (ns of packet time), so that none moves to and fro: with it no flow
-    /// moves more than twice in that time.
+    /// How long a flow stays after it came back (ns of packet time), so that none moves to and fro:
+    /// with it no flow moves more than twice in that time.
     pub rest: u64,
-    /// Flows that may be at the NIC, those on their way there included, by the host's count; no more are offered.
+    /// Flows that may be at the NIC, those on their way there included, by the host's count; no
+    /// more are offered.
     pub most: u32,
-    /// In so much time without a packet of the flow (ns of packet time), one that was counted is forgotten: only
-    /// flows with more packets than one in some two thirds of that are offered. 0: all count.
+    /// In so much time without a packet of the flow (ns of packet time), one that was counted is
+    /// forgotten: only flows with more packets than one in some two thirds of that are offered. 0:
+    /// all count.
     pub pace: u64,
-    /// Where as many as may be are at the NIC, one that nobody used for so long (ns of packet time) gives its place to
-    /// one that would be offered; a quarter of that will do for one with four times the packets. 0: none does.
+    /// Where as many as may be are at the NIC, one that nobody used for so long (ns of packet time)
+    /// gives its place to one that would be offered; a quarter of that will do for one with four
+    /// times the packets. 0: none does.
     pub idle: u64,
 }
 
@@ -54,8 +59,8 @@ impl Admission {
     pub const NONE: Self = Self { share: 0, after: u32::MAX, rest: 0, most: 0, pace: 0, idle: 0 };
 }
 
-/// What is done with flows beside that. An order that can't be followed, because the flow is not where it is
-/// thought to be, is left: orders are wishes, and the protocol decides.
+/// What is done with flows beside that. An order that can't be followed, because the flow is not
+/// where it is thought to be, is left: orders are wishes, and the protocol decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order<K> {
     /// From now on, other flows are offered.
@@ -97,8 +102,8 @@ impl<A: App> HostHalf<A> {
         }
     }
 
-    /// The NIC should give back a flow that nobody used for so long, or for that part of it; what waits for its place is
-    /// offered by a later packet.
+    /// The NIC should give back a flow that nobody used for so long, or for that part of it; what
+    /// waits for its place is offered by a later packet.
     fn ask_for_room(&mut self, idle: u64, part: u32, out: &mut impl Outbox) {
         // Nothing that the NIC may answer by a release stands between the entries of a flow.
         let waits = self.now.saturating_sub(self.asked) < self.asked_for;

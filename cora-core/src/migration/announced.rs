@@ -7,8 +7,8 @@ const FILTER: usize = 16;
 /// The filter is made anew after so many flows have come.
 const STALE: u32 = 64;
 
-/// The keys, by their words. They are few and come and go with each offer, so they are searched one by
-/// one. Most packets' keys are not among them: a filter says so.
+/// The keys, by their words. They are few and come and go with each offer, so they are searched one
+/// by one. Most packets' keys are not among them: a filter says so.
 #[derive(Debug)]
 pub(super) struct Announced {
     keys: heapless::Vec<Announcement, ANNOUNCED>,
@@ -68,7 +68,8 @@ impl Announced {
         self.keys.iter().find(|key| key.is_of(words)).map(|key| key.flow)
     }
 
-    /// From now on the key finds the flow. Whoever offers looks for room first; without it nothing is kept.
+    /// From now on the key finds the flow. Whoever offers looks for room first; without it nothing
+    /// is kept.
     #[inline(never)]
     pub(super) fn add(&mut self, words: [u64; 5], flow: u32) {
         let (word, mask) = bit(&words);

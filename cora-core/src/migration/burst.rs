@@ -1,5 +1,6 @@
-//! Packets that are handled together: taken in, parsed one after the other, looked up ahead of their turn, then run
-//! in the order of their arrival. The result is that of running them one by one.
+//! Packets that are handled together: taken in, parsed one after the other, looked up ahead of
+//! their turn, then run in the order of their arrival. The result is that of running them one by
+//! one.
 
 use super::engine::Engine;
 use super::flows::Flows;
@@ -44,8 +45,8 @@ impl<'a> Burst<'a> {
         Self(heapless::Vec::new())
     }
 
-    /// Takes a frame in, whose packet is then the last one; `false` when the burst is full, and nothing has
-    /// happened. It has no room to grow.
+    /// Takes a frame in, whose packet is then the last one; `false` when the burst is full, and
+    /// nothing has happened. It has no room to grow.
     #[inline(always)]
     pub fn push(&mut self, stamp: Stamp, frame: &'a mut [u8]) -> bool {
         self.push_roomy(stamp, frame.into())
@@ -73,7 +74,8 @@ impl<'a> Burst<'a> {
         self.0.push(Arrival { packet, number, horizon, egress, parked }).is_ok()
     }
 
-    /// Parses all frames. (Parsed as it is taken in, each would wait for the copy that was made of it just before.)
+    /// Parses all frames. (Parsed as it is taken in, each would wait for the copy that was made of
+    /// it just before.)
     #[inline(always)]
     pub fn parse(&mut self) {
         for arrival in &mut self.0 {
@@ -81,7 +83,8 @@ impl<'a> Burst<'a> {
         }
     }
 
-    /// Parses all frames, unless no handler reads them and it does not matter which flows they belong to. Whether it did.
+    /// Parses all frames, unless no handler reads them and it does not matter which flows they
+    /// belong to. Whether it did.
     #[inline(always)]
     pub(super) fn parse_at_host<A: App>(&mut self, flows: bool) -> bool {
         let parses = A::READS_PACKETS || flows;
@@ -105,7 +108,8 @@ impl<'a> Burst<'a> {
         parses
     }
 
-    /// The flow, or what goes for it, of the packet at this place, if it has one. It is parsed now unless all are.
+    /// The flow, or what goes for it, of the packet at this place, if it has one. It is parsed now
+    /// unless all are.
     #[inline(always)]
     pub(super) fn group<K: Key>(&mut self, at: usize, parsed: bool) -> Option<K> {
         let packet = &mut self.0.get_mut(at)?.packet;
@@ -172,18 +176,20 @@ impl<'a> Frames<'a> {
         Self { rest: bytes }
     }
 
-    /// Where the next message can be read to, whatever its length; `None` when the burst is as long as it
-    /// may be.
+    /// Where the next message can be read to, whatever its length; `None` when the burst is as long
+    /// as it may be.
     #[inline]
     pub fn room(&mut self) -> Option<&mut [u8]> {
         (self.rest.len() >= MAX_MESSAGE).then_some(&mut *self.rest)
     }
 
-    /// Keeps the first `length` bytes of what was read, with [`ROOM`] behind them. There are as many in [`Self::room`].
+    /// Keeps the first `length` bytes of what was read, with [`ROOM`] behind them. There are as
+    /// many in [`Self::room`].
     #[inline]
     pub fn keep(&mut self, length: usize) -> Roomy<'a> {
         let rest = core::mem::take(&mut self.rest);
-        // The next frame begins at a line. The last one may be among the longest, with room to the end.
+        // The next frame begins at a line. The last one may be among the longest, with room to the
+        // end.
         let stride = (length.next_multiple_of(64) + ROOM).min(rest.len());
         let (kept, rest) = rest.split_at_mut(stride);
         self.rest = rest;
@@ -191,9 +197,9 @@ impl<'a> Frames<'a> {
     }
 }
 
-/// Lets states, and flows where they matter, fetch what the packets will look up: first their lines of
-/// the indexes, then what these name. (Hashed while it is parsed, each packet would take longer: one loop
-/// with all of that has too few registers.)
+/// Lets states, and flows where they matter, fetch what the packets will look up: first their lines
+/// of the indexes, then what these name. (Hashed while it is parsed, each packet would take longer:
+/// one loop with all of that has too few registers.)
 #[inline(always)]
 pub(super) fn announce<A: App>(
     burst: &Burst<'_>,
@@ -225,8 +231,9 @@ pub(super) fn announce<A: App>(
     }
 }
 
-/// Likewise at the NIC, under a plan that splits: it runs packets of its own flows alone, so states are asked about those only that
-/// may be of one. (The others find nothing here ahead that counts: whatever is told ahead counts only if it has the key.)
+/// Likewise at the NIC, under a plan that splits: it runs packets of its own flows alone, so states
+/// are asked about those only that may be of one. (The others find nothing here ahead that counts:
+/// whatever is told ahead counts only if it has the key.)
 #[inline(always)]
 pub(super) fn announce_owned<A: App>(
     burst: &Burst<'_>,
@@ -258,8 +265,8 @@ pub(super) fn announce_owned<A: App>(
     announce_owners(owned, engine, flows);
 }
 
-/// Likewise, what tells whose the entries are that these packets may find, the lists of these flows' entries, and their records: a
-/// translated answer's group key doesn't find them.
+/// Likewise, what tells whose the entries are that these packets may find, the lists of these
+/// flows' entries, and their records: a translated answer's group key doesn't find them.
 #[inline(never)]
 fn announce_owners<A: App>(packets: u32, engine: &mut Engine<A>, flows: &Flows<A>) {
     let app = engine.app();
@@ -288,7 +295,8 @@ fn bits(mut set: u32) -> impl Iterator<Item = u8> {
     })
 }
 
-/// Likewise, further states for the packets of a burst whose flows have no entry: bit by bit, from the first.
+/// Likewise, further states for the packets of a burst whose flows have no entry: bit by bit, from
+/// the first.
 #[inline(never)]
 fn announce_further<A: App>(burst: &Burst<'_>, engine: &mut Engine<A>, unknown: u32) {
     let app = engine.app();

@@ -35,10 +35,11 @@ impl<A: App> HostHalf<A> {
         Ok(())
     }
 
-    /// A message that the NIC sent to a host before this one, which did not give its room on the ring back: before
+    /// A message that the NIC sent to a host before this one, which did not give its room on the
+    /// ring back: before
     /// [`Self::take_over`], each of them is for this. What is durable and was on its way is kept as the NIC's copy;
-    /// packets are lost. That host published nothing that rests on what it read since, so that older copies may stand
-    /// again.
+    /// packets are lost. That host published nothing that rests on what it read since, so that
+    /// older copies may stand again.
     #[cold]
     pub fn catch_up(&mut self, message: &Message<'_>, standby: &mut dyn Standby) {
         match *message {
@@ -149,7 +150,8 @@ impl<A: App> HostHalf<A> {
         Flows::disown(self.engine.app(), flow, now);
     }
 
-    /// Keeps copies of what changed here, if anything is durable, and tells what ended, if anything is recorded.
+    /// Keeps copies of what changed here, if anything is durable, and tells what ended, if anything
+    /// is recorded.
     #[inline]
     pub fn tell_changes(&mut self, out: &mut impl Outbox) {
         if const { !A::RECORDED.is_empty() } {

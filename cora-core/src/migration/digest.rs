@@ -1,8 +1,10 @@
-//! What tells two states of a half apart: whatever later packets and messages are handled by, and no counts of what
-//! was. Two halves that say the same go on in the same way, so who explores all schedules need go on from one only.
+//! What tells two states of a half apart: whatever later packets and messages are handled by, and
+//! no counts of what was. Two halves that say the same go on in the same way, so who explores all
+//! schedules need go on from one only.
 //!
-//! Numbers of records are part of it, and which one is next; the order in which later ones are given out is not, and
-//! neither is when the wheels of the tables look at what (expiry is compared exactly, whenever they do).
+//! Numbers of records are part of it, and which one is next; the order in which later ones are
+//! given out is not, and neither is when the wheels of the tables look at what (expiry is compared
+//! exactly, whenever they do).
 
 use super::flows::{Flows, Record, Stage};
 use super::host::HostHalf;
@@ -29,8 +31,8 @@ fn left_of(leaving: Option<Leaving>, say: &mut Say<'_>) {
     word(say, leaving.map_or(0, |leaving| leaving.now));
 }
 
-/// The entries of all states, and the records. Packets that left the queue are counted by nobody: places in it are
-/// told as from its beginning.
+/// The entries of all states, and the records. Packets that left the queue are counted by nobody:
+/// places in it are told as from its beginning.
 fn holdings<A: App>(app: &mut A, flows: &mut Flows<A>, left: u64, say: &mut Say<'_>) {
     for state in 0..A::STATES {
         word(say, state as u64);

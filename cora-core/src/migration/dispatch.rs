@@ -18,7 +18,8 @@ pub(super) enum Dispatch {
 }
 
 impl<A: App> NicHalf<A> {
-    /// Whose packet it is, which is number `ahead` of the burst: mostly known ahead, if it is the host's.
+    /// Whose packet it is, which is number `ahead` of the burst: mostly known ahead, if it is the
+    /// host's.
     #[inline(always)]
     pub(super) fn dispatch_ahead(&mut self, now: u64, packet: &Packet<'_>, ahead: u8) -> Dispatch {
         if self.flows.is_unknown(ahead) && self.announced.is_empty() {

@@ -1,4 +1,5 @@
-//! Durable entries of flows: which side tells of them, what changed, and what is put back from copies.
+//! Durable entries of flows: which side tells of them, what changed, and what is put back from
+//! copies.
 
 use super::ProtocolError;
 use super::flows::{Flows, each_travelling};
@@ -7,7 +8,8 @@ use crate::state::Malformed;
 use crate::state::table::travelling::ImportError;
 use crate::state::table::{Change, Durable};
 
-/// Called with a state's number, the group key of the flow that an entry belongs to, and what changed of it.
+/// Called with a state's number, the group key of the flow that an entry belongs to, and what
+/// changed of it.
 pub(super) type Tell<'a, K> = dyn FnMut(u16, Option<K>, Change<'_>) + 'a;
 
 /// The tables whose entries travel and whose states are durable, with their state numbers.
@@ -43,7 +45,8 @@ impl<A: App> Flows<A> {
         found
     }
 
-    /// Installs a durable entry from its copy. `Ok(false)`: there is no room for it here, or it expired.
+    /// Installs a durable entry from its copy. `Ok(false)`: there is no room for it here, or it
+    /// expired.
     pub fn restore(
         &mut self,
         app: &mut A,

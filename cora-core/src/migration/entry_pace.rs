@@ -2,16 +2,17 @@
 
 use super::AT_ONCE;
 
-/// Entries between two bursts while more packets wait than a burst takes. With entries of 2 KiB that leaves the packets
-/// three quarters of the core.
+/// Entries between two bursts while more packets wait than a burst takes. With entries of 2 KiB
+/// that leaves the packets three quarters of the core.
 const AMID_PACKETS: u32 = 2;
 
-/// Full bursts in a row, at most, for which entries go so slowly. Behind them the load is more than the core bears
-/// beside any entries: the wire is full, packets are lost for as long as the move lasts, and a short one loses fewest.
+/// Full bursts in a row, at most, for which entries go so slowly. Behind them the load is more than
+/// the core bears beside any entries: the wire is full, packets are lost for as long as the move
+/// lasts, and a short one loses fewest.
 const CROWDED: u32 = 1024;
 
-/// Entries take the time that packets leave, where they leave enough: the wire holds few packets, and what it has no
-/// room for is lost.
+/// Entries take the time that packets leave, where they leave enough: the wire holds few packets,
+/// and what it has no room for is lost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EntryPace {
     /// Full bursts in a row.
@@ -25,7 +26,8 @@ impl EntryPace {
         if self.full.wrapping_sub(1) < CROWDED { AMID_PACKETS } else { AT_ONCE }
     }
 
-    /// A burst was read from the wire, full or not; if the wire was not looked at, it is as one that was not.
+    /// A burst was read from the wire, full or not; if the wire was not looked at, it is as one
+    /// that was not.
     pub const fn read(&mut self, full: bool) {
         self.full = if full { self.full.saturating_add(1) } else { 0 };
     }

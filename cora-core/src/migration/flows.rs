@@ -1,4 +1,5 @@
-//! Records of the flows that a side owns or is about to. A record's number is what entries of the flow's are linked to.
+//! Records of the flows that a side owns or is about to. A record's number is what entries of the
+//! flow's are linked to.
 
 use core::any::TypeId;
 
@@ -36,20 +37,22 @@ pub struct Record {
     pub stage: Stage,
     /// At the host: the ticket it is offered under.
     pub ticket: u32,
-    /// Entries of it may belong to no flow, because there was no room to know it when they were made.
+    /// Entries of it may belong to no flow, because there was no room to know it when they were
+    /// made.
     pub scattered: bool,
     /// How often it punted.
     pub punts: u32,
     /// At the host: its packets since it came, less those that no longer count
     /// ([`Admission::pace`](super::Admission::pace)). At the NIC: not counted.
     pub packets: u32,
-    /// At the host: when it came back from the NIC (ns of packet time); 0 if it never did. At the NIC: the latest
-    /// use of the entries that came.
+    /// At the host: when it came back from the NIC (ns of packet time); 0 if it never did. At the
+    /// NIC: the latest use of the entries that came.
     pub came: u64,
     /// At the NIC: the number behind the last packet in the queue that is the flow's, or may be.
     pub queued_until: u64,
-    /// At the NIC: where the queue ended when a packet of it ran past the queue. What waited there was
-    /// not the flow's. At the host, where packets count for a time only: when its last one came (ns of packet time).
+    /// At the NIC: where the queue ended when a packet of it ran past the queue. What waited there
+    /// was not the flow's. At the host, where packets count for a time only: when its last one came
+    /// (ns of packet time).
     pub passed: u64,
 }
 
@@ -86,10 +89,11 @@ pub struct Flows<A: App> {
     pub(super) idle: u64,
     /// Where records are.
     pub(super) taken: Taken,
-    /// An entry was found by another key than its flow's group key, or one that answers it: from now on packets are looked
-    /// for among entries, too.
+    /// An entry was found by another key than its flow's group key, or one that answers it: from
+    /// now on packets are looked for among entries, too.
     pub(super) other_keys: bool,
-    /// Packets of the burst whose group keys no record has, a bit each; none, once another record was made.
+    /// Packets of the burst whose group keys no record has, a bit each; none, once another record
+    /// was made.
     pub(super) unknown: u64,
 }
 
@@ -121,8 +125,9 @@ impl<A: App> Flows<A> {
                 reply: false,
             };
         }
-        // A record is used whenever an entry of its flow is, so it expires no earlier: an entry never
-        // hangs at a number that another flow was given. All entries of both sides may come to be here.
+        // A record is used whenever an entry of its flow is, so it expires no earlier: an entry
+        // never hangs at a number that another flow was given. All entries of both sides may come
+        // to be here.
         Shape { capacity: capacity.saturating_mul(2), spare: 0, idle, reply: false }
     }
 
@@ -180,7 +185,8 @@ impl<A: App> Flows<A> {
         self.records.set_used(number, now);
     }
 
-    /// A flow with this group key comes: asks for what its record and an entry with that key will take.
+    /// A flow with this group key comes: asks for what its record and an entry with that key will
+    /// take.
     pub(super) fn expect(&self, app: &mut A, group: &A::Group) {
         self.records.expect_key(group);
         each_travelling(app, &mut |_, table| table.expect(group));
@@ -217,8 +223,8 @@ impl<A: App> Flows<A> {
         Some(number)
     }
 
-    /// After a run for a flow that was known: one without entries is forgotten (unless no state travels at all). Whether
-    /// it is still known.
+    /// After a run for a flow that was known: one without entries is forgotten (unless no state
+    /// travels at all). Whether it is still known.
     #[inline]
     pub fn settle(&mut self, app: &mut A, number: u32) -> bool {
         let (kept, joined) = Self::look_back(app, number);
@@ -230,7 +236,8 @@ impl<A: App> Flows<A> {
         kept
     }
 
-    /// Likewise at the NIC, where flows hardly ever get entries, and nobody looks which keys those have.
+    /// Likewise at the NIC, where flows hardly ever get entries, and nobody looks which keys those
+    /// have.
     #[inline]
     pub(super) fn settle_at_nic(&mut self, app: &mut A, number: u32) -> bool {
         let (kept, joined) = Self::look_back(app, number);
@@ -241,8 +248,8 @@ impl<A: App> Flows<A> {
         kept
     }
 
-    /// After a run for a flow that was not, with the number that was [reserved](Self::reserve) for it: with entries, it is
-    /// known from now on. Whether that is so.
+    /// After a run for a flow that was not, with the number that was [reserved](Self::reserve) for
+    /// it: with entries, it is known from now on. Whether that is so.
     #[inline(never)]
     pub fn settle_new(&mut self, app: &mut A, number: u32, group: &A::Group) -> bool {
         let (kept, _) = Self::look_back(app, number);
@@ -253,8 +260,8 @@ impl<A: App> Flows<A> {
         added
     }
 
-    /// After a run: whether a record of the flow is kept, since it has entries or none is needed; and whether entries joined
-    /// flows that packets may be found by.
+    /// After a run: whether a record of the flow is kept, since it has entries or none is needed;
+    /// and whether entries joined flows that packets may be found by.
     fn look_back(app: &mut A, number: u32) -> (bool, bool) {
         let (mut kept, mut any_joined) = (A::PLAN.stateless_flows, false);
         each_travelling(app, &mut |_, table| {
@@ -284,8 +291,8 @@ impl<A: App> Flows<A> {
         self.records.release_number(number);
     }
 
-    /// Takes out `most` of the flow's entries, and hands out those that are alive at `now`, each with its state's
-    /// number. Gives how many that were; fewer, when none is left.
+    /// Takes out `most` of the flow's entries, and hands out those that are alive at `now`, each
+    /// with its state's number. Gives how many that were; fewer, when none is left.
     #[inline(never)]
     pub fn take_out(
         app: &mut A,
@@ -301,8 +308,9 @@ impl<A: App> Flows<A> {
         most - left
     }
 
-    /// As [`Self::take_out`] all, to the side that has copies: entries that are as they were told are not sent again.
-    /// All of them are told by that side from now on; those that have copies are left for [`Self::remove`].
+    /// As [`Self::take_out`] all, to the side that has copies: entries that are as they were told
+    /// are not sent again. All of them are told by that side from now on; those that have copies
+    /// are left for [`Self::remove`].
     pub fn hand_back(app: &mut A, number: u32, now: u64, moved: &mut dyn FnMut(u16, Moved<'_>)) {
         each_travelling(app, &mut |state, table| {
             if const { A::DURABLE }
@@ -339,9 +347,9 @@ impl<A: App> Flows<A> {
         count
     }
 
-    /// Installs an entry of the flow; one that comes back finds room beyond the table's capacity. One without
-    /// bytes expired before it was sent.
-    /// Gives when it was last used; `None`: there is no room for it here.
+    /// Installs an entry of the flow; one that comes back finds room beyond the table's capacity.
+    /// One without bytes expired before it was sent. Gives when it was last used; `None`: there is
+    /// no room for it here.
     #[inline(never)]
     pub fn import(
         &mut self,
@@ -362,7 +370,8 @@ impl<A: App> Flows<A> {
         let most = if comes_back { u32::MAX } else { table.capacity() };
         match table.import_entry(bytes, number, most) {
             Ok(used) => {
-                // What comes is looked at here, or was announced: it is no surprise to the run behind it.
+                // What comes is looked at here, or was announced: it is no surprise to the run
+                // behind it.
                 table.look_back(number);
                 if let Some(record) = self.records.entry_mut(number) {
                     record.used.set(used.max(record.used.get()));

@@ -1,7 +1,7 @@
 //! Long frames go to the host as their heads: the NIC's part.
 //!
-//! Where no handler reads more of a packet than its headers, the rest of a long frame stays at the NIC until its head comes
-//! back, or the host says that the packet ended.
+//! Where no handler reads more of a packet than its headers, the rest of a long frame stays at the
+//! NIC until its head comes back, or the host says that the packet ended.
 
 use super::ProtocolError;
 use super::nic::{NicHalf, Wire};
@@ -10,18 +10,20 @@ use crate::message::{Message, Stamp};
 use crate::packet::{HEAD, is_told_by_head};
 use crate::region::{LOT_BYTES, Parked, Parking};
 
-/// Bytes of a frame from which on its head goes alone: a shorter one is copied sooner than its rest is parked.
+/// Bytes of a frame from which on its head goes alone: a shorter one is copied sooner than its rest
+/// is parked.
 pub const LONG: usize = 512;
 
-/// Bytes of a frame that wait at the NIC while its head is with the host, where no handler reads more than headers and a
-/// lot is free: none of a frame that goes whole.
+/// Bytes of a frame that wait at the NIC while its head is with the host, where no handler reads
+/// more than headers and a lot is free: none of a frame that goes whole.
 pub fn rest_of(frame: &[u8]) -> usize {
     let fits = (LONG..=HEAD + LOT_BYTES).contains(&frame.len());
     if fits && is_told_by_head(frame) { frame.len() - HEAD } else { 0 }
 }
 
 impl<A: App> NicHalf<A> {
-    /// A packet for the host: where its handlers read no more than headers, of a long frame the head.
+    /// A packet for the host: where its handlers read no more than headers, of a long frame the
+    /// head.
     #[inline(always)]
     pub(super) fn punt<'f>(stamp: &Stamp, frame: &'f [u8], io: &mut impl Wire) -> Message<'f> {
         if const { A::HEADS }

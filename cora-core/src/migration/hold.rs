@@ -83,7 +83,8 @@ impl HoldQueue {
         self.joined += 1;
     }
 
-    /// The first packet, left in the queue: its frame is copied to `buffer`. Beside its stamp, the frame's length.
+    /// The first packet, left in the queue: its frame is copied to `buffer`. Beside its stamp, the
+    /// frame's length.
     pub(super) fn peek(&self, buffer: &mut [u8]) -> Option<(Stamp, usize)> {
         if self.is_empty() {
             return None;

@@ -18,7 +18,8 @@ use crate::state::{Memory, NO_FLOW, OutOfMemory};
 /// Decides which flows the NIC may own: the same for a flow in every run.
 const SHARE: FlowHasher = FlowHasher::new(0x0073_6861_7265);
 
-/// Which part of the flows, of 1024, a group's flows are: the NIC may own them when this is below the plan's
+/// Which part of the flows, of 1024, a group's flows are: the NIC may own them when this is below
+/// the plan's
 /// [`nic_share`](crate::app::PlanFacts::nic_share).
 #[inline]
 pub fn share_of(group: &impl Key) -> u16 {
@@ -64,7 +65,8 @@ pub struct HostHalf<A: App> {
     pub(super) admission: Admission,
     /// Flows handed to the NIC that did not come back. Those that ended there are among them.
     pub(super) at_nic: u32,
-    /// When the NIC was asked for room last (ns of packet time), and how long that is not done again.
+    /// When the NIC was asked for room last (ns of packet time), and how long that is not done
+    /// again.
     pub(super) asked: u64,
     pub(super) asked_for: u64,
     pub(super) watch: Watch<A::Group>,
@@ -268,7 +270,8 @@ impl<A: App> HostHalf<A> {
         }
     }
 
-    /// Everything of the flow that came before the fence is handled: hand it over, unless it changed.
+    /// Everything of the flow that came before the fence is handled: hand it over, unless it
+    /// changed.
     pub(super) fn fence(
         &mut self,
         ticket: u32,
@@ -344,7 +347,8 @@ impl<A: App> HostHalf<A> {
         }
         let group = A::Group::get(group).ok_or(ProtocolError::Undecodable(4))?;
         self.flows.expect(self.engine.app(), &group);
-        // The NIC may refuse a flow before all of it went there: the rest goes, and comes back behind what was there.
+        // The NIC may refuse a flow before all of it went there: the rest goes, and comes back
+        // behind what was there.
         if self.leaving.is_some_and(|leaving| self.flows.group(leaving.flow) == Some(group)) {
             self.hand_over(u32::MAX, out)?;
         }

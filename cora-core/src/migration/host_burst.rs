@@ -9,14 +9,17 @@ use crate::message::{Message, Stamp};
 use crate::state::{EveryState, NO_FLOW, Visit};
 
 impl<A: App> HostHalf<A> {
-    /// Whether it matters which flow a packet belongs to. Only messages make flows known that were not.
+    /// Whether it matters which flow a packet belongs to. Only messages make flows known that were
+    /// not.
     #[inline(always)]
     fn knows_flows(&self) -> bool {
         self.moving || !self.flows.is_empty()
     }
 
-    /// Handles packets, one after the other. Those of a flow whose entries are coming in are behind the last of them.
-    // A function by itself, and so is the loop that fills the burst: each has the registers it needs.
+    /// Handles packets, one after the other. Those of a flow whose entries are coming in are behind
+    /// the last of them.
+    // A function by itself, and so is the loop that fills the burst: each has the registers it
+    // needs.
     #[inline(never)]
     pub fn burst(
         &mut self,
@@ -38,10 +41,12 @@ impl<A: App> HostHalf<A> {
     }
 
     /// Runs the packets; `FLOWS` says whether it matters which flows they belong to.
-    // A function by itself once more: the compiler then knows that nothing the handlers write is among the packets.
+    // A function by itself once more: the compiler then knows that nothing the handlers write is
+    // among the packets.
     #[inline(never)]
     fn run_all<const FLOWS: bool>(&mut self, burst: &mut Burst<'_>, out: &mut impl Outbox) {
-        // Somebody waits for a packet that comes alone. What it changed of durable entries is told behind it.
+        // Somebody waits for a packet that comes alone. What it changed of durable entries is told
+        // behind it.
         let alone = FLOWS && !A::DURABLE && burst.len() == 1;
         let parsed = A::READS_PACKETS || FLOWS;
         for (number, arrival) in burst.numbered_mut() {
@@ -106,7 +111,8 @@ impl<A: App> HostHalf<A> {
             ahead,
         };
         let ran = self.engine.run::<EveryState>(packet, visit);
-        // A flow becomes known before its packet leaves: behind that, its key would be copied when the ring has the packet.
+        // A flow becomes known before its packet leaves: behind that, its key would be copied when
+        // the ring has the packet.
         let added = match (known, group, flow) {
             (None, Some(group), Some(flow)) => {
                 self.flows.settle_new(self.engine.app(), flow, &group).then_some(flow)

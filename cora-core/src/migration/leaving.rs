@@ -1,6 +1,8 @@
-//! Flows that go to the other side: those with many entries bit by bit, so that others need not wait for them.
+//! Flows that go to the other side: those with many entries bit by bit, so that others need not
+//! wait for them.
 //!
-//! How many entries follow is said first. Those that expire meanwhile are sent as nothing, so that the count holds.
+//! How many entries follow is said first. Those that expire meanwhile are sent as nothing, so that
+//! the count holds.
 
 use super::encoded::{encoded, room};
 use super::flows::{Flows, Stage};
@@ -56,8 +58,8 @@ impl<A: App> HostHalf<A> {
         }
     }
 
-    /// Sends the next entries of a flow with many, `most` at most. Whoever runs this half calls it whenever there is
-    /// room on the way to the NIC.
+    /// Sends the next entries of a flow with many, `most` at most. Whoever runs this half calls it
+    /// whenever there is room on the way to the NIC.
     pub fn hand_over(&mut self, most: u32, out: &mut impl Outbox) -> Result<(), ProtocolError> {
         if let Some(leaving) = self.leaving {
             self.send_entries(leaving, most, out);
@@ -92,12 +94,14 @@ impl<A: App> NicHalf<A> {
 
     /// A flow goes to the host, if it is owned here.
     pub(super) fn send_back(&mut self, flow: u32, io: &mut (impl Outbox + Wire)) {
-        // Where keys are made that find others' packets, entries are not to be at the host before packets that came earlier
-        // and wait on their way there: one of these may find what a later one has made. It stays, then; who wants it asks again.
+        // Where keys are made that find others' packets, entries are not to be at the host before
+        // packets that came earlier and wait on their way there: one of these may find what a later
+        // one has made. It stays, then; who wants it asks again.
         if A::PLAN.host_ordered && !self.hold.is_empty() {
             return;
         }
-        // Its packets that wait may be much older than what came last, and have yet to find the entries alive.
+        // Its packets that wait may be much older than what came last, and have yet to find the
+        // entries alive.
         let oldest = self.hold.oldest().filter(|_| self.must_queue(flow));
         let now = oldest.unwrap_or(self.now);
         let owned = self.flows.record(flow).map(|record| (record.stage, record.punts));
@@ -117,7 +121,8 @@ impl<A: App> NicHalf<A> {
         }
     }
 
-    /// Lets the keys of a flow find it that its entries will be gone from; `false`: there are too many.
+    /// Lets the keys of a flow find it that its entries will be gone from; `false`: there are too
+    /// many.
     #[inline(never)]
     fn announce_all(&mut self, flow: u32) -> bool {
         let keys = self.flows.keys(self.engine.app(), flow);
@@ -130,8 +135,8 @@ impl<A: App> NicHalf<A> {
         true
     }
 
-    /// Sends the next entries of a flow with many that goes to the host, `most` at most; with the last one, what waited
-    /// for it goes on. Whoever runs this half calls it between bursts.
+    /// Sends the next entries of a flow with many that goes to the host, `most` at most; with the
+    /// last one, what waited for it goes on. Whoever runs this half calls it between bursts.
     #[inline(never)]
     pub fn hand_over(&mut self, most: u32, io: &mut (impl Outbox + Wire)) {
         let Some(mut leaving) = self.leaving.filter(|_| const { !A::DURABLE }) else { return };
@@ -144,8 +149,8 @@ impl<A: App> NicHalf<A> {
         }
     }
 
-    /// Sends a flow's entries to the host, those that are alive at `now`; `more` further entries will follow. The flow is to
-    /// be forgotten then.
+    /// Sends a flow's entries to the host, those that are alive at `now`; `more` further entries
+    /// will follow. The flow is to be forgotten then.
     pub(super) fn give_back(
         &mut self,
         flow: u32,

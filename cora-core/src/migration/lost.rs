@@ -1,5 +1,5 @@
-//! The other side's process ended, and another one will be started: what the side that lives on does, and how a
-//! new host begins.
+//! The other side's process ended, and another one will be started: what the side that lives on
+//! does, and how a new host begins.
 
 use super::burst::ALONE;
 use super::encoded::{encoded, room};
@@ -14,9 +14,9 @@ use crate::plain::Plain;
 use crate::state::{NO_FLOW, Visit};
 
 impl<A: App> HostHalf<A> {
-    /// The NIC is no more, and all that it published was handled: its flows are the host's again. Those of
-    /// durable states live on by their copies; what else was there is lost with it. A NIC that is started behind
-    /// this owns no flow.
+    /// The NIC is no more, and all that it published was handled: its flows are the host's again.
+    /// Those of durable states live on by their copies; what else was there is lost with it. A NIC
+    /// that is started behind this owns no flow.
     #[cold]
     pub fn nic_lost(&mut self, standby: &mut dyn Standby) -> Reclaimed {
         let mut reclaimed = Reclaimed::default();
@@ -46,9 +46,10 @@ impl<A: App> HostHalf<A> {
         reclaimed
     }
 
-    /// A new host, after another one that ended: takes over what that one owned, as far as it is durable. What that
-    /// one did not take from the NIC went to [`Self::catch_up`] before. `now` is the time of the latest packet on
-    /// the wire. What the NIC owns it says next ([`NicHalf::host_lost`]).
+    /// A new host, after another one that ended: takes over what that one owned, as far as it is
+    /// durable. What that one did not take from the NIC went to [`Self::catch_up`] before. `now` is
+    /// the time of the latest packet on the wire. What the NIC owns it says next
+    /// ([`NicHalf::host_lost`]).
     #[cold]
     pub fn take_over(&mut self, now: u64, standby: &mut dyn Standby) -> Reclaimed {
         let mut reclaimed = Reclaimed::default();
@@ -116,9 +117,9 @@ impl<A: App> HostHalf<A> {
 }
 
 impl<A: App> NicHalf<A> {
-    /// The host is no more, and another one will read what is sent from here on: flows that did not come whole
-    /// are forgotten (the host has what is durable of them), the new one is told what is owned here, and what
-    /// waited goes on. Records and entries of owned flows stay as they are.
+    /// The host is no more, and another one will read what is sent from here on: flows that did not
+    /// come whole are forgotten (the host has what is durable of them), the new one is told what is
+    /// owned here, and what waited goes on. Records and entries of owned flows stay as they are.
     #[cold]
     #[inline(never)]
     pub fn host_lost(&mut self, io: &mut (impl Outbox + Wire)) {
@@ -131,7 +132,8 @@ impl<A: App> NicHalf<A> {
         if let Some(Incoming { flow, returned, .. }) = self.incoming.take() {
             self.arrived(flow);
             if !returned {
-                // At time 0 everything is alive: of nothing that came it is to be told that it is gone.
+                // At time 0 everything is alive: of nothing that came it is to be told that it is
+                // gone.
                 Flows::disown(self.engine.app(), flow, 0);
                 self.forget(flow);
             }

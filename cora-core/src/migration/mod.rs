@@ -1,8 +1,8 @@
 //! Who owns a flow, and how that changes: the protocol, without any I/O.
 //!
 //! Every packet enters at the NIC. The NIC's [`Flows`] say which flows it owns; absence means the
-//! host. Between one NIC core and one host worker run two first-in-first-out rings, and the order of
-//! the rings is the whole protocol:
+//! host. Between one NIC core and one host worker run two first-in-first-out rings, and the order
+//! of the rings is the whole protocol:
 //!
 //! ```text
 //! punt      NIC   rolls back, Release(flow) Entry… Punt(packet)        → host owns, handles
@@ -15,23 +15,24 @@
 //! ```
 //!
 //! Either side may say no: the NIC answers `Decline` to an offer that it has no room for; the host
-//! sends `Withdraw` instead of `Transfer` when the flow gained or lost a key meanwhile (packets with
-//! the new key were not held); a NIC that can't install after all sends everything back as `Release`.
+//! sends `Withdraw` instead of `Transfer` when the flow gained or lost a key meanwhile (packets
+//! with the new key were not held); a NIC that can't install after all sends everything back as
+//! `Release`.
 //!
-//! A flow with many entries goes bit by bit ([`AT_ONCE`]): packets of others run between its entries, and those of its
-//! own wait at the NIC until the last one has gone. No other flow leaves the same side meanwhile. (From the NIC, flows of
-//! programs with durable states go in one piece.)
+//! A flow with many entries goes bit by bit ([`AT_ONCE`]): packets of others run between its
+//! entries, and those of its own wait at the NIC until the last one has gone. No other flow leaves
+//! the same side meanwhile. (From the NIC, flows of programs with durable states go in one piece.)
 //!
 //! # Order
 //!
-//! 1. *Within a flow.* Packets before the fence were passed on before it; packets after it wait in one
-//!    first-in-first-out queue until the transfer, and packets behind those wait behind them.
-//! 2. *At the host, across flows.* A state pinned to the host may show the order in which flows reach
-//!    it (who got which port). And where a handler chooses the reply key of an entry that travels, a
-//!    packet that waits may be about to make the key that a later packet of an unknown flow bears.
-//!    Under a plan with such a state ([`PlanFacts::host_ordered`]), whatever is bound for the host
-//!    waits behind held packets too, so the host sees packets in the order of their arrival, under
-//!    every plan and every schedule.
+//! 1. *Within a flow.* Packets before the fence were passed on before it; packets after it wait in
+//!    one first-in-first-out queue until the transfer, and packets behind those wait behind them.
+//! 2. *At the host, across flows.* A state pinned to the host may show the order in which flows
+//!    reach it (who got which port). And where a handler chooses the reply key of an entry that
+//!    travels, a packet that waits may be about to make the key that a later packet of an unknown
+//!    flow bears. Under a plan with such a state ([`PlanFacts::host_ordered`]), whatever is bound
+//!    for the host waits behind held packets too, so the host sees packets in the order of their
+//!    arrival, under every plan and every schedule.
 //!
 //! | module | concept |
 //! | --- | --- |
@@ -120,7 +121,8 @@ pub trait Outbox {
         self.send(&Message::Send(Stamp { egress, ..*stamp }, frame));
     }
 
-    /// The other side should see what was sent so far now, while this one goes on: somebody waits for it.
+    /// The other side should see what was sent so far now, while this one goes on: somebody waits
+    /// for it.
     #[inline]
     fn show(&mut self) {}
 
@@ -130,8 +132,8 @@ pub trait Outbox {
         let _ = (state, ending);
     }
 
-    /// At the host: where copies of durable entries are kept, if they are. Whatever is sent after one was kept is
-    /// published after that.
+    /// At the host: where copies of durable entries are kept, if they are. Whatever is sent after
+    /// one was kept is published after that.
     fn standby(&mut self) -> Option<&mut dyn Standby> {
         None
     }

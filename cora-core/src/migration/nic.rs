@@ -102,7 +102,8 @@ impl<A: App> NicHalf<A> {
         Self::create_to_hold(app, memory, HoldQueue::BYTES)
     }
 
-    /// The half, owning no flow, with a queue of so many bytes in which packets wait; any has room for one burst.
+    /// The half, owning no flow, with a queue of so many bytes in which packets wait; any has room
+    /// for one burst.
     #[inline]
     pub fn create_to_hold(
         mut app: A,
@@ -128,8 +129,8 @@ impl<A: App> NicHalf<A> {
         })
     }
 
-    /// Whether another packet may come in; otherwise the wire must wait. Between the entries of a flow that goes
-    /// straight back none may: another flow could not leave before the last of them.
+    /// Whether another packet may come in; otherwise the wire must wait. Between the entries of a
+    /// flow that goes straight back none may: another flow could not leave before the last of them.
     #[inline]
     pub const fn takes_packets(&self) -> bool {
         self.hold.has_room() && !matches!(self.incoming, Some(Incoming { returned: true, .. }))
@@ -180,7 +181,8 @@ impl<A: App> NicHalf<A> {
         self.flows.len()
     }
 
-    /// Whether packets are looked for among entries, too: one is found by a key that its flow is not.
+    /// Whether packets are looked for among entries, too: one is found by a key that its flow is
+    /// not.
     pub const fn looks_among_entries(&self) -> bool {
         self.flows.other_keys
     }
@@ -208,7 +210,8 @@ impl<A: App> NicHalf<A> {
         self.tell_changes(io);
     }
 
-    /// Tells the host what changed of durable entries, so that it has copies of them, and which recorded ones ended.
+    /// Tells the host what changed of durable entries, so that it has copies of them, and which
+    /// recorded ones ended.
     #[inline]
     pub fn tell_changes(&mut self, io: &mut impl Outbox) {
         if const { !A::RECORDED.is_empty() } {
@@ -349,8 +352,8 @@ impl<A: App> NicHalf<A> {
         self.flows.record(flow).is_some_and(|record| record.queued_until > left)
     }
 
-    /// A later packet of the flow ran while the first one in the queue waited: when that came it was
-    /// not the flow's, whose keys have changed since.
+    /// A later packet of the flow ran while the first one in the queue waited: when that came it
+    /// was not the flow's, whose keys have changed since.
     fn was_passed_by(&mut self, flow: u32) -> bool {
         let left = self.hold.left();
         self.flows.record(flow).is_some_and(|record| record.passed > left)
@@ -455,7 +458,8 @@ impl<A: App> NicHalf<A> {
     #[inline(never)]
     fn release(&mut self, flow: u32, stamp: &Stamp, frame: &[u8], io: &mut (impl Outbox + Wire)) {
         let punts = self.flows.record(flow).map_or(0, |record| record.punts).saturating_add(1);
-        // Put together before anything is sent: read behind that, it would wait until the ring has it.
+        // Put together before anything is sent: read behind that, it would wait until the ring has
+        // it.
         let punt = Self::punt(stamp, frame, io);
         self.give_back(flow, punts, stamp.meta.now, 0, io);
         io.send(&punt);
@@ -464,8 +468,8 @@ impl<A: App> NicHalf<A> {
         self.forget(flow);
     }
 
-    /// Tells the host what this side has to do; `load` says what only the run loop knows. Nothing is told amid the
-    /// entries of a flow.
+    /// Tells the host what this side has to do; `load` says what only the run loop knows. Nothing
+    /// is told amid the entries of a flow.
     #[inline(never)]
     pub fn tell(&mut self, load: &Load, io: &mut impl Outbox) {
         if self.incoming.is_some() {

@@ -5,11 +5,13 @@ use crate::migration::ProtocolError;
 use crate::region::Parked;
 use crate::ring::RingMemory;
 
-/// A packet that is done, whole: if it is a head, the rest of its frame is in the lots of that NIC's region, and the
-/// frame is put together in `buffer`. `bytes` are those of the message, of this kind.
+/// A packet that is done, whole: if it is a head, the rest of its frame is in the lots of that
+/// NIC's region, and the frame is put together in `buffer`. `bytes` are those of the message, of
+/// this kind.
 ///
 /// # Errors
-/// When they are no packet that is done, or its rest is nowhere, or the frame is longer than `buffer`.
+/// When they are no packet that is done, or its rest is nowhere, or the frame is longer than
+/// `buffer`.
 pub fn reassemble<'a, M: RingMemory>(
     kind: u16,
     bytes: &'a [u8],

@@ -1,7 +1,8 @@
-//! Room at the NIC for flows that earn more: the host asks for it, and the NIC gives up a flow that nobody uses.
+//! Room at the NIC for flows that earn more: the host asks for it, and the NIC gives up a flow that
+//! nobody uses.
 //!
-//! The host knows how many packets its own flows have, and nothing of the NIC's; the NIC knows when each of its flows
-//! was used last. So neither has to tell the other about single flows.
+//! The host knows how many packets its own flows have, and nothing of the NIC's; the NIC knows when
+//! each of its flows was used last. So neither has to tell the other about single flows.
 
 use super::Outbox;
 use super::flows::Flows;
@@ -9,15 +10,15 @@ use super::nic::{NicHalf, Wire};
 use crate::app::App;
 use crate::state::NO_FLOW;
 
-/// What is looked at for a flow that nobody uses, at most: so many places that had one and are empty, or half as many times
-/// 32 places that never had, or so many flows.
+/// What is looked at for a flow that nobody uses, at most: so many places that had one and are
+/// empty, or half as many times 32 places that never had, or so many flows.
 const EMPTY: u32 = 1_024;
 const NEVER: u32 = EMPTY / 2;
 const FLOWS: u32 = 16;
 
 impl<A: App> NicHalf<A> {
-    /// The host has flows that earn more: of those looked at, the one that nobody used for longest goes there, if that is
-    /// so many nanoseconds of packet time at least.
+    /// The host has flows that earn more: of those looked at, the one that nobody used for longest
+    /// goes there, if that is so many nanoseconds of packet time at least.
     #[inline(never)]
     pub(super) fn make_room(&mut self, idle: u64, io: &mut (impl Outbox + Wire)) {
         // One flow leaves after the other.
@@ -29,9 +30,10 @@ impl<A: App> NicHalf<A> {
 }
 
 impl<A: App> Flows<A> {
-    /// Of the flows that come next from `hand` on, the one that nobody used for longest, if that is `idle` at least.
-    /// Looks at so many at most that packets need not wait for it; those that are about to be forgotten are left to
-    /// that. The hand goes on only where nothing is found, so that neighbours that all went cold leave one after the other.
+    /// Of the flows that come next from `hand` on, the one that nobody used for longest, if that is
+    /// `idle` at least. Looks at so many at most that packets need not wait for it; those that are
+    /// about to be forgotten are left to that. The hand goes on only where nothing is found, so
+    /// that neighbours that all went cold leave one after the other.
     fn unused(&mut self, hand: &mut u32, now: u64, idle: u64) -> u32 {
         let (records, known_for) = (&self.records, self.idle);
         let last = records.made() / u32::BITS;

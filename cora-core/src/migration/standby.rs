@@ -1,17 +1,18 @@
 //! Copies of durable entries, kept so that they outlive the side that owns them.
 //!
-//! The host keeps them, of what the NIC owns and of what it owns itself, the latter for the host that comes after
-//! it: so a standby holds every durable entry there is, each with its holder.
+//! The host keeps them, of what the NIC owns and of what it owns itself, the latter for the host
+//! that comes after it: so a standby holds every durable entry there is, each with its holder.
 //!
 //! # How far copies are behind
 //!
-//! *No packet.* What a packet changed is on the punt ring before the packet is on the wire's, and the punt ring is
-//! published first; what the host's packets change is in the standby before what they send is published. So
-//! whatever left depends on nothing that a kill can take away. A packet whose changes are lost did not leave.
-//! Behind are times of last use alone: being found is not told, and a copy that comes back counts as used then.
+//! *No packet.* What a packet changed is on the punt ring before the packet is on the wire's, and
+//! the punt ring is published first; what the host's packets change is in the standby before what
+//! they send is published. So whatever left depends on nothing that a kill can take away. A packet
+//! whose changes are lost did not leave. Behind are times of last use alone: being found is not
+//! told, and a copy that comes back counts as used then.
 //!
-//! It holds under a plan that splits. Under nic-only no flow ever moves, and there is nowhere for copies to come
-//! back to; under host-only the NIC owns nothing.
+//! It holds under a plan that splits. Under nic-only no flow ever moves, and there is nowhere for
+//! copies to come back to; under host-only the NIC owns nothing.
 
 /// Which side owns an entry that there is a copy of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,8 +42,8 @@ pub struct Copied<'a> {
 
 /// Keeps copies: one at most of each state's each key.
 pub trait Standby {
-    /// Keeps a copy in place of the one with the same state and key; `false` when there is no room for it, and
-    /// the old one is gone.
+    /// Keeps a copy in place of the one with the same state and key; `false` when there is no room
+    /// for it, and the old one is gone.
     fn keep(&mut self, copy: &Copied<'_>) -> bool;
 
     /// Forgets the copy with this key, if this side holds the entry.
@@ -57,7 +58,8 @@ pub trait Standby {
     /// Visits the copy with this key; whether there is one.
     fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Copied<'_>)) -> bool;
 
-    /// Visits the copies of this holder's entries, of one flow or of all, in the same order each time.
+    /// Visits the copies of this holder's entries, of one flow or of all, in the same order each
+    /// time.
     fn each(&self, holder: Holder, group: Option<&[u8]>, visit: &mut dyn FnMut(&Copied<'_>));
 }
 
@@ -68,7 +70,8 @@ pub struct Reclaimed {
     pub flows: u64,
     /// Durable entries that live on here.
     pub entries: u64,
-    /// Copies that could not be installed: no room, a key that is another's, or bytes that are no entry.
+    /// Copies that could not be installed: no room, a key that is another's, or bytes that are no
+    /// entry.
     pub refused: u64,
     /// Flows on their way to the other side that stay here.
     pub cancelled: u64,

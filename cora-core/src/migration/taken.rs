@@ -32,7 +32,8 @@ impl Taken {
         }
     }
 
-    /// Shows the places of word `word` that are taken, or were: those that `is_taken` denies are forgotten.
+    /// Shows the places of word `word` that are taken, or were: those that `is_taken` denies are
+    /// forgotten.
     #[inline(always)]
     pub(super) fn look(&mut self, word: u32, mut is_taken: impl FnMut(u32) -> bool) {
         let Some(bits) = self.0.get_mut(word as usize) else { return };

@@ -1,9 +1,10 @@
 //! Which of the known flows a packet belongs to.
 //!
-//! A flow is found by its group key in either direction (both are the same flow, even where no state
-//! has a reply key), or by any key that finds one of its entries: a NAT's replies carry a key of their
-//! own. While no entry has such a key, records tell all. Then a packet whose group key no record has is of no known flow, which
-//! is mostly told by one line of their index, ahead of its turn.
+//! A flow is found by its group key in either direction (both are the same flow, even where no
+//! state has a reply key), or by any key that finds one of its entries: a NAT's replies carry a key
+//! of their own. While no entry has such a key, records tell all. Then a packet whose group key no
+//! record has is of no known flow, which is mostly told by one line of their index, ahead of its
+//! turn.
 
 use core::any::TypeId;
 
@@ -63,7 +64,8 @@ impl<A: App> Flows<A> {
             Some((number, Direction::Original)) => number,
             // All entries have the keys of their flows: what finds one finds the record.
             other if !self.other_keys => other?.0,
-            // What has an entry with this very key comes before the flow whose answer this would be.
+            // What has an entry with this very key comes before the flow whose answer this would
+            // be.
             other => self.find_by_entry(app, group, now).or(other.map(|(number, _)| number))?,
         };
         let record = self.records.entry(number)?;
@@ -93,7 +95,8 @@ impl<A: App> Flows<A> {
         self.other_keys |= keys.any(|words| Some(words) != reply);
     }
 
-    /// Entries joined the flow: notes whether any of its entries is found by a key that the flow's record is not.
+    /// Entries joined the flow: notes whether any of its entries is found by a key that the flow's
+    /// record is not.
     #[inline(never)]
     pub(super) fn note_keys(&mut self, app: &mut A, number: u32) {
         let Some(group) = self.group(number).filter(|_| !self.other_keys) else { return };

@@ -1,7 +1,9 @@
-//! What a side sees of its own load: how busy it is, how full its rings are, which flows have most packets.
+//! What a side sees of its own load: how busy it is, how full its rings are, which flows have most
+//! packets.
 //!
-//! Counters are those of the [`Report`](crate::message::Report), which are kept anyway; flows are sampled, one packet
-//! of [`SAMPLED`], from when somebody asks for them. So watching costs less than a hundredth of the packets' own work.
+//! Counters are those of the [`Report`](crate::message::Report), which are kept anyway; flows are
+//! sampled, one packet of [`SAMPLED`], from when somebody asks for them. So watching costs less
+//! than a hundredth of the packets' own work.
 
 mod load;
 mod talkers;
@@ -40,7 +42,8 @@ impl<K: Key> Watch<K> {
         }
     }
 
-    /// A burst of so many packets came; `flow` gives the flow of the packet at a place of the burst, if it has one.
+    /// A burst of so many packets came; `flow` gives the flow of the packet at a place of the
+    /// burst, if it has one.
     #[inline(always)]
     pub fn burst(&mut self, packets: usize, flow: impl FnOnce(usize) -> Option<K>) {
         let packets = packets as u32;

@@ -1,6 +1,6 @@
-//! The flows with most packets: Space-Saving (Metwally, Agrawal, El Abbadi, 2005). A flow that is not counted takes
-//! the place of the one with the smallest count, and begins with that: no count is too low, and the error says by
-//! how much it may be too high.
+//! The flows with most packets: Space-Saving (Metwally, Agrawal, El Abbadi, 2005). A flow that is
+//! not counted takes the place of the one with the smallest count, and begins with that: no count
+//! is too low, and the error says by how much it may be too high.
 
 /// A flow that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +67,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// The bounds that the paper proves: no count is too low, none too high by more than its error, no error above
-    /// a fair share of all, and whatever is seen more often than that is counted.
+    /// The bounds that the paper proves: no count is too low, none too high by more than its error,
+    /// no error above a fair share of all, and whatever is seen more often than that is counted.
     #[test]
     fn counts_are_within_their_bounds() {
         let mut talkers = Talkers::<u32, 8>::new();

@@ -12,13 +12,14 @@
 //! 2. when that is asleep, changes the word and tells the kernel.
 //!
 //! So a publication costs a fence and a load while the other is awake, and no system call. Between
-//! writing and looking each side needs a sequentially consistent fence: without, both could look before
-//! either's write is visible, and one would sleep with a record on its ring. Loom finds that
+//! writing and looking each side needs a sequentially consistent fence: without, both could look
+//! before either's write is visible, and one would sleep with a record on its ring. Loom finds that
 //! (`tests/bell_loom.rs`).
 //!
-//! Waiting is the [`Futex`]'s part. Where both sides run under one kernel it is a futex on the word. A
-//! card that reaches the host's memory over PCIe shares no kernel with the host: there both
-//! take [`Polling`], for which a sleep is a short watch of the word and a wake is no more than its change.
+//! Waiting is the [`Futex`]'s part. Where both sides run under one kernel it is a futex on the
+//! word. A card that reaches the host's memory over PCIe shares no kernel with the host: there both
+//! take [`Polling`], for which a sleep is a short watch of the word and a wake is no more than its
+//! change.
 //!
 //! A peer that writes nonsense into a bell makes this side wake in vain, make system calls in vain,
 //! or sleep to the end of its time: none of it lasts longer than the time it set itself.
@@ -33,8 +34,8 @@ const ASLEEP: u32 = 1;
 
 /// How a process waits for a word in shared memory to change.
 pub trait Futex {
-    /// Waits until woken, as long as the low half of `word` is `value`, for `at_most` so long. It may
-    /// return early.
+    /// Waits until woken, as long as the low half of `word` is `value`, for `at_most` so long. It
+    /// may return early.
     fn wait(&self, word: &AtomicU64, value: u32, at_most: Duration);
     /// Wakes who waits there.
     fn wake(&self, word: &AtomicU64);
@@ -58,7 +59,8 @@ impl Futex for Polling {
     fn wake(&self, _word: &AtomicU64) {}
 }
 
-/// The accesses to one side's bell. [`Bell`] is the one that runs; the test brings one on loom's atomics.
+/// The accesses to one side's bell. [`Bell`] is the one that runs; the test brings one on loom's
+/// atomics.
 pub trait BellWord {
     /// Reads the word, relaxed.
     fn load(&self) -> u32;

@@ -39,8 +39,8 @@ pub enum AttachError {
         /// The latest that this side has seen.
         seen: u64,
     },
-    /// A ring, or the lots, which are laid out as one, does not lie within the region, lies on another, or has an impossible
-    /// size.
+    /// A ring, or the lots, which are laid out as one, does not lie within the region, lies on
+    /// another, or has an impossible size.
     BadRing {
         /// Which one, in the order of [`RING_NAMES`](super::RING_NAMES); the lots follow.
         ring: usize,

@@ -9,9 +9,9 @@ use super::bell::{BellWord, Woken, sleep};
 const SPINS: u32 = 64;
 
 /// Looks in vain, each with the core offered to others, before a side sleeps: at least and at most.
-/// A look takes half a microsecond and more, a sleep and a wake some ten: who is woken soon should have
-/// gone on looking, so the number doubles with each sleep that the other side ends, and halves with
-/// each that lasts to its end.
+/// A look takes half a microsecond and more, a sleep and a wake some ten: who is woken soon should
+/// have gone on looking, so the number doubles with each sleep that the other side ends, and halves
+/// with each that lasts to its end.
 const YIELDS: core::ops::RangeInclusive<u32> = 16..=256;
 
 /// The longest sleep, so that heartbeats and watchdogs go on: the shortest patience that a side may

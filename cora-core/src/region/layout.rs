@@ -8,7 +8,8 @@ use super::{AttachError, Identity, LOT_BYTES, LOTS, NicStatus, Rings};
 use crate::ring::{CONTROL_WORDS, MAX_RING_BYTES, MIN_RING_BYTES, SharedMemory};
 
 /// Version of what this module and [`ring`](crate::ring) lay out. It grows with every change of the
-/// header, of the rings, of the messages on them, or of the hash that a sketch in such a message goes by.
+/// header, of the rings, of the messages on them, or of the hash that a sketch in such a message
+/// goes by.
 pub const LAYOUT_VERSION: u64 = 10;
 
 /// Names of the rings, in the order of their places.
@@ -90,7 +91,8 @@ impl Place {
         first..first + CONTROL_WORDS + self.bytes / WORD_BYTES
     }
 
-    /// Those that an empty ring must begin with as zero: its indices, and where the first header goes.
+    /// Those that an empty ring must begin with as zero: its indices, and where the first header
+    /// goes.
     pub(super) const fn begin(self) -> Range<usize> {
         let first = self.offset / WORD_BYTES;
         first..first + CONTROL_WORDS + 1

@@ -1,9 +1,10 @@
 //! Where the rest of a long frame waits at the NIC while its head is with the host.
 //!
-//! The NIC writes the rest into a free lot before the head goes, and takes it from there when the head comes back, or frees
-//! the lot when it hears that the packet [ended](crate::message::Message::Ended). The host reads a lot only where the NIC
-//! ended that had it: then the packets that it has handled leave by the next one, whole. Lots lie in the region for that
-//! alone.
+//! The NIC writes the rest into a free lot before the head goes, and takes it from there when the
+//! head comes back, or frees the lot when it hears that the packet
+//! [ended](crate::message::Message::Ended). The host reads a lot only where the NIC ended that had
+//! it: then the packets that it has handled leave by the next one, whole. Lots lie in the region
+//! for that alone.
 //!
 //! When no lot is free, or the rest is longer than one, the frame goes to the host whole.
 
@@ -11,7 +12,8 @@ use zerocopy::IntoBytes as _;
 
 use crate::ring::{RingMemory, SharedMemory};
 
-/// Bytes of a lot: with the [head](crate::packet::HEAD) in front of it, more than a frame of an Ethernet has (1518).
+/// Bytes of a lot: with the [head](crate::packet::HEAD) in front of it, more than a frame of an
+/// Ethernet has (1518).
 pub const LOT_BYTES: usize = 2048;
 /// Lots of a region. With more heads on their way, one side waits for the other anyhow.
 pub const LOTS: usize = 256;
@@ -61,7 +63,8 @@ impl Parked {
         if bits >> 16 == 0 { Self::NONE } else { Self { bits } }
     }
 
-    /// Reads the rest into `to`, which is as long: the host's part, after the NIC ended. `false` when there is no such lot.
+    /// Reads the rest into `to`, which is as long: the host's part, after the NIC ended. `false`
+    /// when there is no such lot.
     pub fn read(self, lots: &impl RingMemory, to: &mut [u8]) -> bool {
         let fits = self.lot() < lots.words() / LOT_WORDS && self.bytes() <= LOT_BYTES;
         fits && to.len() == self.bytes() && {
@@ -76,26 +79,28 @@ pub trait Parking {
     /// Keeps the rest of a frame; none when there is no place for it.
     fn park(&mut self, rest: &[u8]) -> Parked;
 
-    /// Puts the rest of a frame into the beginning of `to`, and gives its place up. `false` when nothing was kept by that
-    /// name, or there is no room for it; then nothing has changed.
+    /// Puts the rest of a frame into the beginning of `to`, and gives its place up. `false` when
+    /// nothing was kept by that name, or there is no room for it; then nothing has changed.
     fn take(&mut self, parked: Parked, to: &mut [u8]) -> bool;
 
     /// Gives the place of a frame's rest up; `false` when nothing was kept by that name.
     fn free(&mut self, parked: Parked) -> bool;
 
-    /// What came back up to here will not be sent again: places that were given up may be used anew.
+    /// What came back up to here will not be sent again: places that were given up may be used
+    /// anew.
     fn recycle(&mut self);
 }
 
 /// The NIC's side of the lots: which are free.
 ///
-/// A lot that was given up is not used anew until the ring by which its head came back is [released](Parking::recycle): of a NIC
-/// that is killed before that, the host sends the head again, and reads the rest itself.
+/// A lot that was given up is not used anew until the ring by which its head came back is
+/// [released](Parking::recycle): of a NIC that is killed before that, the host sends the head
+/// again, and reads the rest itself.
 #[derive(Debug)]
 pub struct Lots<M = SharedMemory> {
     memory: Option<M>,
-    /// Those that are free: first the ones that may be used, of which the last one was used last and is in the cache; then those
-    /// that were given up.
+    /// Those that are free: first the ones that may be used, of which the last one was used last
+    /// and is in the cache; then those that were given up.
     free: [u16; LOTS],
     usable: usize,
     given_up: usize,

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! All of it is native 64-bit words, little-endian on every machine Cora runs on. The host creates
-//! the region, the NIC attaches; both by the code of this module. Whoever attaches copies the header
-//! once, checks every bound, and trusts nothing it has not checked.
+//! the region, the NIC attaches; both by the code of this module. Whoever attaches copies the
+//! header once, checks every bound, and trusts nothing it has not checked.
 
 mod bell;
 mod error;
@@ -60,8 +60,8 @@ pub struct Identity {
     pub generation: u64,
     /// Where keys are placed.
     pub seed: HashSeed,
-    /// Every page of the states is there before the first packet. Otherwise they are made when they are first touched, and a
-    /// packet waits for each.
+    /// Every page of the states is there before the first packet. Otherwise they are made when they
+    /// are first touched, and a packet waits for each.
     pub resident: bool,
 }
 
@@ -133,8 +133,8 @@ impl Region {
         Ok(Self { header, identity, rings: find_rings(header, words, needs)? })
     }
 
-    /// As [`Self::attach`], by a side that was attached to a region of generation `seen` before: one that is no
-    /// newer is what a process that ended left behind, and is refused.
+    /// As [`Self::attach`], by a side that was attached to a region of generation `seen` before:
+    /// one that is no newer is what a process that ended left behind, and is refused.
     pub fn attach_newer(
         words: &'static [AtomicU64],
         plan: u64,
@@ -150,8 +150,8 @@ impl Region {
         self.identity
     }
 
-    /// Its rings. Each has one producer and one consumer, at opposite sides; to use one end twice is
-    /// safe, and makes garbage.
+    /// Its rings. Each has one producer and one consumer, at opposite sides; to use one end twice
+    /// is safe, and makes garbage.
     pub fn rings(&self) -> Rings {
         self.rings
     }
@@ -196,8 +196,8 @@ impl Region {
         self.header[at::HOST_HEARTBEAT].store(beat, Ordering::Relaxed);
     }
 
-    /// The version of read-mostly states that is in force at the host, and was at the NIC before; 0 until the host
-    /// works here.
+    /// The version of read-mostly states that is in force at the host, and was at the NIC before; 0
+    /// until the host works here.
     pub fn version(&self) -> u64 {
         self.header[at::VERSION].load(Ordering::Relaxed)
     }

@@ -11,7 +11,8 @@ pub enum NicStatus {
     Running,
     /// It was told to end, and did.
     Done,
-    /// It can't run: [`AttachError::code`](super::AttachError::code), or a code of the runtime's own from 64 on.
+    /// It can't run: [`AttachError::code`](super::AttachError::code), or a code of the runtime's
+    /// own from 64 on.
     Refused(u32),
 }
 

@@ -1,17 +1,19 @@
 //! Regions that follow one another in a file, so that either side may die and come back.
 //!
-//! A region is used by two processes that know each other from its beginning: each keeps its own ends of the rings in
-//! private memory, so nobody can take a dead one's place there. Instead, whoever watches over both makes a new region,
-//! of the next generation, and announces it. The living side finishes what the dead one had published, leaves the old
-//! region, and attaches to the new one; so does the process that is started in place of the dead one.
+//! A region is used by two processes that know each other from its beginning: each keeps its own
+//! ends of the rings in private memory, so nobody can take a dead one's place there. Instead,
+//! whoever watches over both makes a new region, of the next generation, and announces it. The
+//! living side finishes what the dead one had published, leaves the old region, and attaches to the
+//! new one; so does the process that is started in place of the dead one.
 //!
 //! ```text
 //! file   ├ odd generations ─────────┼ even generations ────────┤
 //!        └ the current generation stands in the first header
 //! ```
 //!
-//! Two places are enough: a region is made only when each living side has left the place for the other one.
-//! In a file with one region nothing is ever announced, and generation zero stands there.
+//! Two places are enough: a region is made only when each living side has left the place for the
+//! other one. In a file with one region nothing is ever announced, and generation zero stands
+//! there.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,8 +25,8 @@ pub fn current(words: &[AtomicU64]) -> u64 {
     words.get(at::CURRENT).map_or(0, |word| word.load(Ordering::Acquire))
 }
 
-/// Whether another region than this generation's was announced. While one of an odd generation is made none is, for a
-/// moment: the word is in its header.
+/// Whether another region than this generation's was announced. While one of an odd generation is
+/// made none is, for a moment: the word is in its header.
 #[inline]
 pub fn is_followed(words: &[AtomicU64], generation: u64) -> bool {
     let current = current(words);

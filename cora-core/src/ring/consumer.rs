@@ -10,8 +10,9 @@ use super::record::{AHEAD, Header, LINE_WORDS, PADDING, RingError, Shape, index}
 /// seldom enough that the index's line stays with the producer.
 const LOOKS: u32 = 64;
 
-/// Lines in a row, as batches tell of them, beyond which the consumer looks how far the producer is. Who takes single ones
-/// has nothing to ask ahead for, and should leave the index's line with the producer.
+/// Lines in a row, as batches tell of them, beyond which the consumer looks how far the producer
+/// is. Who takes single ones has nothing to ask ahead for, and should leave the index's line with
+/// the producer.
 const STREAK: u32 = 32;
 
 const LINE: usize = LINE_WORDS as usize;
@@ -26,13 +27,15 @@ pub struct Consumer<M> {
     released: u64,
     /// The producer's index, as last read and checked.
     head: u64,
-    /// Words from `tail` on of which a record's header is all that needs a look: they are within the lap, and where the
-    /// producer can have written. 0 once the ring failed. Counted down, not compared with `tail`: one question for each record;
-    /// and looked for anew when too few are left: that is, about once in a lap.
+    /// Words from `tail` on of which a record's header is all that needs a look: they are within
+    /// the lap, and where the producer can have written. 0 once the ring failed. Counted down, not
+    /// compared with `tail`: one question for each record; and looked for anew when too few are
+    /// left: that is, about once in a lap.
     clear: u64,
     /// Up to here lines are known to be published.
     shown: u64,
-    /// Lines that batches told of since the last look in vain, or at the producer's index; of long records, one for each.
+    /// Lines that batches told of since the last look in vain, or at the producer's index; of long
+    /// records, one for each.
     streak: u32,
     /// Looks in vain since the last at the producer's index.
     looks: u32,
@@ -77,9 +80,9 @@ impl<M: RingMemory> Consumer<M> {
         self.shape.max_record()
     }
 
-    /// Copies the next record's payload to the beginning of `buffer`; `None` when none is published.
-    /// Its room goes back to the producer with [`Self::release`]. What follows the payload in `buffer` is
-    /// anything then.
+    /// Copies the next record's payload to the beginning of `buffer`; `None` when none is
+    /// published. Its room goes back to the producer with [`Self::release`]. What follows the
+    /// payload in `buffer` is anything then.
     // In place, but for the NIC's program, which is to be small.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     #[cfg_attr(target_os = "none", inline)]
@@ -91,8 +94,9 @@ impl<M: RingMemory> Consumer<M> {
         }
     }
 
-    /// Takes a record of one line or two: all of them are copied, whatever its length, so that there is nothing to
-    /// count. `None` when that is not so here, or anything is wrong, or no record is there.
+    /// Takes a record of one line or two: all of them are copied, whatever its length, so that
+    /// there is nothing to count. `None` when that is not so here, or anything is wrong, or no
+    /// record is there.
     #[inline(always)]
     fn take_short(&mut self, word: u64, buffer: &mut [u8]) -> Option<Popped> {
         let Header { len, lines, kind } = Header::decode(word, self.tail)?;
@@ -100,8 +104,9 @@ impl<M: RingMemory> Consumer<M> {
         let place: &mut [_; 2 * LINE - 1] = buffer.first_chunk_mut()?;
         let bytes = len as usize;
         let at = index(self.tail);
-        // Each in one go: a parser that reads across two goes waits until both are written. And each by itself: so the
-        // next record's place is foretold, not computed from this one's length.
+        // Each in one go: a parser that reads across two goes waits until both are written. And
+        // each by itself: so the next record's place is foretold, not computed from this one's
+        // length.
         if bytes <= 8 * (LINE - 1) {
             self.go_short(LINE_WORDS, lines)?;
             self.memory.read_behind(at, place.first_chunk_mut()?);
@@ -139,8 +144,9 @@ impl<M: RingMemory> Consumer<M> {
         self.take_any(word, buffer).map(Some)
     }
 
-    /// Asks for as many lines ahead as a record of `span` words takes, if they are known to be published: the producer would
-    /// have to fetch others back. A batch's first record tells how many `lines` there are.
+    /// Asks for as many lines ahead as a record of `span` words takes, if they are known to be
+    /// published: the producer would have to fetch others back. A batch's first record tells how
+    /// many `lines` there are.
     #[inline(always)]
     fn expect_ahead(&mut self, span: u64, lines: u16) {
         let ahead = self.tail.wrapping_add(AHEAD);
@@ -159,8 +165,8 @@ impl<M: RingMemory> Consumer<M> {
         }
     }
 
-    /// The same where more is known now, or nothing was for long: looks how far the producer is then. What is wrong with its
-    /// index is told by the next call.
+    /// The same where more is known now, or nothing was for long: looks how far the producer is
+    /// then. What is wrong with its index is told by the next call.
     #[inline(never)]
     fn look_ahead(&mut self, until: u64, lines: u16) {
         let ahead = self.tail.wrapping_add(AHEAD);
@@ -259,7 +265,8 @@ impl<M: RingMemory> Consumer<M> {
         error
     }
 
-    /// Whether the word where the next header will be is one: anything else is left from a lap before.
+    /// Whether the word where the next header will be is one: anything else is left from a lap
+    /// before.
     #[inline]
     fn shows_record(&self, word: u64) -> bool {
         Header::decode(word, self.tail).is_some()
@@ -299,8 +306,8 @@ impl<M: RingMemory> Consumer<M> {
         Ok(())
     }
 
-    /// Takes the record at `tail`, whose header's word was read. Whatever is wrong is found before a
-    /// byte of payload is copied.
+    /// Takes the record at `tail`, whose header's word was read. Whatever is wrong is found before
+    /// a byte of payload is copied.
     #[inline]
     fn take(&mut self, word: u64, buffer: &mut [u8]) -> Result<Popped, RingError> {
         let Header { len, lines, kind } = self.decode(word)?;
@@ -331,8 +338,8 @@ impl<M: RingMemory> Consumer<M> {
         Header::decode(word, position).ok_or(RingError::BadCheck { position, word })
     }
 
-    /// Words from `tail` on that the producer can have written: what was popped and not released, and
-    /// the line behind the last record, it can't.
+    /// Words from `tail` on that the producer can have written: what was popped and not released,
+    /// and the line behind the last record, it can't.
     #[inline]
     fn room(&self) -> u64 {
         self.shape.usable() - self.tail.wrapping_sub(self.released)

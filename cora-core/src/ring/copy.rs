@@ -1,17 +1,19 @@
 //! Moves of sixteen bytes between shared words and private bytes.
 //!
-//! The compiler never joins two atomic accesses into one. For the producer, stores are what is scarce
-//! (see `writer`); and what the consumer writes to its buffer as single words makes the processor wait
-//! when it is read as a vector soon after, as parsers do. So these moves are written by hand.
+//! The compiler never joins two atomic accesses into one. For the producer, stores are what is
+//! scarce (see `writer`); and what the consumer writes to its buffer as single words makes the
+//! processor wait when it is read as a vector soon after, as parsers do. So these moves are written
+//! by hand.
 //!
-//! To the memory model, such a move is two relaxed accesses of a word each, in no order. An asm block
-//! may do what Rust code with the same effect may, and the processors never split an aligned word
-//! of a vector move; if one did, nothing would be lost, for the words of a payload mean something
-//! only after an acquire load of what was written behind them. Words that a broken peer writes
-//! meanwhile make garbage, as ever. Miri, which runs no asm, takes the words one by one.
+//! To the memory model, such a move is two relaxed accesses of a word each, in no order. An asm
+//! block may do what Rust code with the same effect may, and the processors never split an aligned
+//! word of a vector move; if one did, nothing would be lost, for the words of a payload mean
+//! something only after an acquire load of what was written behind them. Words that a broken peer
+//! writes meanwhile make garbage, as ever. Miri, which runs no asm, takes the words one by one.
 //!
-//! Long payloads are moved by x86's string instruction, whose stores may become visible in any order among themselves,
-//! but not behind a later store (Intel SDM, volume 3, "Fast-String Operation and Out-of-Order Stores"): the header's.
+//! Long payloads are moved by x86's string instruction, whose stores may become visible in any
+//! order among themselves, but not behind a later store (Intel SDM, volume 3, "Fast-String
+//! Operation and Out-of-Order Stores"): the header's.
 #![expect(unsafe_code, reason = "vector moves between shared and private memory")]
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -21,8 +23,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 /// Two words of payload.
 type Pair = [[u8; 8]; 2];
 
-/// Pairs of words from which on the processor's own way of copying is the faster one: it moves whole lines, in as many
-/// instructions for any length.
+/// Pairs of words from which on the processor's own way of copying is the faster one: it moves
+/// whole lines, in as many instructions for any length.
 pub(super) const MANY_PAIRS: usize = 32;
 
 /// Copies words out; both slices are of one length.
@@ -30,8 +32,8 @@ pub(super) const MANY_PAIRS: usize = 32;
 pub(super) fn copy_out(from: &[AtomicU64], to: &mut [[u8; 8]]) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if to.len() >= 2 * MANY_PAIRS && from.len() == to.len() {
-        // SAFETY: as many bytes are readable at the words and writable at `to`, being slices of one length; nothing else is
-        // touched.
+        // SAFETY: as many bytes are readable at the words and writable at `to`, being slices of one
+        // length; nothing else is touched.
         unsafe { move_bytes(from.as_ptr().cast(), to.as_mut_ptr().cast(), size_of_val(to)) }
         return;
     }
@@ -45,13 +47,14 @@ pub(super) fn copy_out(from: &[AtomicU64], to: &mut [[u8; 8]]) {
     }
 }
 
-/// Copies many pairs of words in; `to` is twice as long. By itself, for short payloads have better use for the registers.
+/// Copies many pairs of words in; `to` is twice as long. By itself, for short payloads have better
+/// use for the registers.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(never)]
 pub(super) fn copy_in(from: &[[u8; 16]], to: &[AtomicU64]) {
     let count = size_of_val(from).min(size_of_val(to));
-    // SAFETY: as many bytes are readable at `from` and, being atomic words, writable through a shared reference, for neither
-    // slice is shorter; nothing else is touched.
+    // SAFETY: as many bytes are readable at `from` and, being atomic words, writable through a
+    // shared reference, for neither slice is shorter; nothing else is touched.
     unsafe { move_bytes(from.as_ptr().cast(), to.as_ptr().cast_mut().cast(), count) }
 }
 
@@ -116,7 +119,8 @@ pub(super) fn store_pair(place: &[AtomicU64; 2], words: [u64; 2]) {
     }
 }
 
-/// Reads what stands behind a header in its line. All of it at once: the place is computed a single time.
+/// Reads what stands behind a header in its line. All of it at once: the place is computed a single
+/// time.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 pub(super) fn load_behind(words: &[AtomicU64; 7]) -> [[u8; 8]; 7] {
@@ -151,7 +155,8 @@ pub(super) fn load_behind(words: &[AtomicU64; 7]) -> [[u8; 8]; 7] {
 pub(super) fn store_line(line: &[AtomicU64; 8], pairs: [[u64; 2]; 4]) {
     // SAFETY: each pair is sixteen bytes, and all bit patterns are valid for both.
     let [first, second, third, last]: [__m128i; 4] = unsafe { core::mem::transmute(pairs) };
-    // SAFETY: the 64 bytes at `line` are writable through a shared reference, being atomic words; nothing else is touched.
+    // SAFETY: the 64 bytes at `line` are writable through a shared reference, being atomic words;
+    // nothing else is touched.
     unsafe {
         core::arch::asm!(
             "movdqu [{line}], {first}",

@@ -1,14 +1,16 @@
 //! How far the consumer's core is.
 //!
-//! Where both cores share a cache, a line comes from the other one in 40 ns; where they don't, it takes three times as long and
-//! more. On some processors that decides whether lines had better go [past the caches](super::stream). Nobody says which cores
-//! two processes run on, and a hypervisor moves them; so the producer times what it does anyway: reading the consumer's index,
-//! whose line the consumer has just written.
+//! Where both cores share a cache, a line comes from the other one in 40 ns; where they don't, it
+//! takes three times as long and more. On some processors that decides whether lines had better go
+//! [past the caches](super::stream). Nobody says which cores two processes run on, and a hypervisor
+//! moves them; so the producer times what it does anyway: reading the consumer's index, whose line
+//! the consumer has just written.
 
 /// Most votes: as many looks in a row as it takes to be sure.
 const MOST: u8 = 7;
 
-/// What the last looks at the consumer's index said. One that an interrupt fell into has a single vote.
+/// What the last looks at the consumer's index said. One that an interrupt fell into has a single
+/// vote.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Distance {
     far: u8,

@@ -21,7 +21,8 @@ use crate::prefetch::{prefetch, prefetch_to_write};
 pub struct Streaming {
     /// The batch before had so many words, or more.
     pub batch: u64,
-    /// By [`RingMemory::clock`], the consumer's index takes so long to come, or longer; 0 where it doesn't matter.
+    /// By [`RingMemory::clock`], the consumer's index takes so long to come, or longer; 0 where it
+    /// doesn't matter.
     pub trip: u64,
     /// Words between two looks at how long it takes. Where it doesn't matter, there is none.
     pub looks_every: u64,
@@ -34,8 +35,8 @@ pub struct Streaming {
 pub trait RingMemory {
     /// Words of data: a power of two, at least 32, the same at every call.
     fn words(&self) -> usize;
-    /// Reads a data word, relaxed. Here and below, `index` counts words since the ring's beginning, whose place in the data
-    /// is its remainder by [`Self::words`].
+    /// Reads a data word, relaxed. Here and below, `index` counts words since the ring's beginning,
+    /// whose place in the data is its remainder by [`Self::words`].
     fn load(&self, index: usize) -> u64;
     /// Writes a data word, relaxed.
     fn store(&self, index: usize, word: u64);
@@ -81,7 +82,8 @@ pub trait RingMemory {
         }
     }
 
-    /// Writes many pairs of data words from `index` on, as [`Self::store_pair`] does. They lie within one lap.
+    /// Writes many pairs of data words from `index` on, as [`Self::store_pair`] does. They lie
+    /// within one lap.
     #[inline(always)]
     fn write(&self, mut index: usize, pairs: &[[u8; 16]]) {
         for pair in pairs {
@@ -90,7 +92,8 @@ pub trait RingMemory {
         }
     }
 
-    /// Whether [`Self::streaming`] can be anything but `None`: code that streams is only made where it can.
+    /// Whether [`Self::streaming`] can be anything but `None`: code that streams is only made where
+    /// it can.
     const STREAMS: bool = false;
 
     /// When records are streamed, if they ever are.
@@ -99,15 +102,16 @@ pub trait RingMemory {
         None
     }
 
-    /// What the clock shows that a line's [trip](Streaming::trip) is told by. What was read before has come, and what is read
-    /// behind waits for it. No clock is asked where no trip is too short.
+    /// What the clock shows that a line's [trip](Streaming::trip) is told by. What was read before
+    /// has come, and what is read behind waits for it. No clock is asked where no trip is too
+    /// short.
     #[inline(always)]
     fn clock(&self) -> u64 {
         0
     }
 
-    /// Writes two data words that nobody looks at before they are [settled](Self::settle): they may take effect any time until
-    /// then. `index` is even.
+    /// Writes two data words that nobody looks at before they are [settled](Self::settle): they may
+    /// take effect any time until then. `index` is even.
     ///
     /// # Safety
     ///
@@ -147,14 +151,15 @@ pub struct SharedMemory {
     control: &'static [AtomicU64; CONTROL_WORDS],
     /// Invariant: a power of two of words, so that an index masked with one less is within.
     data: &'static [AtomicU64],
-    /// When streaming lines is faster here. Invariant: never where the data don't begin at a line of memory.
+    /// When streaming lines is faster here. Invariant: never where the data don't begin at a line
+    /// of memory.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     pub(super) streaming: Option<Streaming>,
 }
 
 impl SharedMemory {
-    /// The ring that fills `words`: [`CONTROL_WORDS`] and then the data. `None` when the data are not
-    /// a power of two of words, or not between [`MIN_RING_BYTES`] and [`MAX_RING_BYTES`].
+    /// The ring that fills `words`: [`CONTROL_WORDS`] and then the data. `None` when the data are
+    /// not a power of two of words, or not between [`MIN_RING_BYTES`] and [`MAX_RING_BYTES`].
     pub fn new(words: &'static [AtomicU64]) -> Option<Self> {
         let (control, data) = words.split_first_chunk()?;
         let fits = (MIN_RING_BYTES..=MAX_RING_BYTES).contains(&size_of_val(data));
@@ -179,15 +184,18 @@ impl SharedMemory {
 }
 
 impl SharedMemory {
-    /// The `N` data words in which the one at `index` lies, taken around the lap: a pair, or a line.
+    /// The `N` data words in which the one at `index` lies, taken around the lap: a pair, or a
+    /// line.
     #[inline(always)]
     fn aligned<const N: usize>(&self, index: usize) -> &[AtomicU64; N] {
         const { assert!(N == 2 || N == 8) };
-        // A multiple of `N`, and at most `len - N`, because `len` is a power of two and at least 32.
+        // A multiple of `N`, and at most `len - N`, because `len` is a power of two and at least
+        // 32.
         let index = index & (self.data.len() - N);
         // SAFETY: `index` is below `len` (invariant of the field, checked in `new`).
         let first = unsafe { self.data.as_ptr().add(index) };
-        // SAFETY: the `N` words from `index` on lie within the data, and an array of words is aligned as a word is.
+        // SAFETY: the `N` words from `index` on lie within the data, and an array of words is
+        // aligned as a word is.
         unsafe { &*first.cast() }
     }
 
@@ -266,8 +274,8 @@ impl RingMemory for SharedMemory {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     #[inline(always)]
     unsafe fn stream_pair(&self, index: usize, words: [u64; 2]) {
-        // SAFETY: it streams, says the caller, so the data begin at a line of memory (invariant of `streaming`), and pairs at
-        // multiples of 16 bytes.
+        // SAFETY: it streams, says the caller, so the data begin at a line of memory (invariant of
+        // `streaming`), and pairs at multiples of 16 bytes.
         unsafe { stream_pair(self.aligned(index), words) }
     }
 

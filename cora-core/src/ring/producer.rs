@@ -11,8 +11,8 @@ use super::memory::{RingMemory, Streaming};
 use super::record::{AHEAD, Header, LINE_WORDS, NO_RECORD, PADDING, RingError, Shape, index};
 use super::writer::{Writer, stream_behind, write_behind};
 
-/// The consumer's copy of the index may be behind by less than this. It is on a line of its own, which takes as long to write
-/// as a record's where the consumer has just read it.
+/// The consumer's copy of the index may be behind by less than this. It is on a line of its own,
+/// which takes as long to write as a record's where the consumer has just read it.
 const TOLD_EVERY: u64 = 16 * LINE_WORDS;
 
 /// The writing end: records are pushed, and become visible together when published.
@@ -46,11 +46,12 @@ pub struct Producer<M> {
     told: u64,
     /// The consumer's index, as last read and checked.
     tail: u64,
-    /// Words from `head` on of which a record needs no look at anything else: they are within the lap, free, as are the lines
+    /// Words from `head` on of which a record needs no look at anything else: they are within the
+    /// lap, free, as are the lines
     /// [`AHEAD`] of them, and no longer than a record may be. 0 once the ring failed.
     clear: u64,
-    /// The batch before was long, and the consumer far enough: of this one, records behind the first are streamed. Invariant:
-    /// the memory streams.
+    /// The batch before was long, and the consumer far enough: of this one, records behind the
+    /// first are streamed. Invariant: the memory streams.
     streams: bool,
     /// Noted where streaming goes by it.
     distance: Distance,
@@ -62,7 +63,8 @@ pub struct Producer<M> {
 }
 
 impl<M: RingMemory> Producer<M> {
-    /// The writing end of the ring in `memory`, going on where its indices stand: where there was an end before, it
+    /// The writing end of the ring in `memory`, going on where its indices stand: where there was
+    /// an end before, it
     /// [rested](Self::rest) behind its last record. A consumer may look already, if the word where the next header goes is
     /// zero, as a new mapping's words are.
     #[inline(never)]
@@ -125,7 +127,8 @@ impl<M: RingMemory> Producer<M> {
         self.push(kind, parts)
     }
 
-    /// Writes one record whose payload is an odd number of words, little end first, and then `body`: the same as
+    /// Writes one record whose payload is an odd number of words, little end first, and then
+    /// `body`: the same as
     /// [`Self::push`], in fewer instructions, for what is pushed most.
     #[inline(always)]
     pub fn push_behind<const N: usize>(
@@ -171,7 +174,8 @@ impl<M: RingMemory> Producer<M> {
         self.clear = self.clear.wrapping_sub(span);
     }
 
-    /// Sees to it that a record of `len` bytes can be written at `head`, and looks how far it goes on like that.
+    /// Sees to it that a record of `len` bytes can be written at `head`, and looks how far it goes
+    /// on like that.
     #[inline(never)]
     fn look_for_clear(&mut self, len: usize) -> Result<(), PushError> {
         if len > self.max_record() {
@@ -190,8 +194,8 @@ impl<M: RingMemory> Producer<M> {
         Ok(())
     }
 
-    /// Makes every record pushed so far visible to the consumer, all at once: it can't see any before
-    /// the first header, which is written last.
+    /// Makes every record pushed so far visible to the consumer, all at once: it can't see any
+    /// before the first header, which is written last.
     #[inline(always)]
     pub fn publish(&mut self) {
         if self.published != self.head {
@@ -199,9 +203,10 @@ impl<M: RingMemory> Producer<M> {
         }
     }
 
-    /// Nothing is to be pushed for the moment: a good time for what would hold records up. Tells the consumer where the ring
-    /// ends, and has the line ready where the next record begins; on some machines nothing but a store brings it, when the
-    /// consumer has a copy. Who has no time for it loses nothing but time.
+    /// Nothing is to be pushed for the moment: a good time for what would hold records up. Tells
+    /// the consumer where the ring ends, and has the line ready where the next record begins; on
+    /// some machines nothing but a store brings it, when the consumer has a copy. Who has no time
+    /// for it loses nothing but time.
     #[inline(never)]
     pub fn rest(&mut self) {
         if self.told != self.published {
@@ -252,7 +257,8 @@ impl<M: RingMemory> Producer<M> {
         (M::STREAMS && trip > 0 && since >= looks_every).then_some(trip)
     }
 
-    /// Sees to it that nobody takes what stands behind the last record, from a lap before, for a header.
+    /// Sees to it that nobody takes what stands behind the last record, from a lap before, for a
+    /// header.
     #[inline(always)]
     fn end_here(&mut self) {
         let place = index(self.head);

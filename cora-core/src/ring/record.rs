@@ -20,9 +20,9 @@ const LINE_BYTES: usize = 64;
 /// The same in words.
 pub(super) const LINE_WORDS: u64 = (LINE_BYTES / WORD_BYTES) as u64;
 
-/// How far ahead of the record at hand both ends ask for lines. A line comes from another core in the time of some
-/// ten records, and what a processor asks for by itself, the dozen lines its loads and stores reach, is not enough to
-/// have it there in time.
+/// How far ahead of the record at hand both ends ask for lines. A line comes from another core in
+/// the time of some ten records, and what a processor asks for by itself, the dozen lines its loads
+/// and stores reach, is not enough to have it there in time.
 pub(super) const AHEAD: u64 = 24 * LINE_WORDS;
 
 const WORD_BYTES: usize = 8;
@@ -53,8 +53,8 @@ pub const fn record_bytes(len: usize) -> usize {
 pub(super) struct Header {
     /// Bytes of payload, or [`PADDING`].
     pub(super) len: u32,
-    /// Of a batch's first header, the lines that were published with it, this record's among them, or as many as it
-    /// can tell of. Of others, 0.
+    /// Of a batch's first header, the lines that were published with it, this record's among them,
+    /// or as many as it can tell of. Of others, 0.
     pub(super) lines: u16,
     /// The user's own.
     pub(super) kind: u16,

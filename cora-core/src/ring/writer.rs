@@ -1,8 +1,8 @@
 //! Puts a record's words into the ring: two at a time where that matters.
 //!
-//! A producer is as fast as its stores leave: each line that the consumer read must come back before
-//! it is written, stores leave in order, and only those that the processor's queue holds ask for
-//! their lines in parallel. Half as many stores per line are twice as many lines under way.
+//! A producer is as fast as its stores leave: each line that the consumer read must come back
+//! before it is written, stores leave in order, and only those that the processor's queue holds ask
+//! for their lines in parallel. Half as many stores per line are twice as many lines under way.
 #![expect(
     unsafe_code,
     reason = "past the caches, words go to memory that takes them so, and to no other"
@@ -15,7 +15,8 @@ use super::copy::{MANY_PAIRS, words_of};
 use super::memory::RingMemory;
 use super::record::LINE_WORDS;
 
-/// Writes a record whose payload is an odd number of words, and then `body`, which so begins with a pair.
+/// Writes a record whose payload is an odd number of words, and then `body`, which so begins with a
+/// pair.
 #[inline(always)]
 pub(super) fn write_behind<M: RingMemory, const N: usize>(
     memory: &M,
@@ -44,7 +45,8 @@ pub(super) fn write_behind<M: RingMemory, const N: usize>(
     write_rest(memory, at.wrapping_add(N + 1), body, body);
 }
 
-/// Writes the same as [`write_behind`] past the caches, by whole lines: what follows the payload in the last one is zero.
+/// Writes the same as [`write_behind`] past the caches, by whole lines: what follows the payload in
+/// the last one is zero.
 ///
 /// # Safety
 ///
@@ -121,8 +123,9 @@ fn filled_up<const N: usize>(bytes: &[u8]) -> [u8; N] {
     all
 }
 
-/// Less than a word, with zeros behind it: what a part ends with. Put together in registers: filled up in memory, it could
-/// only be read once all that was written before had left for the ring, whose lines the other side has.
+/// Less than a word, with zeros behind it: what a part ends with. Put together in registers: filled
+/// up in memory, it could only be read once all that was written before had left for the ring,
+/// whose lines the other side has.
 #[inline(never)]
 fn end_of(bytes: &[u8]) -> u64 {
     // The compiler would write the loop out eight times, did it know how short it is.

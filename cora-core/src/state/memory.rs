@@ -105,14 +105,16 @@ impl Memory {
     /// `count` zero words of 32 bits.
     pub fn take_u32(&mut self, count: usize) -> Result<&'static mut [u32], OutOfMemory> {
         let lines = self.cut(bytes_for::<u32>(count))?;
-        // SAFETY: as in `take`; lines hold initialised integers, and every content is a valid `u32`.
+        // SAFETY: as in `take`; lines hold initialised integers, and every content is a valid
+        // `u32`.
         Ok(unsafe { core::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), count) })
     }
 
     /// `count` zero words of 64 bits.
     pub fn take_u64(&mut self, count: usize) -> Result<&'static mut [u64], OutOfMemory> {
         let lines = self.cut(bytes_for::<u64>(count))?;
-        // SAFETY: as in `take`; lines hold initialised integers, and every content is a valid `u64`.
+        // SAFETY: as in `take`; lines hold initialised integers, and every content is a valid
+        // `u64`.
         Ok(unsafe { core::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), count) })
     }
 
@@ -129,8 +131,8 @@ impl Memory {
         }
     }
 
-    /// As [`Self::cut`], where what is lacking is noted: so what it gives fits in registers, and each of the many pieces
-    /// of a table takes few instructions.
+    /// As [`Self::cut`], where what is lacking is noted: so what it gives fits in registers, and
+    /// each of the many pieces of a table takes few instructions.
     #[inline(never)]
     fn cut_off(&mut self, bytes: usize) -> Option<&'static mut [Line]> {
         let count = bytes / Line::BYTES;
@@ -153,8 +155,8 @@ pub(crate) const fn bytes_for<T>(count: usize) -> usize {
 /// A growing array in supplied memory: values are made in order and are never dropped, and memory
 /// that is never used is never touched.
 ///
-/// A value that nearly fills its last line has that for itself, so that it is read with as few lines as
-/// it can be.
+/// A value that nearly fills its last line has that for itself, so that it is read with as few
+/// lines as it can be.
 #[derive(Debug)]
 pub(crate) struct Arena<T: 'static> {
     // Cells, because values may hold some, which are written through shared references.
@@ -207,9 +209,10 @@ impl<T: 'static> Arena<T> {
             return Err(value);
         }
         let place = self.room.as_mut_ptr().cast::<u8>().wrapping_add(self.made * Self::STRIDE);
-        // SAFETY: `made` is below `capacity`, so the place and `size_of::<T>()` ≤ `STRIDE` bytes behind it
-        // lie within `room`, which is for us alone; `STRIDE` is a multiple of the alignment of `T`, as the
-        // size of a type and a cache line are, and `room` begins at a line.
+        // SAFETY: `made` is below `capacity`, so the place and `size_of::<T>()` ≤ `STRIDE` bytes
+        // behind it lie within `room`, which is for us alone; `STRIDE` is a multiple of the
+        // alignment of `T`, as the size of a type and a cache line are, and `room` begins at a
+        // line.
         unsafe { place.cast::<T>().write(value) };
         self.made += 1;
         Ok((self.made - 1) as u32)
@@ -229,9 +232,9 @@ impl<T: 'static> Arena<T> {
         }
         // SAFETY: `number` is below `made`, so the place lies within `room`, see `push`.
         let place = unsafe { self.room.as_ptr().cast::<u8>().add(number as usize * Self::STRIDE) };
-        // SAFETY: the first `made` places were written by `push` (see there for where they are) and hold
-        // values that are never dropped; while `self` is borrowed nobody writes one, but through cells of
-        // its own, which the cells of `room` allow.
+        // SAFETY: the first `made` places were written by `push` (see there for where they are) and
+        // hold values that are never dropped; while `self` is borrowed nobody writes one, but
+        // through cells of its own, which the cells of `room` allow.
         Some(unsafe { &*place.cast::<T>() })
     }
 

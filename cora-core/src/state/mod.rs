@@ -125,8 +125,8 @@ pub trait Stored: Sized + 'static {
 pub struct Visit {
     /// The packet's time, which idle times are counted in (ns).
     pub now: u64,
-    /// No later packet is older than this: what expired before it may be freed. It lags behind `now`
-    /// while packets wait for a flow that moves.
+    /// No later packet is older than this: what expired before it may be freed. It lags behind
+    /// `now` while packets wait for a flow that moves.
     pub horizon: u64,
     /// The run may end in a punt, so what it writes must be recorded.
     pub undo: bool,
@@ -150,14 +150,15 @@ pub trait Home {
         let _ = (number, packet);
     }
 
-    /// All packets of the burst are announced by [`Self::hint`]: the second step of looking up ahead,
-    /// with the same packets. `false` if the packet has a key that probably has no entry.
+    /// All packets of the burst are announced by [`Self::hint`]: the second step of looking up
+    /// ahead, with the same packets. `false` if the packet has a key that probably has no entry.
     fn guess(&mut self, number: u8, packet: &Packet<'_>) -> bool {
         let _ = (number, packet);
         true
     }
 
-    // Called by name only: the NIC's half has no room for what its lists of methods name and it never calls.
+    // Called by name only: the NIC's half has no room for what its lists of methods name and it
+    // never calls.
 
     /// Nothing is known ahead any more: of the next burst, not every packet will be announced.
     fn forget(&mut self)
@@ -166,7 +167,8 @@ pub trait Home {
     {
     }
 
-    /// What tells whose the entry is that packet `number` of a burst may find ([`Self::guess`]) may be fetched.
+    /// What tells whose the entry is that packet `number` of a burst may find ([`Self::guess`]) may
+    /// be fetched.
     fn hint_owner(&self, number: u8)
     where
         Self: Sized,
@@ -186,19 +188,21 @@ pub trait Home {
     /// Called once before the packet's handlers.
     fn begin(&mut self, visit: Visit);
 
-    /// The packet is through: what it wrote stays. `undo` is its [visit's](Visit::undo): whoever knows it when the program is
-    /// compiled need not ask.
+    /// The packet is through: what it wrote stays. `undo` is its [visit's](Visit::undo): whoever
+    /// knows it when the program is compiled need not ask.
     fn commit(&mut self, undo: bool);
 
     /// What the packet wrote is undone.
     fn rollback(&mut self);
 
-    /// Hands out what is alive at `now` (of recorded states, all that did not end yet), piece by piece: one call of `piece` per entry, or chunks of
-    /// the whole for the other kinds. Each piece is at most [`MAX_PIECE`] bytes.
+    /// Hands out what is alive at `now` (of recorded states, all that did not end yet), piece by
+    /// piece: one call of `piece` per entry, or chunks of the whole for the other kinds. Each piece
+    /// is at most [`MAX_PIECE`] bytes.
     fn export(&mut self, now: u64, piece: &mut dyn FnMut(&[u8]));
 
-    /// Takes in a piece that the same state exported at the other side: a replica's units are merged,
-    /// chunks of a whole value replace it. An entry is refused: entries move only with their flows.
+    /// Takes in a piece that the same state exported at the other side: a replica's units are
+    /// merged, chunks of a whole value replace it. An entry is refused: entries move only with
+    /// their flows.
     fn merge(&mut self, piece: &[u8]) -> Result<(), Malformed>;
 
     /// The table behind a keyed state that travels with its flow.
@@ -215,8 +219,8 @@ pub trait Home {
     fn entries(&self, now: u64) -> u64;
 }
 
-/// A stored state, as a report reads it. Apart from [`Home`], since only the host reports: what formats
-/// values is not linked into the NIC half.
+/// A stored state, as a report reads it. Apart from [`Home`], since only the host reports: what
+/// formats values is not linked into the NIC half.
 pub trait Described: Home {
     /// Describes what is alive at `now`: one call of `item` per entry, with the encoded key to sort
     /// by and a closure that describes the entry; one call with an empty key for the other kinds.
@@ -227,8 +231,8 @@ pub trait Described: Home {
         None
     }
 
-    /// Of a keyed state: makes a value of one of the type that it was [before](Plain::BEFORE), both encoded; whether that
-    /// worked.
+    /// Of a keyed state: makes a value of one of the type that it was [before](Plain::BEFORE), both
+    /// encoded; whether that worked.
     fn convert(&self, before: &[u8], value: &mut [u8]) -> bool {
         let _ = (before, value);
         false
@@ -252,8 +256,8 @@ pub trait Described: Home {
     }
 }
 
-/// How a keyed state's entries are encoded: so many bytes that any build of the program has alike, and then the
-/// value's fields.
+/// How a keyed state's entries are encoded: so many bytes that any build of the program has alike,
+/// and then the value's fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryLayout {
     /// Bytes of the key.
@@ -286,8 +290,8 @@ pub trait Keyed: Plain {
     const NAME: &'static str;
     /// Most entries at a time.
     const CAPACITY: u32;
-    /// How long an entry lives unused, in nanoseconds of packet time; at most, where entries say it themselves
-    /// ([`Plain::IDLE_VARIES`]).
+    /// How long an entry lives unused, in nanoseconds of packet time; at most, where entries say it
+    /// themselves ([`Plain::IDLE_VARIES`]).
     const IDLE: u64;
     /// Whether an entry is also found by the key of the reply direction.
     const REPLY: bool;
@@ -299,7 +303,8 @@ pub trait Singleton: Plain + Default {
     const NAME: &'static str;
 }
 
-/// A read-mostly state: what `#[state(read_mostly)]` says. Without a configuration it is its `Default`.
+/// A read-mostly state: what `#[state(read_mostly)]` says. Without a configuration it is its
+/// `Default`.
 pub trait ReadMostly: Plain + Default + Configure {
     /// Its name: that of the type.
     const NAME: &'static str;

@@ -148,7 +148,8 @@ home_of_one_value! {
 }
 
 impl<S: ReadMostly> Versioned<S> {
-    /// Puts a whole new version, made from `text`, in force: as the first one, until it is told another number.
+    /// Puts a whole new version, made from `text`, in force: as the first one, until it is told
+    /// another number.
     pub fn configure(&mut self, text: &str) -> Result<(), &'static str> {
         *self.whole.value = first(S::configure(text)?);
         Ok(())

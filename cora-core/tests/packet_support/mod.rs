@@ -253,7 +253,8 @@ fn judge_ip(bytes: &[u8]) {
     }
 }
 
-/// Holds the checksums of an IP packet whose transport is this one and begins there, whatever stands before it.
+/// Holds the checksums of an IP packet whose transport is this one and begins there, whatever
+/// stands before it.
 #[track_caller]
 pub fn judge_form(packet: &[u8], transport: usize, protocol: u8) {
     let ends = if packet[0] >> 4 == 4 {

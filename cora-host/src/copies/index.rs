@@ -69,7 +69,8 @@ impl<P: Copy> Index<P> {
         names.iter().filter_map(|name| self.remove(name)).collect()
     }
 
-    /// From now on the entries of `from`, of one flow or of all, are `to`'s; gives their copies' places.
+    /// From now on the entries of `from`, of one flow or of all, are `to`'s; gives their copies'
+    /// places.
     pub(crate) fn assign(&mut self, from: Holder, to: Holder, group: Option<&[u8]>) -> Vec<P> {
         let mut places = Vec::new();
         for name in self.names(from, group) {
@@ -89,7 +90,8 @@ impl<P: Copy> Index<P> {
         true
     }
 
-    /// Visits the copies of this holder's entries, of one flow or of all, in the order of states and keys.
+    /// Visits the copies of this holder's entries, of one flow or of all, in the order of states
+    /// and keys.
     pub(crate) fn each(
         &self,
         holder: Holder,

@@ -6,8 +6,9 @@
 //! template  number, count │ element, width (and enterprise)…
 //! ```
 //!
-//! A template stands in a message before the first record that needs it; where messages may be lost, all of them are
-//! repeated now and then (RFC 7011, 8.1 and 8.4). The sequence number counts the records in all messages before.
+//! A template stands in a message before the first record that needs it; where messages may be
+//! lost, all of them are repeated now and then (RFC 7011, 8.1 and 8.4). The sequence number counts
+//! the records in all messages before.
 
 use std::time::{Duration, Instant};
 
@@ -153,7 +154,8 @@ impl Messages {
         debug_assert_eq!(self.bytes.len(), HEAD);
     }
 
-    /// Puts templates that were not told into a set of their own, as far as there is room; the last one in any case.
+    /// Puts templates that were not told into a set of their own, as far as there is room; the last
+    /// one in any case.
     fn tell_templates(&mut self) {
         self.end_set();
         if self.told == 0 {

@@ -1,12 +1,14 @@
-//! Records of entries that ended, as IPFIX (RFC 7011): to a file (RFC 5655), or to a collector by UDP.
+//! Records of entries that ended, as IPFIX (RFC 7011): to a file (RFC 5655), or to a collector by
+//! UDP.
 //!
 //! | module | what |
 //! | --- | --- |
 //! | `message` | messages: templates and records to bytes |
 //! | `target` | where messages go |
 //!
-//! What is exported is the program's ([`cora_core::record`]); which elements a record has tells its template. Records
-//! come in no particular order: an expired entry is noticed when somebody looks at it.
+//! What is exported is the program's ([`cora_core::record`]); which elements a record has tells its
+//! template. Records come in no particular order: an expired entry is noticed when somebody looks
+//! at it.
 
 mod message;
 mod target;
@@ -30,7 +32,8 @@ pub(crate) use target::TargetName;
 pub struct Records {
     /// Records written, or handed to the network.
     pub exported: u64,
-    /// Of entries that ended faster than that could be told, or whose records are of too many kinds.
+    /// Of entries that ended faster than that could be told, or whose records are of too many
+    /// kinds.
     pub lost: u64,
     /// Of messages that the network would not take.
     pub unsent: u64,
@@ -79,7 +82,8 @@ impl Fields for Told {
 }
 
 impl Exporter {
-    /// Opens the target for a program with recorded states. `again` says that a process before this one wrote there.
+    /// Opens the target for a program with recorded states. `again` says that a process before this
+    /// one wrote there.
     pub(crate) fn open<A: App>(name: &TargetName, again: bool) -> Result<Self, RunError> {
         if A::RECORDED.is_empty() {
             return Err(RunError::NothingRecorded { program: A::NAME });

@@ -63,7 +63,8 @@ impl Target {
         match name {
             TargetName::File(path) => {
                 let mut options = File::options();
-                // Appended, so that each message is whole even if this process is killed amid others.
+                // Appended, so that each message is whole even if this process is killed amid
+                // others.
                 options.create(true).append(true);
                 let opened = options.open(path).and_then(|file| {
                     if !again {
@@ -103,7 +104,8 @@ impl Target {
     }
 }
 
-/// A datagram that the collector's host refused is told with the next one, which is then sent by the second attempt.
+/// A datagram that the collector's host refused is told with the next one, which is then sent by
+/// the second attempt.
 fn send(socket: &UdpSocket, message: &[u8]) -> bool {
     socket.send(message).or_else(|_refused| socket.send(message)).is_ok()
 }

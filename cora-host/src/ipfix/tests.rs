@@ -7,7 +7,8 @@ use super::message::Messages;
 const PORTS: [Element; 2] = [element::SOURCE_PORT, element::DESTINATION_PORT];
 const BOTH_WAYS: [Element; 2] = [element::TCP_FLAGS, element::TCP_FLAGS.reverse()];
 
-/// The example of RFC 7011, A.1 to A.3, in these elements: a template and its records in one message.
+/// The example of RFC 7011, A.1 to A.3, in these elements: a template and its records in one
+/// message.
 #[test]
 fn a_message_has_templates_before_their_records() {
     let mut messages = Messages::new(1400, false);

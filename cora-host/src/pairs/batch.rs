@@ -1,5 +1,5 @@
-//! Frames on their way between the wire and a pair: several bursts, since a thread that is woken costs as much as
-//! dozens of packets.
+//! Frames on their way between the wire and a pair: several bursts, since a thread that is woken
+//! costs as much as dozens of packets.
 
 use cora_core::message::Stamp;
 use cora_core::migration::Burst;

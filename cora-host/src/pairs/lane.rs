@@ -1,7 +1,8 @@
 //! A pair's end of the wire, where that has several pairs.
 //!
-//! Batches of frames come in order, and each is handed back: with what left meanwhile, and marked, so that the
-//! wire knows how far the pair is. What leaves beyond goes back in batches without the mark.
+//! Batches of frames come in order, and each is handed back: with what left meanwhile, and marked,
+//! so that the wire knows how far the pair is. What leaves beyond goes back in batches without the
+//! mark.
 
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
@@ -55,8 +56,8 @@ impl Lane {
         Self { from, to, coming: None, leaving, ended: None, came: 0, left: 0 }
     }
 
-    /// Waits for the next batch, which is to be [handed back](Self::hand_back); the end's time behind the last
-    /// one.
+    /// Waits for the next batch, which is to be [handed back](Self::hand_back); the end's time
+    /// behind the last one.
     pub(crate) fn receive(&mut self) -> Result<Result<Batch, u64>, RunError> {
         // A wire that is gone without a word has failed, and says why.
         match self.from.recv().map_err(|_| RunError::Abandoned)? {
@@ -65,7 +66,8 @@ impl Lane {
         }
     }
 
-    /// Gives an emptied batch back: it takes what leaves next, and what left until now goes to the wire.
+    /// Gives an emptied batch back: it takes what leaves next, and what left until now goes to the
+    /// wire.
     pub(crate) fn hand_back(&mut self, mut batch: Batch) -> Result<(), RunError> {
         batch.clear();
         self.send(batch, Mark::Emptied)

@@ -1,12 +1,14 @@
 //! A run on several pairs of NIC core and host worker.
 //!
-//! Each pair is what the only one is otherwise: a host half with states of its own, a region, four rings, a NIC
-//! process. Its host worker is a thread. Pairs share nothing; between them stands the wire alone,
-//! which steers each packet to one ([`cora_core::steering`]). What they leave behind is put together at the end:
-//! entries of keyed states are united, replicas of commutative ones merged.
+//! Each pair is what the only one is otherwise: a host half with states of its own, a region, four
+//! rings, a NIC process. Its host worker is a thread. Pairs share nothing; between them stands the
+//! wire alone, which steers each packet to one ([`cora_core::steering`]). What they leave behind is
+//! put together at the end: entries of keyed states are united, replicas of commutative ones
+//! merged.
 //!
-//! Every pair's tables have the declared capacity: a table of a pair is full no sooner than that of a single pair
-//! would be, however uneven the steering is. What it costs is address space; memory is touched by entries.
+//! Every pair's tables have the declared capacity: a table of a pair is full no sooner than that of
+//! a single pair would be, however uneven the steering is. What it costs is address space; memory
+//! is touched by entries.
 //!
 //! | module | what |
 //! | --- | --- |

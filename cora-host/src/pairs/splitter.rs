@@ -1,10 +1,12 @@
-//! The wire's end of several pairs: frames are read from a capture, steered, and what leaves is written.
+//! The wire's end of several pairs: frames are read from a capture, steered, and what leaves is
+//! written.
 //!
-//! It stands for what receive-side scaling does in a NIC: one thread deals frames out, and no pair knows of
-//! another. Frames go out in rounds, a batch per pair at most, and what comes back is put in the capture's order
-//! again round by round. Without a NIC a pair gives its frames back as it got them, so all of the output is in
-//! that order. With one, packets of different pairs may leave in another, as packets of different
-//! flows may at one pair; those of one pair never overtake each other here.
+//! It stands for what receive-side scaling does in a NIC: one thread deals frames out, and no pair
+//! knows of another. Frames go out in rounds, a batch per pair at most, and what comes back is put
+//! in the capture's order again round by round. Without a NIC a pair gives its frames back as it
+//! got them, so all of the output is in that order. With one, packets of different pairs may leave
+//! in another, as packets of different flows may at one pair; those of one pair never overtake each
+//! other here.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
@@ -99,7 +101,8 @@ impl Splitter {
     /// Puts a frame into the pair's batch.
     fn deal(&mut self, pair: usize, stamp: &Stamp, frame: &[u8]) -> Result<(), RunError> {
         if !self.ends[pair].filling.push(stamp, frame) {
-            // Whatever the others have so far goes too: a frame is never in a later round than one behind it.
+            // Whatever the others have so far goes too: a frame is never in a later round than one
+            // behind it.
             self.send_round()?;
             self.ends[pair].filling.push(stamp, frame);
         }
@@ -185,7 +188,8 @@ impl End {
         }
     }
 
-    /// The number of the frame that stands first; batches in front that are written are kept to be filled.
+    /// The number of the frame that stands first; batches in front that are written are kept to be
+    /// filled.
     fn first(&mut self) -> Option<u64> {
         loop {
             let front = self.back.front()?;

@@ -1,4 +1,5 @@
-//! What goes between the wire and a pair: nothing is lost, nothing overtakes, and nobody waits for who is gone.
+//! What goes between the wire and a pair: nothing is lost, nothing overtakes, and nobody waits for
+//! who is gone.
 
 use std::sync::mpsc::{channel, sync_channel};
 

@@ -1,4 +1,5 @@
-//! What a dead host left unread on the ring from the NIC: its successor reads that before anything else.
+//! What a dead host left unread on the ring from the NIC: its successor reads that before anything
+//! else.
 
 use std::sync::atomic::AtomicU64;
 
@@ -11,9 +12,9 @@ use cora_core::ring::{Consumer, SharedMemory};
 use crate::RunError;
 use crate::ipfix::Exporter;
 
-/// Reads what the NIC sent by the region before this one, until it has left that: until then it may wait for room
-/// there. Gives how many packets were among it; nobody knows which of them the dead host had sent already, so they
-/// are lost.
+/// Reads what the NIC sent by the region before this one, until it has left that: until then it may
+/// wait for room there. Gives how many packets were among it; nobody knows which of them the dead
+/// host had sent already, so they are lost.
 pub(super) fn catch_up<A: App>(
     half: &mut HostHalf<A>,
     regions: &'static [AtomicU64],
@@ -36,7 +37,8 @@ pub(super) fn catch_up<A: App>(
     }
 }
 
-/// The region before, if it was in this file: a program that takes another one's place begins with a new one.
+/// The region before, if it was in this file: a program that takes another one's place begins with
+/// a new one.
 fn before(regions: &'static [AtomicU64], region: &Region) -> Option<Region> {
     let generation = region.identity().generation.checked_sub(1).filter(|number| *number > 0)?;
     let before = Region::attach(succession::place(regions, generation), region.identity().plan);

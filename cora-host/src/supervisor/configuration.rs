@@ -1,10 +1,12 @@
-//! Which version of read-mostly states is in force, and how another one takes its place while packets come.
+//! Which version of read-mostly states is in force, and how another one takes its place while
+//! packets come.
 //!
-//! The files of `--config` are read when the run begins, and again when somebody says so (SIGUSR1). What they say then
-//! is made into a version by this very program in a process of its own, which takes neither the wire's time nor its
-//! memory; what is refused there leaves everything as it is. The version stands on the wire between two frames
-//! ([`versions`](crate::versions)), and is in force when the host, which gets it by the NIC, says so. Halves that are
-//! started anew get the version in force by a file without a name, whatever the files say by then.
+//! The files of `--config` are read when the run begins, and again when somebody says so (SIGUSR1).
+//! What they say then is made into a version by this very program in a process of its own, which
+//! takes neither the wire's time nor its memory; what is refused there leaves everything as it is.
+//! The version stands on the wire between two frames ([`versions`](crate::versions)), and is in
+//! force when the host, which gets it by the NIC, says so. Halves that are started anew get the
+//! version in force by a file without a name, whatever the files say by then.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -76,7 +78,8 @@ impl Configuration {
         self.in_force.version.number
     }
 
-    /// The highest number that any packet may have been judged under: behind it come those of another program.
+    /// The highest number that any packet may have been judged under: behind it come those of
+    /// another program.
     pub(super) fn latest(&self) -> u32 {
         self.coming.as_ref().map_or(self.number(), |coming| coming.kept.version.number)
     }
@@ -86,12 +89,14 @@ impl Configuration {
         self.in_force.file.as_raw_fd()
     }
 
-    /// Somebody wants the files to be read again: at once, or when the version under way is in force.
+    /// Somebody wants the files to be read again: at once, or when the version under way is in
+    /// force.
     pub(super) const fn ask(&mut self) {
         self.asked = true;
     }
 
-    /// What came of reading the files again, once: the version in force, or why it is still another.
+    /// What came of reading the files again, once: the version in force, or why it is still
+    /// another.
     pub(super) const fn outcome(&mut self) -> Option<Result<u32, String>> {
         self.outcome.take()
     }

@@ -1,7 +1,8 @@
-//! A socket by which another process asks a live run what it does, and tells it to do something else.
+//! A socket by which another process asks a live run what it does, and tells it to do something
+//! else.
 //!
-//! It is a file in the file system, open to its owner alone. A request is a line of one word, the answer a line of
-//! JSON, and then it ends:
+//! It is a file in the file system, open to its owner alone. A request is a line of one word, the
+//! answer a line of JSON, and then it ends:
 //!
 //! | request | answer |
 //! | --- | --- |
@@ -107,7 +108,8 @@ impl Drop for Control {
 }
 
 impl Client {
-    /// Reads on; the request, when it is whole. An error ends it, with what to say if anybody listens.
+    /// Reads on; the request, when it is whole. An error ends it, with what to say if anybody
+    /// listens.
     fn listen(&mut self) -> Result<Option<Asked>, Option<String>> {
         let mut bytes = [0; 512];
         loop {

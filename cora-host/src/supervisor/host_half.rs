@@ -57,8 +57,8 @@ enum Left {
     Followed,
 }
 
-/// Words before the copies: the layout of their entries, in words; how many bytes that has stands first, once the
-/// copies are whole.
+/// Words before the copies: the layout of their entries, in words; how many bytes that has stands
+/// first, once the copies are whole.
 const LAYOUT_WORDS: usize = 1024;
 
 /// How the program's durable entries are encoded.
@@ -72,7 +72,8 @@ pub(crate) fn entry_layout<A: App>() -> Result<String, RunError> {
     Ok(serde_json::to_string(&layout::<A>()?).unwrap_or_default())
 }
 
-/// Bytes of standby memory that entries of this layout need at most. What is never used costs address space alone.
+/// Bytes of standby memory that entries of this layout need at most. What is never used costs
+/// address space alone.
 pub(super) fn standby_bytes<A: App>(layout: &Layout) -> usize {
     let (entry, group) = layout.longest();
     // No table holds more entries than fit into all tables' memory.

@@ -1,9 +1,9 @@
 //! How durable entries are encoded, so that another build of the program can carry them over.
 //!
-//! States are the same by their names, fields by theirs: a field that both builds have is copied, one that the new
-//! build lacks is left out, and one that is new is zero. Where the old build's fields are those of the type that the new
-//! one names by `from`, its `From` makes the value instead. A width that changed otherwise is refused, with what would be
-//! right.
+//! States are the same by their names, fields by theirs: a field that both builds have is copied,
+//! one that the new build lacks is left out, and one that is new is zero. Where the old build's
+//! fields are those of the type that the new one names by `from`, its `From` makes the value
+//! instead. A width that changed otherwise is refused, with what would be right.
 
 use std::collections::BTreeMap;
 
@@ -162,9 +162,9 @@ impl StateLayout {
 }
 
 impl Conversion {
-    /// The entry in the new program's encoding, and its state's number there; `None` if it is no entry, or its state
-    /// makes nothing of it: `convert` is asked for that, with the state's number, the value before and the room for the
-    /// new one.
+    /// The entry in the new program's encoding, and its state's number there; `None` if it is no
+    /// entry, or its state makes nothing of it: `convert` is asked for that, with the state's
+    /// number, the value before and the room for the new one.
     pub(super) fn entry(
         &self,
         state: u16,

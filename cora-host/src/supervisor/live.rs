@@ -87,8 +87,8 @@ impl LiveWire {
         let _ready = poll(&mut files, Some(&time));
     }
 
-    /// Asks both ports what changed, and tells what there is to tell. Nothing more comes when both have come to their
-    /// end.
+    /// Asks both ports what changed, and tells what there is to tell. Nothing more comes when both
+    /// have come to their end.
     pub(super) fn look(&mut self) -> Result<(), RunError> {
         for end in &mut self.ends {
             end.port.look()?;
@@ -114,7 +114,8 @@ impl LiveWire {
         self.ends.iter().find(stays).map(|end| end.name.to_string())
     }
 
-    /// What the ports dropped of what was to leave, by name. What they dropped of what came never got here.
+    /// What the ports dropped of what was to leave, by name. What they dropped of what came never
+    /// got here.
     pub(super) fn dropped(&self) -> BTreeMap<&'static str, u64> {
         let mut all = BTreeMap::new();
         for end in &self.ends {
@@ -139,7 +140,8 @@ impl LiveWire {
         self.ends.each_ref().map(End::report)
     }
 
-    /// Frames of a burst were there together, so they came at the same time: the clock is asked once for all.
+    /// Frames of a burst were there together, so they came at the same time: the clock is asked
+    /// once for all.
     fn stamp(&mut self, side: Side, time: u64) -> Stamp {
         // The clock may be set back; what states expire by is not.
         self.now = self.now.max(time);

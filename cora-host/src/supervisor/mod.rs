@@ -8,11 +8,12 @@
 //! ```
 //!
 //! When a half dies, the supervisor makes a region of the next generation and announces it
-//! ([`cora_core::region::succession`]). The half that lives finishes what the dead one had published, and goes on in
-//! the new region; the dead one is started again there. A new host first reads what the dead one left unread. Frames
-//! that a dead NIC had not taken are fed in again. While the NIC is away and its ring full, frames are dropped as
-//! `nic-away`; while the host is away and its ring full, the NIC drops what is for it as `host-away`, and goes on with
-//! the flows that it owns.
+//! ([`cora_core::region::succession`]). The half that lives finishes what the dead one had
+//! published, and goes on in the new region; the dead one is started again there. A new host first
+//! reads what the dead one left unread. Frames that a dead NIC had not taken are fed in again.
+//! While the NIC is away and its ring full, frames are dropped as `nic-away`; while the host is
+//! away and its ring full, the NIC drops what is for it as `host-away`, and goes on with the flows
+//! that it owns.
 //!
 //! | module | what |
 //! | --- | --- |
@@ -103,7 +104,8 @@ pub(crate) fn supervise<A: App>(
         made.map_err(|cause| RunError::File { path: path.clone(), cause })?;
     }
     if let Some(name) = &options.ipfix {
-        // Begun here, for host processes go on with it, whichever dies; so does a program that takes this one's place.
+        // Begun here, for host processes go on with it, whichever dies; so does a program that
+        // takes this one's place.
         Exporter::open::<A>(name, request.legacy.is_some())?;
     }
     let stop = Stop::new(options.seconds.map(Duration::from_secs));
@@ -230,8 +232,8 @@ impl<'a> Supervisor<'a> {
         Ok(())
     }
 
-    /// Moves frames and watches over both halves until both have ended in good order; whether the program in this
-    /// file is to go on then.
+    /// Moves frames and watches over both halves until both have ended in good order; whether the
+    /// program in this file is to go on then.
     fn run<A: App>(&mut self, stop: Stop, own: &Path) -> Result<bool, RunError> {
         let mut next_look = Instant::now();
         let mut replaces = false;
@@ -291,7 +293,8 @@ impl<'a> Supervisor<'a> {
         self.host.is_alive() && self.region.host_heartbeat() != 0
     }
 
-    /// Notes who died, and goes on to the next region when each living half has arrived in this one.
+    /// Notes who died, and goes on to the next region when each living half has arrived in this
+    /// one.
     fn look(&mut self) -> Result<(), RunError> {
         for (half, beat) in [
             (&mut self.nic, self.region.nic_heartbeat()),
@@ -302,7 +305,8 @@ impl<'a> Supervisor<'a> {
             }
         }
         if !self.nic.is_alive() && self.region.nic_status() == Some(NicStatus::Starting) {
-            // It will not come here any more: a new host need not wait until it leaves the region before.
+            // It will not come here any more: a new host need not wait until it leaves the region
+            // before.
             self.region.set_nic_status(NicStatus::Done);
         }
         if self.leaving && (self.nic_works() || !self.nic.is_alive()) {

@@ -10,7 +10,8 @@ use super::{Supervisor, stop};
 use crate::wire::Cable as _;
 
 impl Supervisor<'_> {
-    /// Does what was asked for by signals and by the socket; whether the program in this file is to go on.
+    /// Does what was asked for by signals and by the socket; whether the program in this file is to
+    /// go on.
     pub(super) fn obey<A: App>(&mut self, own: &Path) -> bool {
         let asked = self.control.as_mut().map(Control::look).unwrap_or_default();
         let mut replaces = false;

@@ -1,9 +1,10 @@
 //! Copies of durable entries in memory that outlives the host process.
 //!
-//! Each copy has a slot. A changed copy is written to a free slot, then its first word makes it valid, then the old
-//! slot is freed: a process that is killed at any point in between leaves the older copy, the newer one, or both,
-//! and then the higher number wins. What a slot holds is checked against a checksum when it is read by the next
-//! host. Within the process an index finds copies by key and by flow.
+//! Each copy has a slot. A changed copy is written to a free slot, then its first word makes it
+//! valid, then the old slot is freed: a process that is killed at any point in between leaves the
+//! older copy, the newer one, or both, and then the higher number wins. What a slot holds is
+//! checked against a checksum when it is read by the next host. Within the process an index finds
+//! copies by key and by flow.
 //!
 //! ```text
 //! header │ slots in use so far │ bytes of a slot │
@@ -310,7 +311,8 @@ mod tests {
     }
 
     proptest! {
-        /// Killed after any store, the memory holds each copy as it was before or after what was under way.
+        /// Killed after any store, the memory holds each copy as it was before or after what was
+        /// under way.
         #[test]
         fn a_kill_leaves_the_older_copy_or_the_newer(
             steps in prop::collection::vec((0_u8..6, 0_u8..9, any::<bool>()), 1..30),
@@ -327,8 +329,8 @@ mod tests {
                     standby.forget(Holder::Host, 3, &piece[..4]);
                 }
                 let after = all(&standby);
-                // What a slot's first word does not yet make valid may be in any state: the stores before it are
-                // made one by one, from the first to the last.
+                // What a slot's first word does not yet make valid may be in any state: the stores
+                // before it are made one by one, from the first to the last.
                 let changed: Vec<usize> = (0..words.len())
                     .filter(|at| words[*at].load(Ordering::Relaxed) != image[*at])
                     .collect();

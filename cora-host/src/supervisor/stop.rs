@@ -29,12 +29,13 @@ pub(super) struct Stop {
 }
 
 impl Stop {
-    /// By SIGINT and SIGTERM, or after so long; SIGHUP asks for the program to be replaced, SIGUSR1 for the configuration
-    /// to be read again.
+    /// By SIGINT and SIGTERM, or after so long; SIGHUP asks for the program to be replaced, SIGUSR1
+    /// for the configuration to be read again.
     pub(super) fn new(after: Option<Duration>) -> Self {
         let handler = tell as extern "C" fn(libc::c_int) as libc::sighandler_t;
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1] {
-            // SAFETY: the handler only stores to an atomic, which may be done at any point of the program.
+            // SAFETY: the handler only stores to an atomic, which may be done at any point of the
+            // program.
             let _before = unsafe { libc::signal(signal, handler) };
         }
         Self { at: after.and_then(|after| Instant::now().checked_add(after)) }

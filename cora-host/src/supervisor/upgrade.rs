@@ -1,9 +1,10 @@
 //! Another build of the program takes the place of the running one, and its connections live on.
 //!
-//! The supervisor lets both halves end in good order, so that nothing is on its way, and becomes the new program by
-//! `exec`: the same process, which keeps TAP interfaces and the memory with the copies of durable entries. The new
-//! host carries these over ([`layout`](super::layout)) before the first packet. Frames wait in TAP interfaces meanwhile;
-//! other interfaces are opened anew, and what comes by them in between is lost.
+//! The supervisor lets both halves end in good order, so that nothing is on its way, and becomes
+//! the new program by `exec`: the same process, which keeps TAP interfaces and the memory with the
+//! copies of durable entries. The new host carries these over ([`layout`](super::layout)) before
+//! the first packet. Frames wait in TAP interfaces meanwhile; other interfaces are opened anew, and
+//! what comes by them in between is lost.
 
 use std::os::fd::AsRawFd as _;
 use std::os::unix::process::CommandExt as _;
@@ -23,7 +24,8 @@ pub(crate) const LAYOUT_COMMAND: &str = "__layout";
 /// What the program before left to this one, as its command line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Legacy {
-    /// Files of the ports inside and outside, for those that are inherited: the others are opened anew.
+    /// Files of the ports inside and outside, for those that are inherited: the others are opened
+    /// anew.
     pub(super) ports: [Option<i32>; 2],
     /// File of the standby memory, and its bytes.
     pub(super) standby: (i32, usize),

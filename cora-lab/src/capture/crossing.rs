@@ -1,4 +1,5 @@
-//! Each packet that came out, found among those that went in: by what a translation leaves alone of it.
+//! Each packet that came out, found among those that went in: by what a translation leaves alone of
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
@@ -22,7 +23,8 @@ pub(super) struct Crossing {
     kept_out: BTreeMap<String, u64>,
     /// Packets that came out and never went in.
     invented: BTreeMap<String, u64>,
-    /// Passed with other bytes changed than a translation's, were that to happen, are both lost and invented.
+    /// Passed with other bytes changed than a translation's, were that to happen, are both lost and
+    /// invented.
     unsound: u64,
     /// Out before one of the same flow that had gone in earlier.
     overtaken: u64,
@@ -58,8 +60,8 @@ fn waiting<'a>(packets: impl Iterator<Item = &'a Packet>) -> Waiting<'a> {
 }
 
 impl Crossing {
-    /// Follows packets from clients to the router, and back. What was seen after `until` on one side (nanoseconds
-    /// since 1970) may lack on the other.
+    /// Follows packets from clients to the router, and back. What was seen after `until` on one
+    /// side (nanoseconds since 1970) may lack on the other.
     pub(super) fn of(
         clients: &[Packet],
         router: &[Packet],
@@ -150,7 +152,8 @@ impl Crossing {
         let compared = compared.into_iter().map(|(what, result)| Observed::compared(what, result));
         let told = [
             ("captures: packets that passed", self.passed.to_string()),
-            // Two processors may send packets of one flow, and capture them in another order than they send them in.
+            // Two processors may send packets of one flow, and capture them in another order than
+            // they send them in.
             ("captures: packets overtaken in their flow", self.overtaken.to_string()),
             ("captures: packets kept out", list(&self.kept_out)),
         ];

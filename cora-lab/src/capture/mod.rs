@@ -69,12 +69,14 @@ impl Captures {
         Ok(Self { sides: [side(&site.clients, "clients")?, side(&site.router, "router")?] })
     }
 
-    /// Ends both, and tells what happened between them; also how many of the clients' packets were lost, by kind.
+    /// Ends both, and tells what happened between them; also how many of the clients' packets were
+    /// lost, by kind.
     ///
     /// # Errors
     /// When a capture is incomplete, or can't be read.
     pub fn end(self, site: &Site) -> Result<(Vec<Observed>, BTreeMap<String, u64>)> {
-        // What was sent last is on its way to the other side, and to the files; ends that miss an answer go on to send.
+        // What was sent last is on its way to the other side, and to the files; ends that miss an
+        // answer go on to send.
         let until = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         std::thread::sleep(Duration::from_millis(700));
         let [clients, router] = self.sides.map(|(service, path)| {

@@ -26,7 +26,8 @@ pub(super) struct Packet {
     pub(super) time: u64,
     /// It goes to the servers.
     pub(super) outward: bool,
-    /// Its ends; of an ICMP error, those of the packet that it quotes, the other way round: as it travels.
+    /// Its ends; of an ICMP error, those of the packet that it quotes, the other way round: as it
+    /// travels.
     pub(super) tuple: Tuple,
     /// It tells of an error.
     pub(super) is_error: bool,

@@ -41,7 +41,8 @@ impl Stream {
     }
 }
 
-/// How many connections said something, and a digest of all that was said, whatever ports clients had.
+/// How many connections said something, and a digest of all that was said, whatever ports clients
+/// had.
 pub(super) fn told(packets: &[Packet]) -> Observed {
     let mut streams = BTreeMap::<Tuple, Stream>::new();
     for packet in packets {

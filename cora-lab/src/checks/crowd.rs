@@ -12,7 +12,8 @@ use crate::site::Site;
 use crate::verdict::Observed;
 
 const CROWD: usize = 1000;
-/// Both ends of each are this process's, and so are those of the crowd of another box that is watched meanwhile.
+/// Both ends of each are this process's, and so are those of the crowd of another box that is
+/// watched meanwhile.
 const MOST_FILES: u64 = 8 * CROWD as u64;
 const PORT: u16 = 7100;
 /// How often each is asked.

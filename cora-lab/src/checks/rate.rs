@@ -38,7 +38,8 @@ pub(crate) fn run(site: &Site, seconds: u64) -> Result<Vec<Observed>> {
         let down = megabits(&down["end"]["sum_received"]["bits_per_second"]);
         seen.push(Observed::told("iperf3 TCP to the clients, Mbit/s", format!("{down:.0}")));
     }
-    // Its server answers datagrams from its host's first address, which a balancer's clients don't know.
+    // Its server answers datagrams from its host's first address, which a balancer's clients don't
+    // know.
     if site.function != Function::Balancer {
         // Small datagrams count packets rather than bytes.
         let udp = iperf("-u -l 64 -b 0")?;

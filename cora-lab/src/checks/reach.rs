@@ -1,4 +1,5 @@
-//! ping, traceroute, and who learns of errors: of ports that nobody listens on, and of packets that are too long.
+//! ping, traceroute, and who learns of errors: of ports that nobody listens on, and of packets that
+//! are too long.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
@@ -46,8 +47,9 @@ fn to(site: &Site, server: IpAddr) -> Result<Vec<Observed>> {
 /// Answers that are waited for.
 const PINGS: u64 = 10;
 
-/// `10 answered`. With a deadline, ping goes on until so many were; without, it doesn't wait for late answers. On a busy
-/// machine it sends more, and some more are answered. What is lost meanwhile is seen in the captures.
+/// `10 answered`. With a deadline, ping goes on until so many were; without, it doesn't wait for
+/// late answers. On a busy machine it sends more, and some more are answered. What is lost
+/// meanwhile is seen in the captures.
 fn replies(pinged: &Output) -> String {
     let text = pinged.text();
     let line = text.lines().find(|line| line.contains("packets transmitted")).unwrap_or_default();

@@ -156,7 +156,8 @@ fn open(
     Ok(pairs)
 }
 
-/// Has the server's host send a RST with a sequence number of nowhere. The connection goes on: its end ignores it.
+/// Has the server's host send a RST with a sequence number of nowhere. The connection goes on: its
+/// end ignores it.
 fn forge(site: &Site, client: &TcpStream, server: &TcpStream) -> Result<()> {
     let ends = server.local_addr().and_then(|from| Ok((from, server.peer_addr()?)));
     let (from, to) = ends.map_err(|error| error.to_string())?;
@@ -215,8 +216,8 @@ fn act(scenario: Scenario, client: &mut TcpStream, server: &mut TcpStream) -> io
     Ok(())
 }
 
-/// In which state each scenario's connections are by the table, and the census of all others' connections: those
-/// of clients that close in an order of their own.
+/// In which state each scenario's connections are by the table, and the census of all others'
+/// connections: those of clients that close in an order of their own.
 pub(crate) fn observe(function: Function, connections: &[Connection]) -> Vec<Observed> {
     // A NAT of IPv4 lets IPv6 pass, and keeps nothing of it.
     let v6_too = function.public().is_none();

@@ -100,7 +100,8 @@ fn serve(listener: &TcpListener, stop: &AtomicBool) {
     }
 }
 
-/// Answers `GET /number` by that file, and waits until the client closes: who closes first is part of what is compared.
+/// Answers `GET /number` by that file, and waits until the client closes: who closes first is part
+/// of what is compared.
 fn answer(mut stream: TcpStream) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE))?;

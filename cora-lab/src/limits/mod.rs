@@ -1,4 +1,5 @@
-//! Programs that hold sources to a limit, judged by nftables' rules of the same limit: the same frames through both.
+//! Programs that hold sources to a limit, judged by nftables' rules of the same limit: the same
+//! frames through both.
 //!
 //! | module | what |
 //! | --- | --- |

@@ -20,7 +20,8 @@ const BURST: usize = 64;
 /// Who asks whether anything passes; it is no part of what is judged.
 const PROBE: Ipv4Addr = Ipv4Addr::new(10, 99, 99, 99);
 
-/// A box with a limit, who sends to it, and what came. The box ends when dropped, before its network.
+/// A box with a limit, who sends to it, and what came. The box ends when dropped, before its
+/// network.
 #[derive(Debug)]
 pub(super) struct Passage {
     service: Option<Service>,

@@ -1,7 +1,8 @@
 //! Token buckets: sources below, at and beyond their rate, all at once.
 //!
-//! What a bucket lets pass depends on when frames come, and a busy machine sends them when it can. So the times are
-//! noted, and both boxes are measured by an ideal bucket that is given the same frames at these times.
+//! What a bucket lets pass depends on when frames come, and a busy machine sends them when it can.
+//! So the times are noted, and both boxes are measured by an ideal bucket that is given the same
+//! frames at these times.
 
 use std::net::Ipv4Addr;
 use std::thread::sleep;
@@ -22,8 +23,8 @@ const HALVES: [u32; 4] = [1, 2, 4, 8];
 const TIME: Duration = Duration::from_secs(2);
 /// Between two looks at what is due: a hundredth of what a bucket holds.
 const LOOK: Duration = Duration::from_millis(1);
-/// A frame is seen by the box after it was sent, at most by what a bucket holds of that time; of a second's frames and
-/// more, a fiftieth is what a tenth of the bucket is.
+/// A frame is seen by the box after it was sent, at most by what a bucket holds of that time; of a
+/// second's frames and more, a fiftieth is what a tenth of the bucket is.
 const TOLERANCE: f64 = 0.03;
 
 /// In kilobits a second, and bytes.
@@ -32,8 +33,8 @@ pub(super) fn configuration() -> String {
     format!("rate 0.0.0.0/0 {} {}\n", RATE * bytes * 8 / 1000, BURST * bytes)
 }
 
-/// A dynamic set with a bucket for each source. nftables counts bytes from the IP header on, and adds a second's rate to
-/// a burst in bytes; packets of one length mean the same to both.
+/// A dynamic set with a bucket for each source. nftables counts bytes from the IP header on, and
+/// adds a second's rate to a burst in bytes; packets of one length mean the same to both.
 pub(super) fn rules() -> String {
     let set = "set buckets { type ipv4_addr; size 65536; flags dynamic; timeout 1m; }";
     let over = format!("limit rate over {RATE}/second burst {BURST} packets");

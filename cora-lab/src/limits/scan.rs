@@ -25,8 +25,8 @@ pub(super) fn configuration() -> String {
     format!("window 60\nthreshold {THRESHOLD}\nblock 300\n")
 }
 
-/// Who is blocked is dropped; a service that a source had tried passes; a new one counts, by a quota of bytes that no time
-/// refills: all frames are as long.
+/// Who is blocked is dropped; a service that a source had tried passes; a new one counts, by a
+/// quota of bytes that no time refills: all frames are as long.
 pub(super) fn rules() -> String {
     let head = "flags dynamic,timeout; size 65536;";
     let sets = [

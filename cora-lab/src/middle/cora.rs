@@ -1,4 +1,5 @@
-//! A program of Cora's as the box in the middle: its supervisor, which starts NIC process and host process.
+//! A program of Cora's as the box in the middle: its supervisor, which starts NIC process and host
+//! process.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -67,8 +68,8 @@ pub struct Cora {
 }
 
 impl Cora {
-    /// Starts the program there; `moves` says who decides which flows move. Its final state is written to
-    /// `directory`.
+    /// Starts the program there; `moves` says who decides which flows move. Its final state is
+    /// written to `directory`.
     ///
     /// # Errors
     /// When it doesn't start, or lets nothing pass.
@@ -98,7 +99,8 @@ impl Cora {
             for (tap, space) in [("inside", &site.clients), ("outside", &site.router)] {
                 wait_for(site, tap, &mut service)?;
                 let space = space.name();
-                // Longer than the crowd's burst: what is compared is what Cora does, not what a short queue loses.
+                // Longer than the crowd's burst: what is compared is what Cora does, not what a
+                // short queue loses.
                 let queue = format!("link set {tap} txqueuelen 10000");
                 site.middle.ip(&queue)?;
                 site.middle.ip(&format!("link set {tap} netns {space} name {WIRE}"))?;

@@ -28,7 +28,8 @@ pub(super) enum Middle {
 /// Where the kernel handles what comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// On the sender's processor, in the sender's system call: nothing is handed from one processor to another.
+    /// On the sender's processor, in the sender's system call: nothing is handed from one processor
+    /// to another.
     WithSender,
     /// On all others, by receive packet steering.
     Others,

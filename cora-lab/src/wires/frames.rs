@@ -1,4 +1,5 @@
-//! What the generator sends: UDP of as many flows as asked for, each from an address of its own, in the shortest frames.
+//! What the generator sends: UDP of as many flows as asked for, each from an address of its own, in
+//! the shortest frames.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -25,7 +26,8 @@ const UDP: usize = 8;
 pub(crate) enum Direction {
     /// From 10.0.0.0/8, inside, to one server.
     Outward,
-    /// The same, four flows of each address: whoever has a block of ports to itself has few of these.
+    /// The same, four flows of each address: whoever has a block of ports to itself has few of
+    /// these.
     OutwardOfFew,
     /// From 198.18.0.0/15, outside, to the balancer's service.
     ToService,
@@ -139,7 +141,8 @@ const fn fold(sum: u32) -> u16 {
     ((sum & 0xffff) + (sum >> 16)) as u16
 }
 
-/// Writes a capture in which each flow comes once and then so many frames of all in turn, a microsecond apart.
+/// Writes a capture in which each flow comes once and then so many frames of all in turn, a
+/// microsecond apart.
 pub(super) fn save(path: &Path, frames: &[Vec<u8>], more: usize) -> Result<()> {
     let failed = |error: std::io::Error| format!("{}: {error}", path.display());
     let file = File::create(path).map_err(failed)?;

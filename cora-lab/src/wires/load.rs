@@ -80,8 +80,8 @@ impl<'a> Generator<'a> {
         Ok(Self { network, port: network.sending("xdp")?, frames, next: 0 })
     }
 
-    /// Measures, once frames pass and flows are where they stay. `lives` says whether what is in the middle still
-    /// does, and if not, why.
+    /// Measures, once frames pass and flows are where they stay. `lives` says whether what is in
+    /// the middle still does, and if not, why.
     ///
     /// # Errors
     /// When nothing passes, or the interface is gone.
@@ -94,7 +94,8 @@ impl<'a> Generator<'a> {
         let warm = self.frames.len() as u64 * WARM_TIMES;
         self.hold(Some(WARM_RATE), Duration::from_secs_f64(warm as f64 / WARM_RATE))?;
         let full = self.hold(None, effort.hold * 2)?;
-        // Between a load that passes and one that doesn't; more than what comes at full load can pass.
+        // Between a load that passes and one that doesn't; more than what comes at full load can
+        // pass.
         let (mut clean, mut lossy) = (0.0, (full.came * 1.3).min(full.sent));
         if full.passes() {
             clean = full.sent;

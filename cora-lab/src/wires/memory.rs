@@ -12,8 +12,8 @@ use crate::Result;
 /// Passes over the capture, of which the median counts.
 const PASSES: usize = 5;
 
-/// Millions of frames a second of the host half, which has all states then. The first `warm` frames of the capture
-/// only fill tables.
+/// Millions of frames a second of the host half, which has all states then. The first `warm` frames
+/// of the capture only fill tables.
 pub(super) fn speed(program: &Path, capture: &Path, warm: usize, others: Others) -> Result<f64> {
     let failed = |error: std::io::Error| format!("{} bench: {error}", program.display());
     let mut command = Command::new("taskset");

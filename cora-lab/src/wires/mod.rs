@@ -1,13 +1,15 @@
-//! How many of the shortest frames a second pass from one veth to another: through each program of Cora's, through
-//! DPDK's testpmd and through the kernel, in the same run; and what the programs' handlers do in memory.
+//! How many of the shortest frames a second pass from one veth to another: through each program of
+//! Cora's, through DPDK's testpmd and through the kernel, in the same run; and what the programs'
+//! handlers do in memory.
 //!
 //! ```text
 //! sender ──wire──┤inside        middle        outside├──wire── receiver
 //!                └ Cora (AF_XDP) | dpdk-testpmd (AF_XDP) | the kernel
 //! ```
 //!
-//! What sends has the first processor for itself, what is measured all others: on two, one. The sender's veth hands
-//! frames over on the sender's processor, whatever is behind it. What comes is counted by the receiver's interface.
+//! What sends has the first processor for itself, what is measured all others: on two, one. The
+//! sender's veth hands frames over on the sender's processor, whatever is behind it. What comes is
+//! counted by the receiver's interface.
 //!
 //! | module | what |
 //! | --- | --- |
@@ -67,7 +69,8 @@ struct Run<'a> {
     baselines: BTreeMap<String, Option<(Middle, Speed)>>,
 }
 
-/// Measures all; each figure is told as it comes. What could not be measured is told on standard error, with why.
+/// Measures all; each figure is told as it comes. What could not be measured is told on standard
+/// error, with why.
 ///
 /// # Errors
 /// When this machine gives no namespaces, or a program of Cora's doesn't run.
@@ -121,8 +124,8 @@ impl Run<'_> {
         self.baselines.get(&key).cloned().flatten()
     }
 
-    /// What passes through it: through DPDK's other driver where AF_XDP doesn't suit it, and through the kernel where it
-    /// is the faster.
+    /// What passes through it: through DPDK's other driver where AF_XDP doesn't suit it, and
+    /// through the kernel where it is the faster.
     fn through(&self, middle: &Middle, direction: Direction) -> Result<(Middle, Speed)> {
         let measured = self.alone(middle, direction).map(|speed| (middle.clone(), speed));
         match (measured, middle) {

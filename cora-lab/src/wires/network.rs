@@ -57,8 +57,8 @@ impl Network {
         }
     }
 
-    /// Makes the middle's kernel a router, which handles what comes on processors of this mask, or wherever
-    /// it came.
+    /// Makes the middle's kernel a router, which handles what comes on processors of this mask, or
+    /// wherever it came.
     pub(crate) fn route(&self, processors: Option<u64>) -> Result<()> {
         let middle = &self.middle;
         for (variable, value) in [("ipv4/ip_forward", "1"), ("ipv4/conf/all/rp_filter", "0")] {

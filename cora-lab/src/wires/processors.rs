@@ -14,8 +14,8 @@ pub(super) struct Others {
 }
 
 impl Others {
-    /// Keeps this thread, and those that it starts from now on, on the first processor; all others are left. Counted
-    /// once: afterwards this thread would count its own one only.
+    /// Keeps this thread, and those that it starts from now on, on the first processor; all others
+    /// are left. Counted once: afterwards this thread would count its own one only.
     pub(super) fn left_by_this_thread() -> Result<Self> {
         let others = Self { count: available_parallelism().map_or(1, usize::from) };
         let mut first = CpuSet::new();

@@ -1,5 +1,5 @@
-//! The NIC's side: its half of the program, with room for some flows only, on a core that is slower than this
-//! machine's.
+//! The NIC's side: its half of the program, with room for some flows only, on a core that is slower
+//! than this machine's.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -138,8 +138,8 @@ impl<'a, A: App> Card<'a, A> {
         Ok(())
     }
 
-    /// Handles what is due; how long that took. Frames are in the burst's buffer before the watch runs: a wire
-    /// puts them there by itself.
+    /// Handles what is due; how long that took. Frames are in the burst's buffer before the watch
+    /// runs: a wire puts them there by itself.
     fn packets(&mut self, stopwatch: Stopwatch) -> u64 {
         let mut frames = Frames::new(&mut self.buffer);
         let mut burst = Burst::new();

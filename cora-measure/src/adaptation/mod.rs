@@ -1,15 +1,16 @@
-//! Whether it pays to move flows while traffic changes: controllers beside each other, each with both halves of the
-//! program, on the same traffic.
+//! Whether it pays to move flows while traffic changes: controllers beside each other, each with
+//! both halves of the program, on the same traffic.
 //!
 //! ```text
 //! arrivals ─→ card (NIC half, its clock) ─ rings ─→ worker (host half, its clock) ← controller
 //! ```
 //!
-//! Both halves, their protocol and their rings are those of a run; their *time* is not. One thread lets both take
-//! turns, and each side's clock goes on by the processor time that its turns really took (the NIC's by a stated
-//! multiple: cores of cards are slower). So a machine that others use at the same time changes no order and no
-//! schedule, and what a core's neighbours steal is not counted. What it leaves out: cache lines that travel
-//! from core to core. Trials take turns of some milliseconds, too, so whatever slows the machine slows all of them.
+//! Both halves, their protocol and their rings are those of a run; their *time* is not. One thread
+//! lets both take turns, and each side's clock goes on by the processor time that its turns really
+//! took (the NIC's by a stated multiple: cores of cards are slower). So a machine that others use
+//! at the same time changes no order and no schedule, and what a core's neighbours steal is not
+//! counted. What it leaves out: cache lines that travel from core to core. Trials take turns of
+//! some milliseconds, too, so whatever slows the machine slows all of them.
 //!
 //! | module | concept |
 //! | --- | --- |
@@ -47,7 +48,8 @@ const TURN: u64 = 5_000_000;
 #[serde(deny_unknown_fields)]
 struct Request {
     phases: Vec<Phase>,
-    /// Flows that are there from the beginning; the capture has a frame of each, and behind them those of crowds.
+    /// Flows that are there from the beginning; the capture has a frame of each, and behind them
+    /// those of crowds.
     flows: usize,
     /// Flows that the NIC has room for.
     room: u32,

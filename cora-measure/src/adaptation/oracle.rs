@@ -1,4 +1,5 @@
-//! A controller that knows the traffic: when a phase begins, its most popular flows go to the NIC, and all others back.
+//! A controller that knows the traffic: when a phase begins, its most popular flows go to the NIC,
+//! and all others back.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -10,7 +11,8 @@ use cora_control::{Controller, Observation};
 
 /// Flows that are exchanged at a time: no more can be on their way.
 const AT_ONCE: usize = 16;
-/// When the offers of a phase are repeated (ns after its begin): a flow may have had no place when it was offered.
+/// When the offers of a phase are repeated (ns after its begin): a flow may have had no place when
+/// it was offered.
 const REPEATS: [u64; 3] = [3_000_000, 8_000_000, 50_000_000];
 
 /// Knows which flows have most packets, and when.

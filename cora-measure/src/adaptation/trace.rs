@@ -1,5 +1,6 @@
-//! Traffic in phases. In each, other flows are popular, packets come at another rate, or popularity is more or less
-//! skewed; a crowd of flows may come that nobody saw before. The same in every trial: all of it follows from a seed.
+//! Traffic in phases. In each, other flows are popular, packets come at another rate, or popularity
+//! is more or less skewed; a crowd of flows may come that nobody saw before. The same in every
+//! trial: all of it follows from a seed.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -13,8 +14,8 @@ use serde::Deserialize;
 pub(super) const CROWD: usize = 4_096;
 /// Before the first phase each flow comes once, so often (ns).
 const FIRST_EVERY: u64 = 1_000;
-/// From the first to the last that came so, a flow has time to move and to come back before the first phase (ns);
-/// behind it is the rest that controllers leave it.
+/// From the first to the last that came so, a flow has time to move and to come back before the
+/// first phase (ns); behind it is the rest that controllers leave it.
 const SETTLES: u64 = 600_000_000;
 /// When they come back, after the last came (ns).
 const VISIT: u64 = 20_000_000;
@@ -31,7 +32,8 @@ pub(super) struct Phase {
     pub(super) skew: f64,
     /// Which flows are popular: other ones for another number.
     pub(super) hot: u64,
-    /// Which part of the packets belongs to flows that nobody saw before, each as popular as the others of them.
+    /// Which part of the packets belongs to flows that nobody saw before, each as popular as the
+    /// others of them.
     pub(super) crowd: f64,
 }
 
@@ -42,7 +44,8 @@ struct Ready {
     begins: u64,
     /// Flows, the most popular first.
     ranked: Vec<u32>,
-    /// Of each place: below which part it is itself, and which flow it is above (Walker's alias method).
+    /// Of each place: below which part it is itself, and which flow it is above (Walker's alias
+    /// method).
     alias: Vec<(f64, u32)>,
     /// The first flow of its crowd.
     crowd: usize,

@@ -115,7 +115,8 @@ impl<'a, A: App> Trial<'a, A> {
     ) -> Result<Self, RunError> {
         let region = in_memory::region::<A>(supply)?;
         let mut worker = in_memory::worker::<A>(&region, supply, setting.configurations)?;
-        // All go to the NIC once, and come back before the first phase: both sides have touched their memory then.
+        // All go to the NIC once, and come back before the first phase: both sides have touched
+        // their memory then.
         worker
             .follow(&[Order::Admit(Admission { most: u32::MAX, ..Admission::of_plan(&A::PLAN) })]);
         let scarce = (setting.room, setting.slower);
@@ -140,8 +141,9 @@ impl<'a, A: App> Trial<'a, A> {
         })
     }
 
-    /// Who decides. `plan`: the first flows that fit; `flow-only`: a fixed share of all flows, as many as fit;
-    /// `state-only`: no flow moves, and the NIC has no room for all; `unwatched`: likewise, and no side tells its load; `oracle`; or what `run --moves` knows.
+    /// Who decides. `plan`: the first flows that fit; `flow-only`: a fixed share of all flows, as
+    /// many as fit; `state-only`: no flow moves, and the NIC has no room for all; `unwatched`:
+    /// likewise, and no side tells its load; `oracle`; or what `run --moves` knows.
     pub(super) fn control_by(&mut self, name: &str, keys: &[A::Group]) -> Result<(), String>
     where
         A::Group: Send + 'static,

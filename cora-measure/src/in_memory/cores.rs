@@ -38,7 +38,8 @@ impl Patience {
         if self.is_long() { thread::yield_now() } else { spin_loop() }
     }
 
-    /// Whether the latest look was one of those that give the core away: seldom enough to ask a clock, too.
+    /// Whether the latest look was one of those that give the core away: seldom enough to ask a
+    /// clock, too.
     pub(crate) const fn is_long(&self) -> bool {
         self.0.is_multiple_of(SPINS)
     }

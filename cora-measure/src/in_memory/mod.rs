@@ -1,5 +1,5 @@
-//! Both halves in this process, joined by a region like that of a run: for those who measure what the halves cost
-//! together, without processes and captures.
+//! Both halves in this process, joined by a region like that of a run: for those who measure what
+//! the halves cost together, without processes and captures.
 //!
 //! | module | concept |
 //! | --- | --- |
@@ -61,8 +61,8 @@ pub(crate) fn worker<A: App>(
     Ok(worker)
 }
 
-/// Runs both sides on a core each, `host` in a thread of its own, until both have ended; whichever ends first, the
-/// other is told.
+/// Runs both sides on a core each, `host` in a thread of its own, until both have ended; whichever
+/// ends first, the other is told.
 pub(crate) fn on_a_core_each<T>(
     host: impl FnOnce(&Told) -> Result<(), RunError> + Send,
     nic: impl FnOnce(&Told) -> Result<T, RunError>,

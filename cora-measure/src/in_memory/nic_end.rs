@@ -37,8 +37,8 @@ impl<A: App, O: Wire> NicEnd<A, O> {
         })
     }
 
-    /// Does what packets say that the host sent, and hands its other messages to `handle`: of the next ones `most` at most, and
-    /// so many entries. Whether there were any.
+    /// Does what packets say that the host sent, and hands its other messages to `handle`: of the
+    /// next ones `most` at most, and so many entries. Whether there were any.
     ///
     /// # Errors
     /// When the ring or a message is broken, and those of `handle`.
@@ -80,7 +80,8 @@ impl<A: App, O: Wire> NicEnd<A, O> {
 }
 
 impl<A: App> NicEnd<A, Out<'_, u64>> {
-    /// Does what the host's next messages say, `most` at most, and shows it the answers; whether there were any.
+    /// Does what the host's next messages say, `most` at most, and shows it the answers; whether
+    /// there were any.
     ///
     /// # Errors
     /// When a ring or a message is broken, or the host ended.

@@ -11,7 +11,8 @@ use cora_host::RunError;
 
 use super::{Patience, Told};
 
-/// Messages go onto the punt ring, which the host empties meanwhile; `L` takes note of packets that leave.
+/// Messages go onto the punt ring, which the host empties meanwhile; `L` takes note of packets that
+/// leave.
 pub(crate) struct Out<'a, L> {
     punt: Producer<SharedMemory>,
     pub(crate) lots: Lots,

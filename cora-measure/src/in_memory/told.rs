@@ -50,7 +50,8 @@ impl Told {
         self.busy_ns.load(Ordering::Relaxed)
     }
 
-    /// For how long the calling thread and the host's were ready and had no core; not known everywhere.
+    /// For how long the calling thread and the host's were ready and had no core; not known
+    /// everywhere.
     pub(crate) fn robbed_ns(&self) -> Option<u64> {
         let host = self.thread.load(Ordering::Relaxed);
         let (here, there) = robbed("thread-self").zip(robbed(&format!("self/task/{host}")))?;
@@ -58,7 +59,8 @@ impl Told {
     }
 }
 
-/// How long a thread was ready and waited for a core, as the kernel counts (`proc_pid_schedstat(5)`).
+/// How long a thread was ready and waited for a core, as the kernel counts
+/// (`proc_pid_schedstat(5)`).
 fn robbed(thread: &str) -> Option<u64> {
     let told = std::fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?;
     told.split_whitespace().nth(1)?.parse().ok()

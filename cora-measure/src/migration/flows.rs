@@ -23,7 +23,8 @@ impl<K: Key> FlowsOf<K> {
         traffic.replay(0, &mut vec![0; BURST_BYTES], |burst| {
             burst.parse();
             for arrival in burst.arrivals() {
-                // A packet without a key would be counted to the first flow; such traffic is not measured here.
+                // A packet without a key would be counted to the first flow; such traffic is not
+                // measured here.
                 let Ok(key) = K::of(&arrival.packet) else {
                     of_frame.push(0);
                     continue;

@@ -28,8 +28,8 @@ pub(super) enum Task {
     Offer(Range<usize>),
     /// Recall them all.
     Recall(Range<usize>),
-    /// One after the other, at this distance, goes to the other side, until something else is asked for. The first
-    /// half of them starts at the NIC.
+    /// One after the other, at this distance, goes to the other side, until something else is asked
+    /// for. The first half of them starts at the NIC.
     Churn(Duration),
     /// Nothing more, once all that is under way has ended.
     Rest,

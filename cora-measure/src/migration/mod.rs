@@ -1,16 +1,17 @@
-//! What moves cost: both halves on a core each, never asleep, frames from memory; the host moves flows as it is asked
-//! to, by the orders that a controller would give.
+//! What moves cost: both halves on a core each, never asleep, frames from memory; the host moves
+//! flows as it is asked to, by the orders that a controller would give.
 //!
 //! First every flow comes once, and the host owns all of them. Then, each in several turns:
 //!
 //! 1. *Rate.* All flows to the NIC and back, as fast as that goes, without packets.
-//! 2. *Load.* Half of the flows at either side, packets as fast as they are taken: what both cores bear. In every
-//!    other turn the NIC tells its load each millisecond.
-//! 3. *Pauses.* Nine tenths of what both cores bear at that moment, at a steady pace, whether it is taken or not, first with
-//!    no move and then with many: how long packets are inside, how long flows wait, whether the wire had to drop any.
+//! 2. *Load.* Half of the flows at either side, packets as fast as they are taken: what both cores
+//!    bear. In every other turn the NIC tells its load each millisecond.
+//! 3. *Pauses.* Nine tenths of what both cores bear at that moment, at a steady pace, whether it is
+//!    taken or not, first with no move and then with many: how long packets are inside, how long
+//!    flows wait, whether the wire had to drop any.
 //!
-//! Or, with a flow of many entries, in the place of the first and the last: that one to the NIC and back under the same load,
-//! and how long each part of it takes.
+//! Or, with a flow of many entries, in the place of the first and the last: that one to the NIC and
+//! back under the same load, and how long each part of it takes.
 //!
 //! | module | concept |
 //! | --- | --- |
@@ -100,7 +101,8 @@ struct Borne {
 #[derive(Clone, Debug, Serialize)]
 struct Paced {
     per_second: f64,
-    /// Packets a second that the cores bore at once behind it, without moves: of what they bore before, this is a part.
+    /// Packets a second that the cores bore at once behind it, without moves: of what they bore
+    /// before, this is a part.
     bore: f64,
     packets: u64,
     lost: u64,
@@ -225,7 +227,8 @@ fn borne<A: App>(nic: &mut Nic<'_, A>) -> Result<Vec<Borne>, RunError> {
     Ok(turns)
 }
 
-/// Packets a second that both sides bear now while each packet's time is noted: more come than are taken.
+/// Packets a second that both sides bear now while each packet's time is noted: more come than are
+/// taken.
 fn bears<A: App>(nic: &mut Nic<'_, A>, flows: usize) -> Result<f64, RunError> {
     let mut rate = 0.0;
     for _ in 0..LOOKS {

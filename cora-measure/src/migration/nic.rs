@@ -1,5 +1,5 @@
-//! The NIC's side: frames from memory, at a stated pace or as fast as they are taken, and what `cora-nic` does between
-//! the two.
+//! The NIC's side: frames from memory, at a stated pace or as fast as they are taken, and what
+//! `cora-nic` does between the two.
 #![expect(
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
@@ -25,7 +25,8 @@ use super::note::Note;
 use crate::in_memory::{BACK_BURST, NicEnd, Out, Told};
 use crate::traffic::{Pass, Traffic};
 
-/// Frames that the wire holds while the NIC takes none: about what the ring of a run does. More are lost.
+/// Frames that the wire holds while the NIC takes none: about what the ring of a run does. More are
+/// lost.
 const WIRE: u64 = 8_192;
 
 /// Frames that come in at a steady pace, whether they are taken or not.

@@ -14,7 +14,8 @@ pub(super) struct Note {
     pub(super) tally: Option<Tally>,
     /// Where the times in the tally begin.
     pub(super) zero: Instant,
-    /// The number of each flow, by the words of its group key. Looked up amid what is measured, so by a quick hash.
+    /// The number of each flow, by the words of its group key. Looked up amid what is measured, so
+    /// by a quick hash.
     numbers: HashMap<[u64; 5], u32, RandomState>,
 }
 

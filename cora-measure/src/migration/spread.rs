@@ -1,4 +1,5 @@
-//! How long things took: counted in classes of a sixteenth of an octave, so that millions cost no memory.
+//! How long things took: counted in classes of a sixteenth of an octave, so that millions cost no
+//! memory.
 
 use serde::Serialize;
 

@@ -63,7 +63,8 @@ impl Flows {
         }
     }
 
-    /// By type of key, packets of each way: per number of packets of the flow, and without such a key.
+    /// By type of key, packets of each way: per number of packets of the flow, and without such a
+    /// key.
     pub(super) fn tell(&self) -> (ByKey<BySize>, ByKey<Vec<Count>>) {
         let mut by_size = ByKey::new();
         let mut keyless = ByKey::new();

@@ -2,8 +2,9 @@
 //!
 //! One packet after the other runs through the host half, without a NIC; what it did is noted by
 //! [`cora_core::trace`]. Equal notes are one way. How often each way was taken is told per number of packets of
-//! the flow that a packet belongs to: a class of flows is a range of such numbers, so whoever draws classes later
-//! can add up. `--each` also leaves the way of each packet in a file, as a little-endian `u32`.
+//! the flow that a packet belongs to: a class of flows is a range of such numbers, so whoever draws
+//! classes later can add up. `--each` also leaves the way of each packet in a file, as a
+//! little-endian `u32`.
 
 mod flows;
 

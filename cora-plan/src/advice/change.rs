@@ -13,8 +13,8 @@ pub enum Change {
     Flows(f64),
     /// The NIC's memory for states.
     NicMemory(f64),
-    /// How unlike the flows are: each flow's rate is raised to this power. It multiplies the exponent of a Zipf
-    /// distribution; 0 makes all flows alike.
+    /// How unlike the flows are: each flow's rate is raised to this power. It multiplies the
+    /// exponent of a Zipf distribution; 0 makes all flows alike.
     Skew(f64),
     /// Which share of packets are the first of their flow; never more than all.
     Opens(f64),

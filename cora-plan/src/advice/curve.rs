@@ -8,7 +8,8 @@ use crate::planning::{Ask, Baseline, Planned};
 pub struct Series {
     /// Whose: none for Cora's own plan.
     pub baseline: Option<Baseline>,
-    /// Rate in million packets a second, and host cores at it; rates rise, up to the last that can be met.
+    /// Rate in million packets a second, and host cores at it; rates rise, up to the last that can
+    /// be met.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -22,7 +23,8 @@ impl Series {
 /// How many rates are tried.
 const STEPS: u32 = 16;
 
-/// Curves of Cora and of every baseline, from a little up to the highest rate that any plan reaches.
+/// Curves of Cora and of every baseline, from a little up to the highest rate that any plan
+/// reaches.
 pub fn run(planner: &dyn Planner, case: &Case) -> Vec<Series> {
     let cores = case.nic.host.cores.value;
     let most = planner.probe(&Case { ask: Ask::HostCores(cores), ..case.clone() });
@@ -46,8 +48,9 @@ pub fn run(planner: &dyn Planner, case: &Case) -> Vec<Series> {
         .collect()
 }
 
-/// How much higher Cora's rate is than that of the better of state-only and flow-only with the same host cores, as a
-/// share of theirs. `planned` was asked for the highest rate with so many; none where they carry nothing.
+/// How much higher Cora's rate is than that of the better of state-only and flow-only with the same
+/// host cores, as a share of theirs. `planned` was asked for the highest rate with so many; none
+/// where they carry nothing.
 pub fn speed_up(planner: &dyn Planner, case: &Case, planned: &Planned) -> Option<f64> {
     let Ask::HostCores(cores) = planned.ask else { return None };
     let splits = [Baseline::StateOnly, Baseline::FlowOnly];

@@ -1,5 +1,5 @@
-//! Advice about a plan, found by planning again: what the next best would cost, what would have to change for
-//! something to move, how much the plan depends on the traffic.
+//! Advice about a plan, found by planning again: what the next best would cost, what would have to
+//! change for something to move, how much the plan depends on the traffic.
 //!
 //! | module | what |
 //! | --- | --- |
@@ -91,7 +91,8 @@ pub trait Planner {
     /// The best plan of a case, and what every baseline would do.
     fn plan(&self, case: &Case) -> Result<Planned, Refusal>;
 
-    /// The same, without what baselines would do and without the nearest ask that can be met: for planning often.
+    /// The same, without what baselines would do and without the nearest ask that can be met: for
+    /// planning often.
     fn probe(&self, case: &Case) -> Result<Planned, Refusal>;
 
     /// What the model says of an allocation, at a rate in million packets a second.

@@ -1,8 +1,9 @@
 //! The opposite choice, and what it would cost.
 //!
-//! A state is pinned to the other place, and all else is planned again. A handler or a class of flows is moved
-//! alone, with all else as it is: the search has no pin for it. What has no choice while both sides run packets, is
-//! compared with plans of one side; and where one side runs all, with a split.
+//! A state is pinned to the other place, and all else is planned again. A handler or a class of
+//! flows is moved alone, with all else as it is: the search has no pin for it. What has no choice
+//! while both sides run packets, is compared with plans of one side; and where one side runs all,
+//! with a split.
 
 use super::subject::{Standing, Subject};
 use super::{Case, Planner};
@@ -32,7 +33,8 @@ pub enum NextBest {
     Refused {
         /// Where the subject would stand.
         standing: Standing,
-        /// Resources that it would take more of than there is, and which part of the limit it would take.
+        /// Resources that it would take more of than there is, and which part of the limit it would
+        /// take.
         over: Vec<(Resource, f64)>,
         /// What else speaks against it: one sentence each.
         because: Vec<String>,
@@ -195,7 +197,8 @@ fn handler(planner: &dyn Planner, case: &Case, planned: &Planned, name: &str) ->
     if standing == Standing::EitherSide {
         return kept;
     }
-    // Where every packet needs the host, giving it the flows saves each packet a run at the NIC in vain.
+    // Where every packet needs the host, giving it the flows saves each packet a run at the NIC in
+    // vain.
     allocation.shares.fill(0.0);
     let given = moved(planner, case, planned, &allocation, standing, Rest::FlowsToHost);
     cheapest(vec![kept.clone(), given]).unwrap_or(kept)

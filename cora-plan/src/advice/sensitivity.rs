@@ -1,5 +1,5 @@
-//! How much a plan depends on the traffic: planned again with other skew, other numbers of flows, another share
-//! of first packets.
+//! How much a plan depends on the traffic: planned again with other skew, other numbers of flows,
+//! another share of first packets.
 
 use super::change::Change;
 use super::{Case, Planner, Refusal};

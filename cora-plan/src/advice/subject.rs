@@ -53,8 +53,8 @@ pub struct UnknownSubject {
 }
 
 impl Subject {
-    /// The subject of this name, whatever the case of its letters. States come first, then handlers, then classes;
-    /// a class may be named without its `the`.
+    /// The subject of this name, whatever the case of its letters. States come first, then
+    /// handlers, then classes; a class may be named without its `the`.
     pub fn find(
         name: &str,
         graph: &Graph,

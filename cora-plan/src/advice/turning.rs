@@ -1,7 +1,9 @@
 //! What would have to change for a subject to stand elsewhere.
 //!
-//! 1. One thing is changed at a time (the ask, the number of flows, the NIC's memory), upwards and downwards.
-//! 2. It is doubled (halved) until the new plan has the subject elsewhere, or there is no plan any more.
+//! 1. One thing is changed at a time (the ask, the number of flows, the NIC's memory), upwards and
+//!    downwards.
+//! 2. It is doubled (halved) until the new plan has the subject elsewhere, or there is no plan any
+//!    more.
 //! 3. Between the last two, bisection finds where, to within a hundredth.
 //!
 //! A subject that moves and moves back within one doubling is not seen.

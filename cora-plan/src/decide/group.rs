@@ -3,8 +3,9 @@
 //! Key `G` will do for a travelling state when any two packets that share an entry of the state
 //! share `G` too. Then flows of one group have one owner, and so has every entry.
 //!
-//! Packets are steered to pairs of NIC core and host worker by the same key. Where the host runs everything no
-//! state travels and none has an owner; the key is then the coarsest of all keyed states, for steering alone.
+//! Packets are steered to pairs of NIC core and host worker by the same key. Where the host runs
+//! everything no state travels and none has an owner; the key is then the coarsest of all keyed
+//! states, for steering alone.
 
 use std::collections::BTreeMap;
 

@@ -4,7 +4,8 @@
 //! 2. Stated places replace them, each checked against what its kind allows.
 //! 3. Ownership goes by the coarsest key of the states that travel (`group`).
 //! 4. Every place gets its reason, in words (`reasons`).
-//! 5. What keeps the program on one pair of NIC core and host worker is told, in words (`one_pair`).
+//! 5. What keeps the program on one pair of NIC core and host worker is told, in words
+//!    (`one_pair`).
 //!
 //! All refusals are told at once. A plan that is searched for is a statement that
 //! [`planning`](crate::planning) writes: [`run`] is a pure function of graph and statement.
@@ -48,7 +49,8 @@ pub struct Decision {
     pub host_handlers: Vec<String>,
     /// What ownership goes by, and what packets are steered to pairs by.
     pub group: Group,
-    /// Per state that keeps the program on one pair of NIC core and host worker: why, and what would be right.
+    /// Per state that keeps the program on one pair of NIC core and host worker: why, and what
+    /// would be right.
     pub one_pair: BTreeMap<String, String>,
 }
 
@@ -205,8 +207,8 @@ fn order_shows(state: &StateNode, place: Option<Place>) -> bool {
     match place {
         // Who reads first shows in no result, so a read-mostly state wants no order.
         Some(Place::Host) => state.kind != Kind::ReadMostly,
-        // A packet that waits at the NIC may be about to choose a reply key, and any other packet may
-        // turn out to bear it.
+        // A packet that waits at the NIC may be about to choose a reply key, and any other packet
+        // may turn out to bear it.
         Some(Place::Travels) => state.keyed.as_ref().is_some_and(|keyed| keyed.translates),
         Some(Place::Nic | Place::Replica) | None => false,
     }

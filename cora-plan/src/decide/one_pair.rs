@@ -1,8 +1,8 @@
 //! What keeps a program on one pair of NIC core and host worker.
 //!
-//! On several pairs the program runs on each alone, with states of its own there, and a packet goes to the pair
-//! that its group key is steered to. That gives the result of one pair when every entry is reached by packets
-//! of one group only, and nothing else is kept that a handler could see.
+//! On several pairs the program runs on each alone, with states of its own there, and a packet goes
+//! to the pair that its group key is steered to. That gives the result of one pair when every entry
+//! is reached by packets of one group only, and nothing else is kept that a handler could see.
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,10 @@
 //! Instructions and branches foretold wrongly, per route, from counts at marks.
 //!
-//! A program that ran with one packet between two marks tells what each packet cost *alone*: the mean over the
-//! packets of a route is what the route costs, whichever routes are taken together. But packets are handled in
-//! bursts, which share some work. So the program runs again in whole bursts, and what a packet costs less there, the
-//! same for each, is taken off. How far that holds is seen by taking it from the first half of the bursts and
-//! predicting the second.
+//! A program that ran with one packet between two marks tells what each packet cost *alone*: the
+//! mean over the packets of a route is what the route costs, whichever routes are taken together.
+//! But packets are handled in bursts, which share some work. So the program runs again in whole
+//! bursts, and what a packet costs less there, the same for each, is taken off. How far that holds
+//! is seen by taking it from the first half of the bursts and predicting the second.
 
 use super::executed::{Executed, number};
 
@@ -24,13 +24,15 @@ pub struct Counted {
     pub per_route: Vec<Option<Executed>>,
     /// The same, the mean of all packets in bursts.
     pub mean: Executed,
-    /// How far the instructions of the second half of the bursts were predicted wrongly by the first, as a share of them.
+    /// How far the instructions of the second half of the bursts were predicted wrongly by the
+    /// first, as a share of them.
     pub error: f64,
 }
 
 impl Marks {
-    /// Reads counts at marks, a line each: the instructions until then, and the branches that were foretold wrongly. The first
-    /// two have nothing between them; of the others, `sizes` has the packets between them, likewise.
+    /// Reads counts at marks, a line each: the instructions until then, and the branches that were
+    /// foretold wrongly. The first two have nothing between them; of the others, `sizes` has the
+    /// packets between them, likewise.
     ///
     /// # Errors
     ///
@@ -74,7 +76,8 @@ impl Marks {
 }
 
 impl Counted {
-    /// From the routes that packets took, one after the other, and counts of these packets alone and in bursts.
+    /// From the routes that packets took, one after the other, and counts of these packets alone
+    /// and in bursts.
     ///
     /// # Errors
     ///
@@ -131,7 +134,8 @@ fn costs(
     sums.into_iter().map(cost).collect()
 }
 
-/// How wrong the instructions of these costs are about other packets, as a share of what those take.
+/// How wrong the instructions of these costs are about other packets, as a share of what those
+/// take.
 fn error(costs: &[Option<Executed>], taken: &[usize], bursts: &Marks) -> f64 {
     let known = taken.iter().filter_map(|route| costs.get(*route).copied().flatten());
     let predicted: f64 = known.map(|executed| executed.instructions).sum();

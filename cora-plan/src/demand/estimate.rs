@@ -1,11 +1,14 @@
 //! Demand from the source alone, for plans that nobody measured for. It is a guess by rule:
 //!
-//! 1. A path that makes entries is that of a flow's first packet: it is taken as often as flows open.
-//! 2. A path that removes entries, or that writes a singleton, is an event in a flow's life: as often again.
+//! 1. A path that makes entries is that of a flow's first packet: it is taken as often as flows
+//!    open.
+//! 2. A path that removes entries, or that writes a singleton, is an event in a flow's life: as
+//!    often again.
 //! 3. A path that drops is rare ([`RARE`]), unless a handler has no other.
 //! 4. All other paths share what is left evenly.
 //! 5. In a chain, handlers meet the same event together: first packets take first paths everywhere.
-//! 6. Instructions follow from accesses, by the constants below; branches foretold wrongly are the same for all.
+//! 6. Instructions follow from accesses, by the constants below; branches foretold wrongly are the
+//!    same for all.
 
 use super::{Demand, Executed, Origin, Route};
 use crate::graph::{Access, Does, Exit, Graph, HandlerNode, Path};
@@ -15,8 +18,9 @@ use crate::words::Kind;
 /// Share of packets that are dropped, where that is not all a handler does.
 const RARE: f64 = 0.01;
 
-/// Instructions of a packet before any handler. This and the next are round numbers near what the examples need: 417 for
-/// the firewall's steady packets, 568 for the heavy hitter's, by `cargo xtask bench`.
+/// Instructions of a packet before any handler. This and the next are round numbers near what the
+/// examples need: 417 for the firewall's steady packets, 568 for the heavy hitter's, by
+/// `cargo xtask bench`.
 const PER_PACKET: f64 = 100.0;
 /// Instructions of a handler beside its accesses.
 const PER_HANDLER: f64 = 60.0;
@@ -26,8 +30,9 @@ const PER_LOOK_UP: f64 = 250.0;
 const PER_ENTRY: f64 = 400.0;
 /// Instructions of any other access.
 const PER_ACCESS: f64 = 40.0;
-/// Branches of a packet that are foretold wrongly, whichever way it takes: which ones they are, no source shows. Half of one is
-/// in the middle of what `cargo xtask model` counts of the examples, 0.1 to 1.6.
+/// Branches of a packet that are foretold wrongly, whichever way it takes: which ones they are, no
+/// source shows. Half of one is in the middle of what `cargo xtask model` counts of the examples,
+/// 0.1 to 1.6.
 const MISPREDICTIONS: f64 = 0.5;
 
 /// Most routes: more handlers with more paths than that are told apart by their likeliest paths.

@@ -14,7 +14,8 @@ pub struct Executed {
 }
 
 impl Executed {
-    /// Reads what the plugin in `benches/counter` writes into a line: instructions, and branches foretold wrongly.
+    /// Reads what the plugin in `benches/counter` writes into a line: instructions, and branches
+    /// foretold wrongly.
     ///
     /// # Errors
     ///

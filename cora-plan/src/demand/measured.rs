@@ -1,4 +1,5 @@
-//! From what was seen of a run to a [`Measurement`]: routes instead of ways, and packets per class of flows.
+//! From what was seen of a run to a [`Measurement`]: routes instead of ways, and packets per class
+//! of flows.
 
 use std::collections::BTreeMap;
 
@@ -35,8 +36,8 @@ pub struct Fits {
 
 /// Gives each way its route, and counts.
 ///
-/// A flow belongs to the class that its packets put it in. Packets without a key belong to the lightest class: no
-/// flow of theirs can be anywhere.
+/// A flow belongs to the class that its packets put it in. Packets without a key belong to the
+/// lightest class: no flow of theirs can be anywhere.
 ///
 /// # Errors
 ///
@@ -138,8 +139,8 @@ fn per_class(
 }
 
 impl Measured {
-    /// Puts in what was counted. Where `nic` lacks, what the host needs stands in; where `host` lacks too, the
-    /// estimate. A route that no counted packet took gets the mean of all packets.
+    /// Puts in what was counted. Where `nic` lacks, what the host needs stands in; where `host`
+    /// lacks too, the estimate. A route that no counted packet took gets the mean of all packets.
     pub fn count(&mut self, graph: &Graph, host: Option<&Counted>, nic: Option<&Counted>) {
         let estimated = |route: &Route| super::estimate::executed(graph, &route.steps);
         let of = |counted: &Counted, number: usize| {

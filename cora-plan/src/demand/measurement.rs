@@ -9,12 +9,13 @@ impl Measurement {
         crate::plan::pretty(self)
     }
 
-    /// Reads what [`Self::to_json`] wrote, for this graph: the numbers of another one's paths say nothing.
+    /// Reads what [`Self::to_json`] wrote, for this graph: the numbers of another one's paths say
+    /// nothing.
     ///
     /// # Errors
     ///
-    /// A sentence: it is no measurement, of another schema, of another program or of this one before it changed, or
-    /// contradicts itself.
+    /// A sentence: it is no measurement, of another schema, of another program or of this one
+    /// before it changed, or contradicts itself.
     pub fn from_json(text: &str, graph: &Graph) -> Result<Self, String> {
         let read: Self =
             serde_json::from_str(text).map_err(|error| format!("not a measurement: {error}"))?;

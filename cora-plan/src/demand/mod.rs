@@ -1,8 +1,8 @@
-//! What a program asks of either side, for one traffic: which ways packets take through its handlers, how
-//! often in each class of flows, and how many instructions that is.
+//! What a program asks of either side, for one traffic: which ways packets take through its
+//! handlers, how often in each class of flows, and how many instructions that is.
 //!
-//! It is measured where the program was run on the traffic, and estimated from the source otherwise; a plan
-//! says which.
+//! It is measured where the program was run on the traffic, and estimated from the source
+//! otherwise; a plan says which.
 
 pub mod counted;
 mod estimate;
@@ -28,7 +28,8 @@ pub use of::demand;
 pub struct Demand {
     /// Ways that packets take through the chain.
     pub routes: Vec<Route>,
-    /// Per class of flows and per route: which share of the class's packets takes it. A class's shares make 1.
+    /// Per class of flows and per route: which share of the class's packets takes it. A class's
+    /// shares make 1.
     pub weights: Vec<Vec<f64>>,
     /// Where the weights are from.
     pub weighed: Origin,

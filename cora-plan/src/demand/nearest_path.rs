@@ -1,13 +1,16 @@
 //! Which path of a handler a packet took, given what was seen of it.
 //!
-//! 1. A path is a pattern: its accesses in order. Those in loops that stand together are one item that matches any
-//!    number of any of them; what can't be seen matches whatever is done to its state.
-//! 2. What was seen of tables is exact. Of other states it is only seen that a statement names them, so several
-//!    accesses to one in a row are one item.
-//! 3. Pattern and packet are aligned as texts are (Wagner and Fischer, "The String-to-String Correction Problem", JACM 21(1), 1974): each that has no partner costs
+//! 1. A path is a pattern: its accesses in order. Those in loops that stand together are one item
+//!    that matches any number of any of them; what can't be seen matches whatever is done to its
+//!    state.
+//! 2. What was seen of tables is exact. Of other states it is only seen that a statement names
+//!    them, so several accesses to one in a row are one item.
+//! 3. Pattern and packet are aligned as texts are (Wagner and Fischer, "The String-to-String
+//!    Correction Problem", JACM 21(1), 1974): each that has no partner costs
 //!    [`TABLE`] for an access of a table, and 1 for another.
 //! 4. Another ending than the packet's costs [`ENDING`].
-//! 5. The path that costs least is taken; among equals, the one that leaves least open; among these, the first.
+//! 5. The path that costs least is taken; among equals, the one that leaves least open; among
+//!    these, the first.
 
 use super::observed::{Did, Step};
 use crate::graph::{Access, Does, Exit, Graph, HandlerNode, Path};
@@ -35,7 +38,8 @@ pub enum Fit {
     Exact,
     /// It is but for states of which only their names were seen.
     ButForNames,
-    /// Tables were asked for something else, or the handler ended otherwise: the graph lacks a path.
+    /// Tables were asked for something else, or the handler ended otherwise: the graph lacks a
+    /// path.
     Otherwise,
 }
 

@@ -1,4 +1,5 @@
-//! What a program that traces tells of a run: which ways packets took, as it saw them. `<program> trace` writes it.
+//! What a program that traces tells of a run: which ways packets took, as it saw them.
+//! `<program> trace` writes it.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,8 @@ pub struct Observed {
     pub cut_off: u64,
     /// The ways, in the order of their first packets.
     pub ways: Vec<Vec<Step>>,
-    /// By type of key, then by how many packets the flow has in all: how many packets of such flows took each way.
+    /// By type of key, then by how many packets the flow has in all: how many packets of such flows
+    /// took each way.
     pub flows: BTreeMap<String, BTreeMap<u64, Vec<Count>>>,
     /// By type of key: how many packets without such a key took each way.
     pub keyless: BTreeMap<String, Vec<Count>>,
@@ -50,8 +52,8 @@ pub enum Did {
         /// For what.
         does: Does,
     },
-    /// It came to a statement that names a state that is no table: what it did to it can't be seen, nor whether it
-    /// came so far.
+    /// It came to a statement that names a state that is no table: what it did to it can't be seen,
+    /// nor whether it came so far.
     Named {
         /// The state's place among the handler's parameters behind the packet.
         parameter: usize,

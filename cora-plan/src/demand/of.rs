@@ -6,9 +6,9 @@ use crate::traffic::{Class, Traffic};
 
 /// The demand of `graph` for the classes of flows by `key`.
 ///
-/// A measurement on a capture with the same classes is taken as it is. One on another traffic says which ways packets
-/// take and how long they are; how often flows open is then that of `traffic`, and ways that make entries are
-/// taken that often.
+/// A measurement on a capture with the same classes is taken as it is. One on another traffic says
+/// which ways packets take and how long they are; how often flows open is then that of `traffic`,
+/// and ways that make entries are taken that often.
 pub fn demand(
     graph: &Graph,
     traffic: &Traffic,

@@ -1,18 +1,20 @@
 //! What caches make of a working set: Che's approximation.
 //!
-//! Things are accessed at random, each at its own rate. Under least-recently-used replacement there is one time `T` such
-//! that whatever was accessed within `T` is still there: a thing of rate `λ` is found with probability `1 − exp(−λT)`, and `T`
-//! follows from the cache being full, `Σ bytes·(1 − exp(−λT)) = capacity`.
+//! Things are accessed at random, each at its own rate. Under least-recently-used replacement there
+//! is one time `T` such that whatever was accessed within `T` is still there: a thing of rate `λ`
+//! is found with probability `1 − exp(−λT)`, and `T` follows from the cache being full,
+//! `Σ bytes·(1 − exp(−λT)) = capacity`.
 //!
-//! H. Che, Y. Tung, Z. Wang, "Hierarchical Web Caching Systems", IEEE JSAC 20(7), 2002; why it is as good as it is:
-//! C. Fricker, P. Robert, J. Roberts, "A versatile and accurate approximation for LRU cache performance", ITC 24, 2012.
+//! H. Che, Y. Tung, Z. Wang, "Hierarchical Web Caching Systems", IEEE JSAC 20(7), 2002; why it is
+//! as good as it is: C. Fricker, P. Robert, J. Roberts, "A versatile and accurate approximation for
+//! LRU cache performance", ITC 24, 2012.
 //!
-//! Accesses come in bursts, all of whose lines are asked for together ahead of their turns. So a burst has to wait as long as its
-//! slowest access takes, however many others find what they want at once: a few misses among many hits cost more than
-//! their number says ([`Filled::slowest`]).
+//! Accesses come in bursts, all of whose lines are asked for together ahead of their turns. So a
+//! burst has to wait as long as its slowest access takes, however many others find what they want
+//! at once: a few misses among many hits cost more than their number says ([`Filled::slowest`]).
 //!
-//! Real caches are neither fully associative nor LRU, and share their lines with the frames: the approximation is
-//! of the working set, not of the cache.
+//! Real caches are neither fully associative nor LRU, and share their lines with the frames: the
+//! approximation is of the working set, not of the cache.
 
 use crate::nic::Tier;
 
@@ -35,7 +37,8 @@ pub(super) struct Filled {
     memory_ns: f64,
 }
 
-/// Most steps towards a characteristic time; a dozen do where rates are alike, and more the farther they lie apart.
+/// Most steps towards a characteristic time; a dozen do where rates are alike, and more the farther
+/// they lie apart.
 const ROUNDS: u32 = 300;
 
 impl Filled {
@@ -91,13 +94,15 @@ fn miss(rate: f64, time: f64) -> f64 {
     if time.is_infinite() { 0.0 } else { decay(rate * time) }
 }
 
-/// `exp(−x)` for `x ≥ 0`. The standard library's differs between machines in its last digits, and a plan must not.
+/// `exp(−x)` for `x ≥ 0`. The standard library's differs between machines in its last digits, and a
+/// plan must not.
 pub(super) fn decay(x: f64) -> f64 {
     if x > 700.0 {
         return 0.0;
     }
-    // exp(−x) = (exp(−x / 2ⁿ))^(2ⁿ), where the series of a small argument ends after a few terms. Plain loops: most of what
-    // planning does is done here, and where a program is developed, no optimiser sees it.
+    // exp(−x) = (exp(−x / 2ⁿ))^(2ⁿ), where the series of a small argument ends after a few terms.
+    // Plain loops: most of what planning does is done here, and where a program is developed, no
+    // optimiser sees it.
     let (mut halvings, mut small) = (0, x);
     while small > 0.125 {
         small *= 0.5;
@@ -118,8 +123,9 @@ pub(super) fn decay(x: f64) -> f64 {
 
 /// The time within which as many bytes are accessed as there is room for.
 ///
-/// The bytes are a concave function of the time: its tangent lies above it, so Newton's steps from zero come nearer to the
-/// time from below and never pass it. They end where rounding lets none go on.
+/// The bytes are a concave function of the time: its tangent lies above it, so Newton's steps from
+/// zero come nearer to the time from below and never pass it. They end where rounding lets none go
+/// on.
 fn characteristic_time(items: &[Item], capacity: f64) -> f64 {
     let items = || items.iter().filter(|item| item.count > 0.0 && item.rate > 0.0);
     let all: f64 = items().map(|item| item.count * item.bytes).sum();

@@ -1,5 +1,5 @@
-//! What single things cost under an allocation, on average over the packets that are expected: what a run learns is
-//! held against it.
+//! What single things cost under an allocation, on average over the packets that are expected: what
+//! a run learns is held against it.
 
 use serde::{Deserialize, Serialize};
 

@@ -41,7 +41,8 @@ impl Costs<'_> {
         };
         let shape = &self.setting.shapes[route];
         let touches = shape.touches.iter().zip(latencies).map(|(touches, of)| touches * of[class]);
-        // Whatever is made is freed one day, by a handler or because it expired: that is charged to who makes it.
+        // Whatever is made is freed one day, by a handler or because it expired: that is charged to
+        // who makes it.
         let entries = shape.inserts * (tier.insert_ns.value + tier.remove_ns.value);
         executed.ns(tier) + touches.sum::<f64>() * tier.exposed.value + entries
     }
@@ -84,7 +85,8 @@ impl Costs<'_> {
         self.setting.classes[class].mean_bytes
     }
 
-    /// Mean bytes of such a frame that cross: of a long one its head, where handlers ask for no more.
+    /// Mean bytes of such a frame that cross: of a long one its head, where handlers ask for no
+    /// more.
     pub(super) fn crossing_bytes(&self, class: usize) -> f64 {
         let class = &self.setting.classes[class];
         if self.setting.heads { class.head_bytes } else { class.mean_bytes }

@@ -1,5 +1,5 @@
-//! What a first touch of each state costs, per class of flows and side: from the working set that the side has under
-//! given shares.
+//! What a first touch of each state costs, per class of flows and side: from the working set that
+//! the side has under given shares.
 
 use std::collections::BTreeSet;
 
@@ -13,12 +13,13 @@ use crate::words::Sides;
 const RECORD: f64 = 64.0;
 const INDEX: f64 = 16.0;
 
-/// How much of a latency that counts is the access's own; the rest is that of the slowest access in its burst. Where all
-/// accesses miss, or all hit, both are the same. Fitted by `cargo xtask model` (docs/accuracy.md); anything up to four
-/// fifths does nearly as well.
+/// How much of a latency that counts is the access's own; the rest is that of the slowest access in
+/// its burst. Where all accesses miss, or all hit, both are the same. Fitted by `cargo xtask model`
+/// (docs/accuracy.md); anything up to four fifths does nearly as well.
 const OWN: f64 = 0.5;
 
-/// Latencies that count, in nanoseconds: per state, per class; under a split, those of finding a flow's owner come last.
+/// Latencies that count, in nanoseconds: per state, per class; under a split, those of finding a
+/// flow's owner come last.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Latencies {
     pub(super) nic: Vec<Vec<f64>>,
@@ -35,7 +36,8 @@ impl Latencies {
         }
     }
 
-    /// With everything at both sides, in bursts of the slowest class: no allocation has a larger working set, or slower bursts.
+    /// With everything at both sides, in bursts of the slowest class: no allocation has a larger
+    /// working set, or slower bursts.
     pub(crate) fn crowded(setting: &Setting<'_>, sides: Sides) -> Self {
         let all = vec![1.0; setting.classes.len()];
         Self {
@@ -70,7 +72,8 @@ fn of(
     items.iter().map(|items| items.latency(&filled, classes, burst(items, &filled))).collect()
 }
 
-/// The things that a state is made of, each with the class it is of; none for those that all classes share.
+/// The things that a state is made of, each with the class it is of; none for those that all
+/// classes share.
 struct StateItems {
     bins: Vec<(Option<usize>, Item)>,
 }
@@ -85,7 +88,8 @@ impl StateItems {
         (0..classes).map(|class| of(Some(class)).map_or(shared, counts)).collect()
     }
 
-    /// Per level, which part of the accesses of some classes misses it; none where there are no accesses.
+    /// Per level, which part of the accesses of some classes misses it; none where there are no
+    /// accesses.
     fn missed(&self, filled: &Filled, of: impl Fn(Option<usize>) -> bool) -> Option<Vec<f64>> {
         let mut missed: Vec<f64> = Vec::new();
         let mut rate = 0.0;
@@ -111,8 +115,8 @@ impl StateItems {
     }
 }
 
-/// Who owns which flow, as a side keeps it: a record of each flow of its own. The NIC is asked by every packet, and finds
-/// by its index that a flow is not its own.
+/// Who owns which flow, as a side keeps it: a record of each flow of its own. The NIC is asked by
+/// every packet, and finds by its index that a flow is not its own.
 fn owners(setting: &Setting<'_>, side: Side, parts: &[f64]) -> StateItems {
     let classes = setting.classes.iter().enumerate().zip(parts);
     let bins = classes.flat_map(|((number, class), part)| {
@@ -127,8 +131,8 @@ fn owners(setting: &Setting<'_>, side: Side, parts: &[f64]) -> StateItems {
     StateItems { bins: bins.collect() }
 }
 
-/// Lines that so many things touch, each in one of `all` lines at random: few things have a line each, many share them. It
-/// leaves a part `(1 − 1/all)ⁿ` untouched.
+/// Lines that so many things touch, each in one of `all` lines at random: few things have a line
+/// each, many share them. It leaves a part `(1 − 1/all)ⁿ` untouched.
 fn touched(all: f64, things: f64) -> f64 {
     if all > 0.0 { all * (1.0 - decay(things / all)) } else { 0.0 }
 }
@@ -170,7 +174,8 @@ fn items(setting: &Setting<'_>, number: usize, parts: &[f64]) -> StateItems {
         // One value: its lines are touched alike.
         return StateItems { bins: vec![(None, Item { count, bytes: LINE, rate })] };
     };
-    // Of a look-up's lines one is of the index, which few flows have for themselves and many share; the others are the entry's.
+    // Of a look-up's lines one is of the index, which few flows have for themselves and many share;
+    // the others are the entry's.
     let (all, keys, per_entry) =
         (size::index_lines(state), size::keys(state), size::entry_lines(state));
     let index_part = 1.0 / lines(state);

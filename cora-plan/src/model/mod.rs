@@ -7,12 +7,13 @@
 //!        + entries made and freed
 //! ```
 //!
-//! with the numbers of the NIC profile. The latency of a touch follows from the working set that the side has, by
-//! Che's approximation (`cache`), half of it from the slowest touch in a burst. A packet that the host owns, or that is
-//! punted, pays the crossing at both sides, by the bytes that cross: of a long frame its head, where handlers ask for no
-//! more; the rest is copied at the NIC alone. One that is punted has run at the NIC in vain, and its flow's entries move
-//! out and back. The first packet of a flow runs at the host, whoever will own the flow, and a flow that the NIC is to
-//! own moves there once.
+//! with the numbers of the NIC profile. The latency of a touch follows from the working set that
+//! the side has, by Che's approximation (`cache`), half of it from the slowest touch in a burst. A
+//! packet that the host owns, or that is punted, pays the crossing at both sides, by the bytes that
+//! cross: of a long frame its head, where handlers ask for no more; the rest is copied at the NIC
+//! alone. One that is punted has run at the NIC in vain, and its flow's entries move out and back.
+//! The first packet of a flow runs at the host, whoever will own the flow, and a flow that the NIC
+//! is to own moves there once.
 //!
 //! | module | what |
 //! | --- | --- |
@@ -25,8 +26,8 @@
 //! | `predict` | an allocation's figures |
 //! | [`Coefficients`] | what single things cost under it |
 //!
-//! What it leaves out: waiting (it knows how busy things are, not how long queues get), contention of memory
-//! channels, packets that other programs of the host receive.
+//! What it leaves out: waiting (it knows how busy things are, not how long queues get), contention
+//! of memory channels, packets that other programs of the host receive.
 
 mod cache;
 mod coefficients;
@@ -81,9 +82,11 @@ pub struct Prediction {
     pub ceiling_mpps: f64,
     /// The resource that limits it.
     pub bottleneck: Resource,
-    /// Per resource: which part of its limit is used at the asked rate; above 1 is more than there is.
+    /// Per resource: which part of its limit is used at the asked rate; above 1 is more than there
+    /// is.
     pub utilisation: BTreeMap<Resource, f64>,
-    /// What would not settle, in sentences: rules that come faster than the table takes them, a table that is full.
+    /// What would not settle, in sentences: rules that come faster than the table takes them, a
+    /// table that is full.
     pub unstable: Vec<String>,
     /// Of a thousand packets, how many the NIC handles alone.
     pub at_nic: f64,
@@ -165,7 +168,8 @@ pub struct Setting<'a> {
 }
 
 impl<'a> Setting<'a> {
-    /// `demand` is that of the classes of `group`; without classes of their own, flows by five-tuple stand in.
+    /// `demand` is that of the classes of `group`; without classes of their own, flows by
+    /// five-tuple stand in.
     pub fn new(
         graph: &'a Graph,
         nic: &'a NicProfile,

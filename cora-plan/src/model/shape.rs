@@ -1,5 +1,5 @@
-//! What a route asks for, apart from instructions: which lines of memory it touches for the first time, which
-//! entries it makes, and what must be at the NIC for it to run there.
+//! What a route asks for, apart from instructions: which lines of memory it touches for the first
+//! time, which entries it makes, and what must be at the NIC for it to run there.
 
 use std::collections::BTreeSet;
 
@@ -72,14 +72,15 @@ impl Shape {
     }
 }
 
-/// For how many lines one access of a state waits as if they came one by one. The rows of a sketch are asked for together,
-/// and no later one needs an earlier one: they take as long as one of them does.
+/// For how many lines one access of a state waits as if they came one by one. The rows of a sketch
+/// are asked for together, and no later one needs an earlier one: they take as long as one of them
+/// does.
 fn waits(state: &StateNode) -> f64 {
     if state.keyed.is_some() { lines(state) } else { 1.0 }
 }
 
-/// Lines that one access of a state touches: of a look-up, one of the index and all of the entry, which are asked for
-/// ahead; of a sketch, one in each row.
+/// Lines that one access of a state touches: of a look-up, one of the index and all of the entry,
+/// which are asked for ahead; of a sketch, one in each row.
 pub(super) fn lines(state: &StateNode) -> f64 {
     if state.keyed.is_some() {
         return 1.0 + size::entry_lines(state);

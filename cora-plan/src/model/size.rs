@@ -1,8 +1,8 @@
 //! How many bytes a state takes, as far as its declaration shows it.
 //!
-//! The compiler knows it exactly and the planner does not ask it: a plan is made before anything is compiled. The types
-//! that Cora gives are known by name, and so are the numbers; any other type is taken as [`UNKNOWN`] bytes, and
-//! is told by [`unknown`].
+//! The compiler knows it exactly and the planner does not ask it: a plan is made before anything is
+//! compiled. The types that Cora gives are known by name, and so are the numbers; any other type is
+//! taken as [`UNKNOWN`] bytes, and is told by [`unknown`].
 
 use crate::graph::StateNode;
 use crate::words::Kind;
@@ -13,11 +13,12 @@ pub const UNKNOWN: f64 = 8.0;
 /// Elements of an array whose length is a name: no constant is followed.
 pub const UNKNOWN_ELEMENTS: f64 = 1024.0;
 
-/// Bytes of an entry beside its keys and value: time of use, links of the wheel and of its flow's list
-/// (`cora-core/src/state/table/entry.rs`: a five-tuple and a value of 17 bytes are one line).
+/// Bytes of an entry beside its keys and value: time of use, links of the wheel and of its flow's
+/// list (`cora-core/src/state/table/entry.rs`: a five-tuple and a value of 17 bytes are one line).
 const ENTRY_OVERHEAD: f64 = 10.0;
 
-/// Keys that a line of the index has at the stated capacity: ten slots, 0.85 full (`cora-core/src/state/table/index.rs`).
+/// Keys that a line of the index has at the stated capacity: ten slots, 0.85 full
+/// (`cora-core/src/state/table/index.rs`).
 const KEYS_PER_LINE: f64 = 8.5;
 
 /// Bytes of a line of the cache.

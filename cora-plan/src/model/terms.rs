@@ -1,4 +1,5 @@
-//! The model at a rate, as a problem to search: switches are states, then handlers; costs are host cores.
+//! The model at a rate, as a problem to search: switches are states, then handlers; costs are host
+//! cores.
 
 use super::cost::Costs;
 use super::latency::Latencies;
@@ -11,7 +12,8 @@ use crate::words::{Kind, Place, Sides};
 pub enum Steering {
     /// The NIC's cores receive every packet and pass it on: what Cora's runtime does.
     Cores,
-    /// A rule of the hardware's flow table per flow of the NIC; the rest goes to the host by itself.
+    /// A rule of the hardware's flow table per flow of the NIC; the rest goes to the host by
+    /// itself.
     Rules,
 }
 
@@ -64,9 +66,11 @@ fn amount(setting: &Setting<'_>, limit: Limit) -> f64 {
     }
 }
 
-/// The problem at `mpps` million packets a second, with the given side of everything fixed by `place`.
+/// The problem at `mpps` million packets a second, with the given side of everything fixed by
+/// `place`.
 ///
-/// `place` says where a state or handler (by its number behind the states) must be; `None` leaves it open.
+/// `place` says where a state or handler (by its number behind the states) must be; `None` leaves
+/// it open.
 pub(crate) fn terms(
     setting: &Setting<'_>,
     mpps: f64,
@@ -222,7 +226,8 @@ impl At<'_> {
         Packet { nic, ..Packet::default() }
     }
 
-    /// Finding out whose a packet is: only a split asks, and where rules steer, the hardware answers.
+    /// Finding out whose a packet is: only a split asks, and where rules steer, the hardware
+    /// answers.
     fn owner(&self, class: usize) -> f64 {
         match (self.sides, self.costs.setting.steering) {
             (Sides::Split, Steering::Cores) => {
@@ -232,7 +237,8 @@ impl At<'_> {
         }
     }
 
-    /// It ran at the NIC up to the state that is not there, which is taken as all of it; its flow goes and comes back.
+    /// It ran at the NIC up to the state that is not there, which is taken as all of it; its flow
+    /// goes and comes back.
     fn punted(&self, class: usize, route: usize) -> Packet {
         let costs = &self.costs;
         let (nic, host) = (Side::Nic, Side::Host);
@@ -314,8 +320,8 @@ fn needs(setting: &Setting<'_>, route: usize) -> u128 {
     wanted.filter(|(_, wanted)| **wanted).fold(0, |needs, (number, _)| needs | 1 << number)
 }
 
-/// Per route: which share of a class's packets on it are the first of their flow. Those that make entries are, before
-/// any other.
+/// Per route: which share of a class's packets on it are the first of their flow. Those that make
+/// entries are, before any other.
 fn first(setting: &Setting<'_>, class: usize) -> Vec<f64> {
     let weights = &setting.demand.weights[class];
     let opens = setting.classes[class].opens;

@@ -32,8 +32,8 @@ fn host_only_costs_what_its_parts_say() {
     with_setting(Steering::Cores, |setting| {
         let predicted =
             predict(setting, &allocation(Sides::HostOnly, &[0.0, 0.0], Place::Host), 1.0);
-        // By hand: 20 + 64·0.05 to receive, 30 + 64·0.05 to cross, and at least the instructions of a steady packet,
-        // (100 + 60 + 250)·0.1.
+        // By hand: 20 + 64·0.05 to receive, 30 + 64·0.05 to cross, and at least the instructions of
+        // a steady packet, (100 + 60 + 250)·0.1.
         let least = 20.0 + 30.0 + 6.4 + 41.0;
         let ns = predicted.host_cores * 1e3;
         assert!(ns > least && ns < 2.0 * least, "{ns} ns");
@@ -86,7 +86,8 @@ fn more_flows_than_the_caches_hold_cost_more() {
     };
     let (few, some, many) = (ns(100.0), ns(10_000.0), ns(10_000_000.0));
     assert!(few < some && some < many, "{few} {some} {many}");
-    // A line of the index and one of the entry, 120 ns each, half of it exposed, and nearly none of it for a hundred flows.
+    // A line of the index and one of the entry, 120 ns each, half of it exposed, and nearly none of
+    // it for a hundred flows.
     assert!(many - few > 90.0 && many - few < 120.0, "{}", many - few);
 }
 
@@ -126,8 +127,8 @@ fn one_pair_has_one_core_of_each() {
 /// Per byte: copied at the NIC, at the host, and over the link.
 const BYTES: [f64; 3] = [0.02, 0.07, 0.11];
 
-/// Nanoseconds at the NIC and at the host, and the part of the rings' bytes, of a million packets a second that all cross, of
-/// so many bytes; `headers` says what each handler of the chain takes.
+/// Nanoseconds at the NIC and at the host, and the part of the rings' bytes, of a million packets a
+/// second that all cross, of so many bytes; `headers` says what each handler of the chain takes.
 fn crossing(
     sides: Sides,
     [mean_bytes, head_bytes]: [f64; 2],

@@ -1,7 +1,7 @@
 //! The profiles that Cora brings along: the files in `nics/`.
 //!
-//! They stand at the repository's root, where people look for them, and so outside of this package; a package of
-//! this crate alone would have to bring them along.
+//! They stand at the repository's root, where people look for them, and so outside of this package;
+//! a package of this crate alone would have to bring them along.
 
 use std::path::Path;
 
@@ -36,7 +36,8 @@ impl NicProfile {
     /// The built-in profile of a name, or the one in a file: a path has a `/`, or ends in `.toml`.
     ///
     /// # Errors
-    /// No such name, with the nearest one; a file that can't be read; everything that is wrong with it.
+    /// No such name, with the nearest one; a file that can't be read; everything that is wrong with
+    /// it.
     pub fn load(name_or_path: &str) -> Result<Self, Vec<ProfileError>> {
         let path = Path::new(name_or_path);
         let is_path = name_or_path.contains(std::path::MAIN_SEPARATOR)

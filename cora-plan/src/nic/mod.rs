@@ -1,7 +1,8 @@
-//! NIC profiles: what one NIC, and the host that it sits in, can do, and what each operation costs there.
+//! NIC profiles: what one NIC, and the host that it sits in, can do, and what each operation costs
+//! there.
 //!
-//! Three tiers can handle a packet: a table of flows in hardware, the NIC's cores, the host's cores. Costs are
-//! nanoseconds of one core.
+//! Three tiers can handle a packet: a table of flows in hardware, the NIC's cores, the host's
+//! cores. Costs are nanoseconds of one core.
 //!
 //! ```
 //! use cora_plan::nic::NicProfile;
@@ -46,14 +47,16 @@ pub struct Tier {
     pub core: String,
     /// How many may run handlers.
     pub cores: Figure,
-    /// Which share of a core's time a plan may use, above 0, at most 1: the rest is for what no plan foresees.
+    /// Which share of a core's time a plan may use, above 0, at most 1: the rest is for what no
+    /// plan foresees.
     pub busy: Figure,
     /// An instruction, when all its data are in the first cache.
     pub instruction_ns: Figure,
-    /// A branch that the core foretold wrongly, beyond that: what it had begun of what does not come.
+    /// A branch that the core foretold wrongly, beyond that: what it had begun of what does not
+    /// come.
     pub mispredict_ns: Figure,
-    /// Receiving and sending a frame, apart from handlers and copies; on the host, what a frame costs beside
-    /// them.
+    /// Receiving and sending a frame, apart from handlers and copies; on the host, what a frame
+    /// costs beside them.
     pub packet_ns: Figure,
     /// Copying a byte of a frame.
     pub byte_ns: Figure,
@@ -82,7 +85,8 @@ pub struct Cache {
     pub shared_by: Figure,
 }
 
-/// The rings between NIC and host. A crossing is one packet to the host and what becomes of it back.
+/// The rings between NIC and host. A crossing is one packet to the host and what becomes of it
+/// back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     /// What a crossing costs a NIC core.
@@ -93,7 +97,8 @@ pub struct Link {
     pub byte_ns: Figure,
     /// Finding out who owns a packet's flow, at the NIC: each packet's under a split, whoever does.
     pub owner_ns: Figure,
-    /// Which share of the latency of the owner's record stays, 0 to 1, at either side: 1 where nobody asks for it ahead.
+    /// Which share of the latency of the owner's record stays, 0 to 1, at either side: 1 where
+    /// nobody asks for it ahead.
     pub owner_exposed: Figure,
     /// Most crossings, in millions a second, of all pairs together.
     pub mpps: Figure,

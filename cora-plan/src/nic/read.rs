@@ -1,4 +1,5 @@
-//! Reading a NIC profile. `nics/README.md` describes the file; `KEYS` below are all that may stand in it.
+//! Reading a NIC profile. `nics/README.md` describes the file; `KEYS` below are all that may stand
+//! in it.
 
 use super::{Cache, FlowTable, Link, NicProfile, ProfileError, Rule, Tier};
 use crate::document::{Entry, Range, Reader, Table};

@@ -1,8 +1,8 @@
-//! The published claim, in one table: host cores saved at equal throughput, and speed-up at equal resources,
-//! over many programs and traffics.
+//! The published claim, in one table: host cores saved at equal throughput, and speed-up at equal
+//! resources, over many programs and traffics.
 //!
-//! Published of Cora's first version, up to: 94.0 % of the host cores saved, 1.9 times what the baselines save, and
-//! speed-ups of 44.9 % to 82.3 %. What stands here is predicted by the model.
+//! Published of Cora's first version, up to: 94.0 % of the host cores saved, 1.9 times what the
+//! baselines save, and speed-ups of 44.9 % to 82.3 %. What stands here is predicted by the model.
 
 use super::facts::saved;
 use super::numbers::{figure, percent};
@@ -26,8 +26,8 @@ pub struct ClaimRow {
     pub flow_only: Option<f64>,
     /// Those of Cora's plan.
     pub cora: f64,
-    /// What Cora's rate is above that of the better of state-only and flow-only with the same host cores, as a share of
-    /// theirs; none where neither carries anything.
+    /// What Cora's rate is above that of the better of state-only and flow-only with the same host
+    /// cores, as a share of theirs; none where neither carries anything.
     pub speed_up: Option<f64>,
 }
 

@@ -156,13 +156,15 @@ pub fn saved(theirs: f64, ours: f64) -> Option<f64> {
     (theirs > 0.0).then(|| 1.0 - ours / theirs)
 }
 
-/// Which share of a baseline's host cores Cora's plan saves at the same rate, if the baseline reaches it.
+/// Which share of a baseline's host cores Cora's plan saves at the same rate, if the baseline
+/// reaches it.
 pub fn gain(planned: &Planned, other: &BaselinePlan) -> Option<f64> {
     let gain = saved(other.predicted.host_cores, planned.predicted.host_cores);
     gain.filter(|_| other.feasible)
 }
 
-/// What keeps the program on one pair of NIC core and host worker, one sentence per state: none where nothing does.
+/// What keeps the program on one pair of NIC core and host worker, one sentence per state: none
+/// where nothing does.
 pub fn pairs(report: &Report<'_>) -> Vec<String> {
     let reasons = one_pair(report.graph, &report.planned.allocation.group);
     let reasons = reasons.iter().map(|(state, why)| {

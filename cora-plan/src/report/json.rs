@@ -7,7 +7,8 @@
 //! | `baselines` | per baseline: `plan` (without hash: it is not built), `predicted`, `feasible` |
 //! | `proof` | `optimal`, `bound` (host cores), `nodes`, `ms` |
 //!
-//! Rates are million packets a second. Numbers have nine significant digits; what has no end is null.
+//! Rates are million packets a second. Numbers have nine significant digits; what has no end is
+//! null.
 
 use std::collections::BTreeMap;
 

@@ -12,8 +12,8 @@
 //! | [`claim`] | many programs in one table |
 //! | [`numbers`], [`words`] | how they are spelled |
 //!
-//! Pure functions from data to text. The same data give the same bytes; of a plan made twice only the milliseconds of
-//! its search differ.
+//! Pure functions from data to text. The same data give the same bytes; of a plan made twice only
+//! the milliseconds of its search differ.
 
 pub mod claim;
 pub mod explanation;

@@ -1,8 +1,10 @@
-//! Numbers as people read them, and as scripts do. The same number gives the same text on every machine.
+//! Numbers as people read them, and as scripts do. The same number gives the same text on every
+//! machine.
 
 use crate::graph::grouped_digits;
 
-/// Three significant digits, thousands apart: `0.0123`, `2.13`, `14.2`, `1,420`. What has no end is `no limit`.
+/// Three significant digits, thousands apart: `0.0123`, `2.13`, `14.2`, `1,420`. What has no end is
+/// `no limit`.
 pub fn figure(number: f64) -> String {
     if !number.is_finite() {
         return "no limit".to_owned();

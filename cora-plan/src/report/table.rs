@@ -41,7 +41,8 @@ pub(super) fn markdown(align: &[Align], rows: &[Vec<String>]) -> String {
     out
 }
 
-/// A sentence in lines of at most `width` letters, every line after the first behind `indent` spaces more.
+/// A sentence in lines of at most `width` letters, every line after the first behind `indent`
+/// spaces more.
 pub(super) fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let mut out = String::new();
     let mut used = 0;

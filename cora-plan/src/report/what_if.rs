@@ -1,4 +1,5 @@
-//! Two plans beside each other: today's, and one of another NIC, another traffic, another rate, other pins.
+//! Two plans beside each other: today's, and one of another NIC, another traffic, another rate,
+//! other pins.
 
 use std::fmt::Write as _;
 

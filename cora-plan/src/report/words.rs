@@ -23,8 +23,8 @@ pub fn resource_word(resource: Resource) -> &'static str {
     }
 }
 
-/// How much of a resource there is by the profile; none where the program decides it. A program on one pair uses one
-/// core of each side, whatever the profile has.
+/// How much of a resource there is by the profile; none where the program decides it. A program on
+/// one pair uses one core of each side, whatever the profile has.
 pub fn limit(resource: Resource, nic: &NicProfile, many_pairs: bool) -> Option<String> {
     let cores = |tier: &crate::nic::Tier| {
         let share = if tier.busy.value < 1.0 {

@@ -1,16 +1,18 @@
 //! Branch and bound over switches.
 //!
-//! 1. **Start.** Host alone, everything on, and what is fixed are tried; the best is improved by flipping and
-//!    exchanging switches ([`Search::improve`]).
-//! 2. **Root.** [`Relaxed`] gives a bound, and choices on its way; each is tried as it is, which is where most good
-//!    allocations come from.
-//! 3. **Pop** the open node with the lowest bound. All that is still open costs at least as much: that is the bound
-//!    of the whole, and where it meets the best that was found, the search is over.
-//! 4. **Branch** on the switch whose decision is expected to lift both children most: by the experience with it so
-//!    far, or by its price (pseudo-costs; Bénichou et al., *Experiments in mixed-integer linear programming*, 1971).
-//! 5. **Settle** each child: switches that no way can gain by any more are off; where none is open, the shares are
-//!    a linear program, and the node is done. Otherwise it is bounded, and switches whose other value could not
-//!    be below the best are fixed (reduced costs).
+//! 1. **Start.** Host alone, everything on, and what is fixed are tried; the best is improved by
+//!    flipping and exchanging switches ([`Search::improve`]).
+//! 2. **Root.** [`Relaxed`] gives a bound, and choices on its way; each is tried as it is, which is
+//!    where most good allocations come from.
+//! 3. **Pop** the open node with the lowest bound. All that is still open costs at least as much:
+//!    that is the bound of the whole, and where it meets the best that was found, the search is
+//!    over.
+//! 4. **Branch** on the switch whose decision is expected to lift both children most: by the
+//!    experience with it so far, or by its price (pseudo-costs; Bénichou et al., *Experiments in
+//!    mixed-integer linear programming*, 1971).
+//! 5. **Settle** each child: switches that no way can gain by any more are off; where none is open,
+//!    the shares are a linear program, and the node is done. Otherwise it is bounded, and switches
+//!    whose other value could not be below the best are fixed (reduced costs).
 //! 6. **Keep** it if its bound is below the best, by more than the proof may be off.
 //!
 //! Work is counted, never timed. Nodes with equal bounds are taken by depth and age.
@@ -272,8 +274,8 @@ impl<'a> Search<'a> {
         better
     }
 
-    /// Flips single switches of the best while that helps; if `pairs`, exchanges two as well. A quarter of the effort
-    /// is the most that may go into it.
+    /// Flips single switches of the best while that helps; if `pairs`, exchanges two as well. A
+    /// quarter of the effort is the most that may go into it.
     fn improve(&mut self, pairs: bool) {
         let free: Vec<usize> = members(self.form.open(self.form.on, self.form.off)).collect();
         while let Some(best) = &self.best {

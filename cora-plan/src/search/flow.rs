@@ -1,8 +1,8 @@
-//! Maximum flow: Dinic's algorithm (*Algorithm for solution of a problem of maximum flow in networks with power
-//! estimation*, 1970), on capacities that are floats.
+//! Maximum flow: Dinic's algorithm (*Algorithm for solution of a problem of maximum flow in
+//! networks with power estimation*, 1970), on capacities that are floats.
 //!
-//! A residual below [`DRY`] counts as none. So the flow may be a little less than the most there is; whoever uses it
-//! as the lower side of a bound errs on the safe side.
+//! A residual below [`DRY`] counts as none. So the flow may be a little less than the most there
+//! is; whoever uses it as the lower side of a bound errs on the safe side.
 
 /// Residual capacity that is as good as none; capacities are about 1.
 pub(super) const DRY: f64 = 1e-13;

@@ -1,14 +1,15 @@
 //! The problem as the search works on it: scaled, merged, and without what can't matter.
 //!
-//! Every term is a line of `width` numbers: first the cost, then the rows. Costs are divided by `scale`, each row by
-//! its limit, so that both are about 1. What a class costs when the host owns it is in `base`; its own lines are
-//! differences from that, for the largest share it may have.
+//! Every term is a line of `width` numbers: first the cost, then the rows. Costs are divided by
+//! `scale`, each row by its limit, so that both are about 1. What a class costs when the host owns
+//! it is in `base`; its own lines are differences from that, for the largest share it may have.
 
 use std::collections::BTreeMap;
 
 use super::{Problem, Share};
 
-/// Part of a resource's largest conceivable use below which its limit is not used as the row's scale.
+/// Part of a resource's largest conceivable use below which its limit is not used as the row's
+/// scale.
 const SMALL: f64 = 1e-6;
 
 /// A problem, made ready.
@@ -273,8 +274,8 @@ impl Form {
 
     /// Switches, of those that are neither on nor off, that some way could still gain by.
     ///
-    /// One that none could is best off: it takes from resources and gives nothing. Turning it off may rob others of
-    /// their last reason, hence the repetition.
+    /// One that none could is best off: it takes from resources and gives nothing. Turning it off
+    /// may rob others of their last reason, hence the repetition.
     pub(super) fn open(&self, on: u128, mut off: u128) -> u128 {
         let all = if self.switches == 128 { u128::MAX } else { (1 << self.switches) - 1 };
         loop {
@@ -288,7 +289,8 @@ impl Form {
         }
     }
 
-    /// The same choices, but what is minimised is by which part every limit must grow, at most `most`.
+    /// The same choices, but what is minimised is by which part every limit must grow, at most
+    /// `most`.
     ///
     /// It is one class more, which costs 1 and gives each row 1.
     pub(super) fn relieved(&self, most: f64) -> Self {

@@ -1,7 +1,7 @@
 //! The search for the best allocation: what is on, and which share of each class the NIC owns.
 //!
-//! The problem knows neither states nor packets: switches, classes, resources. `model` makes it of a graph and
-//! profiles; what it finds is exact, and comes with its proof.
+//! The problem knows neither states nor packets: switches, classes, resources. `model` makes it of
+//! a graph and profiles; what it finds is exact, and comes with its proof.
 //!
 //! With `on(j)` in {0, 1} for each switch and `x(c)` in [0, 1] for each class:
 //!
@@ -14,7 +14,8 @@
 //!           + Σ_c x(c)·Σ_{j in carries(c)} on(j)·carried[k]                          ≤ limit[k]
 //! ```
 //!
-//! How it is found, from the outside in. Each module has its steps at its head, and its code carries their numbers.
+//! How it is found, from the outside in. Each module has its steps at its head, and its code
+//! carries their numbers.
 //!
 //! | module | what |
 //! | --- | --- |
@@ -26,8 +27,8 @@
 //! | `shares` | the best shares when switches are decided: a linear program |
 //! | `flow`, `simplex` | maximum flow; linear programs of few rows |
 //!
-//! Work is counted in steps that are the same on every machine, and floats are only added, multiplied, divided,
-//! compared and rounded: the same problem gives the same bytes everywhere.
+//! Work is counted in steps that are the same on every machine, and floats are only added,
+//! multiplied, divided, compared and rounded: the same problem gives the same bytes everywhere.
 
 mod branch;
 mod flow;
@@ -118,8 +119,8 @@ pub struct Solution {
 /// How good a solution is known to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Proof {
-    /// Nothing is better, by more than a billionth of the cost. (Or, where the cost is next to nothing beside what it
-    /// could be, by a part in 10^13 of that: what adding up may be off by.)
+    /// Nothing is better, by more than a billionth of the cost. (Or, where the cost is next to
+    /// nothing beside what it could be, by a part in 10^13 of that: what adding up may be off by.)
     pub optimal: bool,
     /// No allocation costs less than this.
     pub bound: f64,

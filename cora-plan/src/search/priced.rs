@@ -1,18 +1,22 @@
-//! The bound at given prices: what the cheapest choice costs when nothing is limited, but resources are paid for.
+//! The bound at given prices: what the cheapest choice costs when nothing is limited, but resources
+//! are paid for.
 //!
-//! 1. With a price per row, a line is one number. A class that is owned pays for itself, for what it carries, and
-//!    gains by each way whose needs are all on. A switch that is on is paid for once.
-//! 2. What is decided is exact. For what is not, two things are relaxed: a class pays for carrying only if a way of
-//!    its own gains by that switch, and a way that would lose by running at the NIC is punted. Both only lower
-//!    the cost, so what comes out is a lower bound.
-//! 3. What remains is a closure: to take a way's gain, take its class, its switches, and what the class carries for
-//!    them. The cheapest closure is a smallest cut (Picard, *Maximal closure of a graph and applications to
-//!    combinatorial problems*, 1976).
-//! 4. What the cut leaves over bounds every decision: turning a switch on costs at least what is left of its arc to
-//!    the sink; turning it off at least what is left of the gains of all ways that need it.
+//! 1. With a price per row, a line is one number. A class that is owned pays for itself, for what
+//!    it carries, and gains by each way whose needs are all on. A switch that is on is paid for
+//!    once.
+//! 2. What is decided is exact. For what is not, two things are relaxed: a class pays for carrying
+//!    only if a way of its own gains by that switch, and a way that would lose by running at the
+//!    NIC is punted. Both only lower the cost, so what comes out is a lower bound.
+//! 3. What remains is a closure: to take a way's gain, take its class, its switches, and what the
+//!    class carries for them. The cheapest closure is a smallest cut (Picard, *Maximal closure of a
+//!    graph and applications to combinatorial problems*, 1976).
+//! 4. What the cut leaves over bounds every decision: turning a switch on costs at least what is
+//!    left of its arc to the sink; turning it off at least what is left of the gains of all ways
+//!    that need it.
 //!
-//! The bound less what all limits are worth at these prices is a lower bound for the limited problem, too
-//! (Lagrange); [`relaxed`](super::relaxed) looks for the prices at which it is highest.
+//! The bound less what all limits are worth at these prices is a lower bound for the limited
+//! problem, too (Lagrange); [`relaxed`](super::relaxed) looks for the prices at which it is
+//! highest.
 
 use super::flow::{DRY, Network, SINK, SOURCE};
 use super::form::{Form, add, members};
@@ -175,7 +179,8 @@ impl Priced {
         }
     }
 
-    /// What a gain needs: its class, what the class carries for it, its switches. Says which switches have a price.
+    /// What a gain needs: its class, what the class carries for it, its switches. Says which
+    /// switches have a price.
     fn connect_candidate(
         &mut self,
         form: &Form,
@@ -199,7 +204,8 @@ impl Priced {
             let carry = carry.map(|carry| carry as usize);
             let priced = carry.map(|carry| (carry, dot(prices, form.carried_line(carry))));
             if let Some((carry, price)) = priced.filter(|(_, price)| *price > DRY) {
-                // Through what the class carries, which is paid for once per class, and on to the switch.
+                // Through what the class carries, which is paid for once per class, and on to the
+                // switch.
                 stands = true;
                 self.network.arc(node, nodes.carry + carry, f64::INFINITY);
                 if self.wanted[route.class] & 1 << switch == 0 {

@@ -1,20 +1,24 @@
-//! The highest bound over all prices: a concave function of a few prices, climbed by cutting planes.
+//! The highest bound over all prices: a concave function of a few prices, climbed by cutting
+//! planes.
 //!
-//! 1. Each choice found by [`Priced`] is a line whose value is linear in the prices; the least of all lines
-//!    found so far is a model of the bound from above (Kelley, *The cutting-plane method for solving convex programs*,
-//!    1960). Its highest point is a small linear program, solved by [`Simplex`].
-//! 2. The next prices lie between the best so far and that point (Wentges, *Weighted Dantzig–Wolfe decomposition for
-//!    linear mixed-integer programming*, 1997): the model's own point jumps about while lines are few.
-//! 3. It ends where the bound passes the cutoff, where model and bound meet, where the bound can't pass the cutoff
-//!    any more, or after a number of tries. The bound is valid wherever it ends.
-//! 4. The weights of the lines at the model's point say which part of a switch is on in the relaxation.
+//! 1. Each choice found by [`Priced`] is a line whose value is linear in the prices; the least of
+//!    all lines found so far is a model of the bound from above (Kelley, *The cutting-plane method
+//!    for solving convex programs*, 1960). Its highest point is a small linear program, solved by
+//!    [`Simplex`].
+//! 2. The next prices lie between the best so far and that point (Wentges, *Weighted Dantzig–Wolfe
+//!    decomposition for linear mixed-integer programming*, 1997): the model's own point jumps about
+//!    while lines are few.
+//! 3. It ends where the bound passes the cutoff, where model and bound meet, where the bound can't
+//!    pass the cutoff any more, or after a number of tries. The bound is valid wherever it ends.
+//! 4. The weights of the lines at the model's point say which part of a switch is on in the
+//!    relaxation.
 
 use super::form::{Form, members};
 use super::priced::{Decided, Priced};
 use super::simplex::Simplex;
 
-/// Highest price of a row, in costs of all that there is to pay: only a row that next to nothing is left of
-/// would want a higher one, and there the search goes on by deciding instead.
+/// Highest price of a row, in costs of all that there is to pay: only a row that next to nothing is
+/// left of would want a higher one, and there the search goes on by deciding instead.
 const DEAREST: f64 = 1e5;
 /// Part of the way from the best prices to the model's that is gone.
 const STEP: f64 = 0.6;

@@ -100,7 +100,8 @@ pub(super) fn best(form: &Form, on: u128) -> Filled {
     program.read(form, &simplex, if lacks <= TOLERANCE { 0.0 } else { lacks })
 }
 
-/// Among the cheapest shares, those whose sum is largest; among these, the larger ones at the lower indices.
+/// Among the cheapest shares, those whose sum is largest; among these, the larger ones at the lower
+/// indices.
 pub(super) fn largest(form: &Form, on: u128) -> Filled {
     let program = Program::new(form, on);
     let mut simplex = program.simplex(form);

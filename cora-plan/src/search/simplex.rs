@@ -4,14 +4,15 @@
 //! maximise c·x   such that   A·x ≤ b,   0 ≤ x ≤ upper
 //! ```
 //!
-//! The primal simplex method for bounded variables (Dantzig, *Linear Programming and Extensions*, 1963, ch. 18): a
-//! variable that is not in the basis rests at 0 or at its upper end, and may cross from one to the other without a
-//! pivot. Entering is who improves fastest, the lowest index among equals; once the objective has stood still for as
-//! many turns as there are columns, the lowest index outright, which can't cycle (Bland, *New finite pivoting rules
-//! for the simplex method*, 1977). Nothing depends on time or chance.
+//! The primal simplex method for bounded variables (Dantzig, *Linear Programming and Extensions*,
+//! 1963, ch. 18): a variable that is not in the basis rests at 0 or at its upper end, and may cross
+//! from one to the other without a pivot. Entering is who improves fastest, the lowest index among
+//! equals; once the objective has stood still for as many turns as there are columns, the lowest
+//! index outright, which can't cycle (Bland, *New finite pivoting rules for the simplex method*,
+//! 1977). Nothing depends on time or chance.
 //!
-//! One column more stands for *relief*: it widens every row by the same amount. It makes a start where `b` is
-//! negative, and what is left of it at its least says by how much rows can't be met.
+//! One column more stands for *relief*: it widens every row by the same amount. It makes a start
+//! where `b` is negative, and what is left of it at its least says by how much rows can't be met.
 
 /// Smallest reduced cost that counts as an improvement.
 const IMPROVES: f64 = 1e-11;
@@ -48,7 +49,8 @@ pub(super) struct Simplex {
 }
 
 impl Simplex {
-    /// A program of `rows` (each: `variables` coefficients) within `ends`; every variable at 0, every slack basic.
+    /// A program of `rows` (each: `variables` coefficients) within `ends`; every variable at 0,
+    /// every slack basic.
     pub(super) fn new(rows: &[f64], ends: &[f64], upper: &[f64]) -> Self {
         let (variables, count) = (upper.len(), ends.len());
         let columns = variables + 1 + count;
@@ -84,7 +86,8 @@ impl Simplex {
         self.variables + 1 + self.rows
     }
 
-    /// Makes all rows hold, and says by how much the rows had to be widened for it: 0 if they need not be.
+    /// Makes all rows hold, and says by how much the rows had to be widened for it: 0 if they need
+    /// not be.
     ///
     /// Where it is more than [`TOLERANCE`], values are those of the least widening.
     pub(super) fn settle(&mut self) -> f64 {
@@ -123,7 +126,8 @@ impl Simplex {
         }
     }
 
-    /// From here on, nothing moves that would worsen what was maximised last by more than `least` per unit.
+    /// From here on, nothing moves that would worsen what was maximised last by more than `least`
+    /// per unit.
     pub(super) fn freeze(&mut self, least: f64) {
         for column in 0..self.columns() {
             self.frozen[column] |= !self.basic[column] && self.reduced[column].abs() > least;

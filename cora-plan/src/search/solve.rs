@@ -1,12 +1,12 @@
 //! The search from outside: a problem in, a solution with its proof out.
 //!
 //! 1. The problem is made ready ([`Form`]).
-//! 2. An allocation that every limit allows is looked for. Where the start finds none, the same search runs on
-//!    another question: by how much must limits grow? It ends with an allowed allocation, or proves that
-//!    there is none and says what is nearest.
+//! 2. An allocation that every limit allows is looked for. Where the start finds none, the same
+//!    search runs on another question: by how much must limits grow? It ends with an allowed
+//!    allocation, or proves that there is none and says what is nearest.
 //! 3. Branch and bound ([`Search`]).
-//! 4. Ties: of what costs the same, as much as can be added to the NIC is on, tried from the lowest index; then
-//!    shares are as large as can be.
+//! 4. Ties: of what costs the same, as much as can be added to the NIC is on, tried from the lowest
+//!    index; then shares are as large as can be.
 //! 5. Shares within a billionth of a multiple of 1/1024 become it, if every limit allows.
 
 use super::branch::{Best, Search};
@@ -25,7 +25,8 @@ const SAME: f64 = 1e-12;
 /// No allocation keeps within every limit; or none was found, and none is likely.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Infeasible {
-    /// Resources that lack, at the allocation that lacks least: in the order of the problem. Never empty.
+    /// Resources that lack, at the allocation that lacks least: in the order of the problem. Never
+    /// empty.
     pub shortages: Vec<Shortage>,
     /// By which part every limit would have to grow, at least, for an allocation to be allowed.
     pub grow: f64,
@@ -96,14 +97,15 @@ pub fn evaluate(problem: &Problem, on: &[bool], shares: &[f64]) -> Terms {
 
 /// The allocation that costs least, within every limit.
 ///
-/// A limit counts as kept up to a billionth of it. The result is a function of its arguments, to the byte, on every
-/// machine.
+/// A limit counts as kept up to a billionth of it. The result is a function of its arguments, to
+/// the byte, on every machine.
 ///
 /// # Errors
 /// That no allocation is within every limit, with the one that lacks least.
 ///
 /// # Panics
-/// If the problem is not one: lengths that differ, numbers that are negative or not finite, more than 128 switches.
+/// If the problem is not one: lengths that differ, numbers that are negative or not finite, more
+/// than 128 switches.
 pub fn solve(problem: &Problem, effort: Effort) -> Result<Solution, Infeasible> {
     // 1. Made ready.
     let form = Form::new(problem);

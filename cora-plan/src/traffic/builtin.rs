@@ -19,7 +19,8 @@ use super::zipf::Zipf;
 /// Names of the built-in profiles.
 pub const BUILTIN: [&str; 5] = ["campus", "kv", "shift", "uniform", "zipf"];
 
-/// A built-in profile: what it is called, what may be set, and what makes it of its name and the numbers.
+/// A built-in profile: what it is called, what may be set, and what makes it of its name and the
+/// numbers.
 struct Builtin {
     name: &'static str,
     parameters: &'static [Parameter],
@@ -55,12 +56,13 @@ const FLOWS_PER_SERVER: f64 = 32.0;
 /// Mean frame of Facebook's ETC pool: see [`kv`]. None is long.
 const KV_BYTES: f64 = 195.9;
 
-/// Frames of the simple Internet mix, and how many of each: 64, 594 and 1518 bytes, less 4 of check sequence each.
+/// Frames of the simple Internet mix, and how many of each: 64, 594 and 1518 bytes, less 4 of check
+/// sequence each.
 const IMIX: [(f64, f64); 3] = [(60.0, 7.0), (590.0, 4.0), (1514.0, 1.0)];
 
 impl Traffic {
-    /// The built-in profile of this name, with parameters where it takes some: `zipf:flows=1000000,s=0.99`. Nothing
-    /// when the part before the colon is none of [`BUILTIN`].
+    /// The built-in profile of this name, with parameters where it takes some:
+    /// `zipf:flows=1000000,s=0.99`. Nothing when the part before the colon is none of [`BUILTIN`].
     ///
     /// # Errors
     /// All parameters that mean nothing or are out of range.
@@ -94,11 +96,13 @@ fn told(churn: f64) -> String {
     if churn == 0.0 { String::new() } else { format!(", {churn} flows replaced per packet") }
 }
 
-/// Flows by Zipf's law. Each is replaced by a new one equally often; the packet behind that opens the new flow.
+/// Flows by Zipf's law. Each is replaced by a new one equally often; the packet behind that opens
+/// the new flow.
 fn ranked(name: &str, title: String, [flows, bytes, churn]: [f64; 3], exponent: f64) -> Traffic {
     let zipf = Zipf::new(flows, exponent);
-    // Between two packets of a flow there are `1 / rate` packets, each of which replaces it with chance
-    // `churn / flows`. Gaps are memoryless, so it is replaced before its next packet with chance a / (a + rate).
+    // Between two packets of a flow there are `1 / rate` packets, each of which replaces it with
+    // chance `churn / flows`. Gaps are memoryless, so it is replaced before its next packet with
+    // chance a / (a + rate).
     let replaced = churn / flows;
     let opens = |flows: f64, share: f64| share * replaced / (replaced + share / flows);
     let popularity = Popularity {
@@ -113,8 +117,9 @@ fn ranked(name: &str, title: String, [flows, bytes, churn]: [f64; 3], exponent: 
     traffic(name, title, &popularity)
 }
 
-/// Flows at a time are those that begin within the router's time-out: at 10 Gbit/s 18,270 a second for 15 s. That
-/// is the least there can be, since flows also last; nothing published says how long.
+/// Flows at a time are those that begin within the router's time-out: at 10 Gbit/s 18,270 a second
+/// for 15 s. That is the least there can be, since flows also last; nothing published says how
+/// long.
 fn campus(name: &str, numbers: &[f64]) -> Traffic {
     let gbps = numbers[0];
     let lengths = Lengths::published();
@@ -138,11 +143,12 @@ fn campus(name: &str, numbers: &[f64]) -> Traffic {
     traffic(name, title, &popularity)
 }
 
-/// A key-value store: sizes of Facebook's ETC pool (Atikoglu et al., "Workload analysis of a large-scale key-value
-/// store", 2012; parameters as in `mutilate`): keys of 36 bytes, values of 186, thirty reads to a write. In
-/// memcached's text protocol over TCP and IPv4 without options, 54 bytes of headers: read 96 and 297 bytes, write
-/// 292 and 62, one frame each. A thousand clients with a connection each to one server; how busy they are goes by
-/// YCSB's constant, 0.99 (Cooper et al. 2010, which says so of keys).
+/// A key-value store: sizes of Facebook's ETC pool (Atikoglu et al., "Workload analysis of a
+/// large-scale key-value store", 2012; parameters as in `mutilate`): keys of 36 bytes, values of
+/// 186, thirty reads to a write. In memcached's text protocol over TCP and IPv4 without options, 54
+/// bytes of headers: read 96 and 297 bytes, write 292 and 62, one frame each. A thousand clients
+/// with a connection each to one server; how busy they are goes by YCSB's constant, 0.99 (Cooper et
+/// al. 2010, which says so of keys).
 fn kv(name: &str, _numbers: &[f64]) -> Traffic {
     let zipf = Zipf::new(1_000.0, 0.99);
     let title = "1,000 clients of a key-value store: sizes of Facebook's ETC pool (Atikoglu et al. 2012), \
@@ -159,9 +165,9 @@ fn kv(name: &str, _numbers: &[f64]) -> Traffic {
     traffic(name, title.to_owned(), &popularity)
 }
 
-/// Traffic that changes: from 10,000 flows with exponent 0.9 to 200,000 with 1.26. A plan is made for its mean,
-/// over nine moments equally far apart; it says nothing of the change itself, and leaves the openings of growth
-/// (less than one packet in a thousand above 10 Mpps and 20 s) out.
+/// Traffic that changes: from 10,000 flows with exponent 0.9 to 200,000 with 1.26. A plan is made
+/// for its mean, over nine moments equally far apart; it says nothing of the change itself, and
+/// leaves the openings of growth (less than one packet in a thousand above 10 Mpps and 20 s) out.
 fn shift(name: &str, _numbers: &[f64]) -> Traffic {
     const MOMENTS: u8 = 9;
     let moments: Vec<(f64, Zipf)> = (0..MOMENTS)

@@ -1,8 +1,10 @@
-//! How long the flows of a campus are: the mixture fitted to thirty days of a university's border router.
+//! How long the flows of a campus are: the mixture fitted to thirty days of a university's border
+//! router.
 //!
-//! Source: P. Jurkiewicz, G. Rzym, P. Boryło, "Flow length and size distributions in campus Internet traffic",
-//! Computer Communications 167 (2021), and its repository `flow-models`: 4,032,376,751 flows of June 2015 at AGH
-//! Kraków, 78.58 packets and 68,411 bytes per flow. Lengths in packets are, rounded up, from
+//! Source: P. Jurkiewicz, G. Rzym, P. Boryło, "Flow length and size distributions in campus
+//! Internet traffic", Computer Communications 167 (2021), and its repository `flow-models`:
+//! 4,032,376,751 flows of June 2015 at AGH Kraków, 78.58 packets and 68,411 bytes per flow. Lengths
+//! in packets are, rounded up, from
 //!
 //! ```text
 //! .3072 U(0,1)  .2465 U(0,2)  .0495 U(0,3)  .0537 U(0,4)  .1043 U(0,6)
@@ -10,8 +12,8 @@
 //! .1448 Weibull(k = 2.296901396, scale = 9.594128279)
 //! ```
 //!
-//! The Pareto part has no mean. Here it is cut where the mean becomes the one that was measured; that moves the
-//! quantiles up to 99 % by less than two in a hundred.
+//! The Pareto part has no mean. Here it is cut where the mean becomes the one that was measured;
+//! that moves the quantiles up to 99 % by less than two in a hundred.
 #![expect(clippy::cast_precision_loss, reason = "lengths counted one by one are small")]
 
 /// Packets of the mean flow.
@@ -69,7 +71,8 @@ impl Lengths {
         Self::cut_at(f64::midpoint(low, high), &uncut)
     }
 
-    /// The mixture, of which `uncut` has the shares of flows with more than 0, 1, 2 … packets, cut at a length.
+    /// The mixture, of which `uncut` has the shares of flows with more than 0, 1, 2 … packets, cut
+    /// at a length.
     fn cut_at(longest: f64, uncut: &[f64]) -> Self {
         let mut lengths = Self { longest, longer: Vec::new(), sum: Vec::new() };
         let beyond = mixture(longest);
@@ -83,8 +86,8 @@ impl Lengths {
         lengths
     }
 
-    /// Packets per flow that the `part` longest of all flows have: the sum over `k` of the smaller of `part` and
-    /// the share of flows with more than `k` packets.
+    /// Packets per flow that the `part` longest of all flows have: the sum over `k` of the smaller
+    /// of `part` and the share of flows with more than `k` packets.
     pub(super) fn packets_of_longest(&self, part: f64) -> f64 {
         let at = self.longer.partition_point(|share| *share > part);
         if at < ONE_BY_ONE {

@@ -1,10 +1,12 @@
-//! Flows by their rate, cut into classes that a plan can speak of, and bins that caches are reckoned with.
+//! Flows by their rate, cut into classes that a plan can speak of, and bins that caches are
+//! reckoned with.
 //!
 //! Flows come in cells: so many of one rate, heaviest first. Then:
-//! 1. a class ends at the ranks 10, 100, 1,000 … 10,000,000, a bin at 1, 2, 4, 8 … and where a class ends; where
-//!    a cell lies across such a rank, at the nearer of its ends;
-//! 2. from the lightest up, a class becomes one with the next heavier one when their flows are alike: the rates
-//!    differ by less than a quarter, or (in a capture) by no more than chance makes them differ;
+//! 1. a class ends at the ranks 10, 100, 1,000 … 10,000,000, a bin at 1, 2, 4, 8 … and where a
+//!    class ends; where a cell lies across such a rank, at the nearer of its ends;
+//! 2. from the lightest up, a class becomes one with the next heavier one when their flows are
+//!    alike: the rates differ by less than a quarter, or (in a capture) by no more than chance
+//!    makes them differ;
 //! 3. likewise the bins of each class.
 //!
 //! So there are at most eight classes, and about a bin for each factor of two in rank.
@@ -92,8 +94,8 @@ pub(super) struct Cut {
     bins: Vec<Range<usize>>,
 }
 
-/// Cuts cells, heaviest first, where they lie across the end of a class or of a bin: for flows that are no more
-/// than numbers.
+/// Cuts cells, heaviest first, where they lie across the end of a class or of a bin: for flows that
+/// are no more than numbers.
 pub(super) fn divided(cells: &[Cell]) -> Vec<Cell> {
     let ends = ends();
     let mut divided = Vec::new();
@@ -157,7 +159,8 @@ pub(super) fn cut(cells: &[Cell]) -> Vec<Cut> {
     binned.collect()
 }
 
-/// The parts of a range of cells that end near the given ranks; `ranks` are those of the cells' ends.
+/// The parts of a range of cells that end near the given ranks; `ranks` are those of the cells'
+/// ends.
 fn cut_at(
     ranks: &[f64],
     range: Range<usize>,
@@ -201,7 +204,8 @@ fn joined(cells: &[Cell], parts: Vec<Range<usize>>) -> Vec<Range<usize>> {
     joined.into_iter().rev().map(|(part, _)| part).collect()
 }
 
-/// Classes with their names and numbers. Numbers have nine digits, so that the last bits of a sum don't show.
+/// Classes with their names and numbers. Numbers have nine digits, so that the last bits of a sum
+/// don't show.
 pub(super) fn named(cells: &[Cell], cuts: &[Cut]) -> Vec<Class> {
     let mut above = 0.0;
     let mut classes = Vec::new();

@@ -1,7 +1,7 @@
 //! A profile from what was counted in a capture.
 //!
-//! The rate of a flow is its number of packets: flows with equally many are never told apart, so that a class is
-//! known by the least number of packets that a flow of it has.
+//! The rate of a flow is its number of packets: flows with equally many are never told apart, so
+//! that a class is known by the least number of packets that a flow of it has.
 #![expect(clippy::cast_precision_loss, reason = "counts of packets are far below 2^53")]
 
 use std::collections::BTreeMap;
@@ -40,7 +40,8 @@ pub struct Drawn {
     pub borders: BTreeMap<String, Borders>,
 }
 
-/// Which class of a drawn profile a flow is in: by its packets in the whole capture, both directions together.
+/// Which class of a drawn profile a flow is in: by its packets in the whole capture, both
+/// directions together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Borders(Vec<u64>);
 
@@ -63,8 +64,8 @@ impl Borders {
 }
 
 impl Traffic {
-    /// Draws a profile from what was counted. A type of key that no packet had gets no classes, and no place in the
-    /// profile; nothing is drawn when there was no packet with a five-tuple.
+    /// Draws a profile from what was counted. A type of key that no packet had gets no classes, and
+    /// no place in the profile; nothing is drawn when there was no packet with a five-tuple.
     pub fn draw(name: &str, title: &str, sample: &Sample) -> Option<Drawn> {
         let flows = sample.by_key.get("FiveTuple")?;
         let (packets, bytes) = totals(flows);

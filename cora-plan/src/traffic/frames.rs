@@ -1,8 +1,9 @@
 //! How long frames are, and how much of them crosses where long ones go to the host as their heads.
 //!
-//! That is so for programs whose handlers all take headers alone. Which frames go as heads is decided at the NIC, one by
-//! one; here it goes by their length. Frames that go whole although they are long (with tags, options, fragments; with no
-//! place left for their rest) are known of a capture only.
+//! That is so for programs whose handlers all take headers alone. Which frames go as heads is
+//! decided at the NIC, one by one; here it goes by their length. Frames that go whole although they
+//! are long (with tags, options, fragments; with no place left for their rest) are known of a
+//! capture only.
 
 use super::Class;
 use super::class::Cell;
@@ -11,16 +12,18 @@ use super::class::Cell;
 pub const LONG: f64 = 512.0;
 /// Bytes of a head: as `cora_core::packet::HEAD`.
 pub const HEAD: f64 = 128.0;
-/// Bytes of the longest frame of which the head goes alone: a longer one's rest has no place to wait at.
+/// Bytes of the longest frame of which the head goes alone: a longer one's rest has no place to
+/// wait at.
 pub const LONGEST: f64 = 2176.0;
 
-/// Bytes of a frame of this length that cross. Of a mean length it is what crosses if all frames have that; of a mix of
-/// short and long ones with this mean it may be less or more.
+/// Bytes of a frame of this length that cross. Of a mean length it is what crosses if all frames
+/// have that; of a mix of short and long ones with this mean it may be less or more.
 pub(super) fn crossing(length: f64) -> f64 {
     if (LONG..=LONGEST).contains(&length) { HEAD } else { length }
 }
 
-/// Mean length of these classes' frames, and how much of it crosses where long ones go as their heads, in bytes.
+/// Mean length of these classes' frames, and how much of it crosses where long ones go as their
+/// heads, in bytes.
 pub fn mean_bytes(classes: &[Class]) -> [f64; 2] {
     let mean = |of: fn(&Class) -> f64| classes.iter().map(|class| class.share * of(class)).sum();
     [mean(|class| class.mean_bytes), mean(|class| class.head_bytes)]

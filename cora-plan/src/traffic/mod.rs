@@ -55,8 +55,9 @@ pub struct Traffic {
     pub title: String,
     /// Mean length of a frame in bytes, without its check sequence.
     pub mean_bytes: f64,
-    /// Classes of flows by the type of the key that flows are told apart by (`FiveTuple`, `SourceAddress`, …), heaviest
-    /// first. Both directions of a flow count as one. `FiveTuple` is always there.
+    /// Classes of flows by the type of the key that flows are told apart by (`FiveTuple`,
+    /// `SourceAddress`, …), heaviest first. Both directions of a flow count as one. `FiveTuple` is
+    /// always there.
     pub by_key: BTreeMap<String, Vec<Class>>,
 }
 
@@ -81,11 +82,11 @@ pub struct Class {
     pub opens: f64,
     /// Mean length of its frames, in bytes.
     pub mean_bytes: f64,
-    /// Bytes of a frame that cross on average where long ones go to the host as their heads: at most the mean length, and
-    /// as many where no frame is long.
+    /// Bytes of a frame that cross on average where long ones go to the host as their heads: at
+    /// most the mean length, and as many where no frame is long.
     pub head_bytes: f64,
-    /// Its flows by rate, heaviest first: finer than the class, for what caches make of it. Flows and shares add up to
-    /// those of the class.
+    /// Its flows by rate, heaviest first: finer than the class, for what caches make of it. Flows
+    /// and shares add up to those of the class.
     pub bins: Vec<Bin>,
 }
 

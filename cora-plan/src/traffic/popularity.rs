@@ -1,9 +1,10 @@
 //! How the packets are shared among ranked flows, and what follows for the addresses of their ends.
 //!
-//! Built-in profiles say how flows share the packets; nothing published says how addresses do. So it is stated
-//! here: flows are dealt out in turn, in the order of their rank, to the hosts inside and to the servers outside
-//! (host `j` of `H` has the flows of rank `j`, `j + H`, `j + 2 H` …), and half of the packets go either way.
-//! Captures that `cora-traffic` generates under the same names are made so.
+//! Built-in profiles say how flows share the packets; nothing published says how addresses do. So
+//! it is stated here: flows are dealt out in turn, in the order of their rank, to the hosts inside
+//! and to the servers outside (host `j` of `H` has the flows of rank `j`, `j + H`, `j + 2 H` …),
+//! and half of the packets go either way. Captures that `cora-traffic` generates under the same
+//! names are made so.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +20,8 @@ pub(super) struct Popularity<'a> {
     pub(super) share: &'a dyn Fn(f64) -> f64,
     /// Flows at a time up to a rank.
     pub(super) flows: &'a dyn Fn(f64) -> f64,
-    /// Of so many flows at a time with this share of all packets: the share of all packets that are the first of
-    /// one of them.
+    /// Of so many flows at a time with this share of all packets: the share of all packets that are
+    /// the first of one of them.
     pub(super) opens: &'a dyn Fn(f64, f64) -> f64,
     /// How long frames are.
     pub(super) frames: Frames,
@@ -54,7 +55,8 @@ impl Popularity<'_> {
         steps(self.ranks).into_iter().map(cell).collect()
     }
 
-    /// Addresses to which the flows are dealt out in turn. They outlive their flows, so they open never.
+    /// Addresses to which the flows are dealt out in turn. They outlive their flows, so they open
+    /// never.
     fn dealt(&self, addresses: f64) -> Vec<Cell> {
         let cell = |(above, end): (f64, f64)| {
             let mut share = 0.0;
@@ -96,7 +98,8 @@ fn mixed(hosts: &[Cell], servers: &[Cell]) -> Vec<Cell> {
 
 fn classes(cells: &[Cell]) -> Vec<Class> {
     let mut cells = cells.to_vec();
-    // Heaviest first; nine digits, so that equal ones stay in their order whatever the last bits are.
+    // Heaviest first; nine digits, so that equal ones stay in their order whatever the last bits
+    // are.
     let rate = |cell: &Cell| class::nine_digits(cell.share / cell.flows);
     cells.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
     let cells = divided(&cells);

@@ -15,10 +15,12 @@ const BINS: &str = "a list of pairs `[flows, share]`, the heaviest flows first";
 type Faults<'a> = Reader<'a, ProfileFault>;
 
 impl Traffic {
-    /// The built-in profile of a name, or the profile in a file: `zipf`, `zipf:flows=1000,s=1.26`, `mine.toml`.
+    /// The built-in profile of a name, or the profile in a file: `zipf`, `zipf:flows=1000,s=1.26`,
+    /// `mine.toml`.
     ///
     /// # Errors
-    /// Says what would be right: the nearest name, the parameters that there are, the faulty lines of a file.
+    /// Says what would be right: the nearest name, the parameters that there are, the faulty lines
+    /// of a file.
     pub fn load(name_or_path: &str) -> Result<Self, TrafficError> {
         if let Some(traffic) = Self::builtin(name_or_path)? {
             return Ok(traffic);
@@ -128,7 +130,8 @@ fn class(reader: &mut Faults<'_>, entry: Entry<'_>) -> Option<Class> {
     Some(Class { name, flows, share, opens: opens?, mean_bytes, head_bytes, bins })
 }
 
-/// What crosses of a frame where long ones go as their heads; unless it is said, as if all were of the mean length.
+/// What crosses of a frame where long ones go as their heads; unless it is said, as if all were of
+/// the mean length.
 fn head_bytes(reader: &mut Faults<'_>, table: &Table<'_>, mean: Option<f64>) -> Option<f64> {
     let Some(entry) = table.get("head-bytes") else { return mean.map(frames::crossing) };
     let wanted = "a number above 0, at most `mean-bytes`";

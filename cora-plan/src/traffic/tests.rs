@@ -21,8 +21,8 @@ fn share_of(classes: &[Class], rank: f64) -> f64 {
     share
 }
 
-/// Shares of packets by rank that follow from the law: flows, exponent, and the shares in percent of the first
-/// flow, of ten, of a hundredth and of a tenth of all flows.
+/// Shares of packets by rank that follow from the law: flows, exponent, and the shares in percent
+/// of the first flow, of ten, of a hundredth and of a tenth of all flows.
 #[test]
 fn zipf_has_the_shares_of_the_law() {
     let table: [(u32, &str, [f64; 4]); 8] = [

@@ -1,7 +1,8 @@
 //! Zipf's law: the flow of rank `k` has packets in proportion to `k^-s`.
 #![expect(clippy::cast_precision_loss, reason = "ranks added one by one are small")]
 
-/// Ranks whose terms are added one by one; beyond, the Euler–Maclaurin formula is exact to the last digits.
+/// Ranks whose terms are added one by one; beyond, the Euler–Maclaurin formula is exact to the last
+/// digits.
 const ONE_BY_ONE: usize = 1024;
 
 /// The sums of the first `n` terms, for any `n`.
@@ -31,8 +32,8 @@ impl Zipf {
         self.sum(flows) / self.total
     }
 
-    /// The sum of the first `n` terms. Between two whole numbers, on the line from one to the other as long as
-    /// terms are added one by one.
+    /// The sum of the first `n` terms. Between two whole numbers, on the line from one to the other
+    /// as long as terms are added one by one.
     fn sum(&self, n: f64) -> f64 {
         #[expect(clippy::cast_sign_loss, reason = "a number of flows")]
         let below = n.floor() as usize;

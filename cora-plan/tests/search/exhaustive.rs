@@ -1,7 +1,9 @@
-//! The optimum by trying everything: every set of switches, and for each every corner of the shares.
+//! The optimum by trying everything: every set of switches, and for each every corner of the
+//! shares.
 //!
-//! It shares nothing with the search: terms are summed from the problem itself, and the linear program is solved by
-//! going through its corners (as many rows at their limit as shares are between their ends).
+//! It shares nothing with the search: terms are summed from the problem itself, and the linear
+//! program is solved by going through its corners (as many rows at their limit as shares are
+//! between their ends).
 
 use cora_plan::search::{Problem, Share};
 
@@ -67,8 +69,8 @@ impl Linear {
         Self { base, slopes, limits: problem.limits.clone() }
     }
 
-    /// Over all corners: which shares lie between their ends, which rows hold them there, and at which end the
-    /// others are.
+    /// Over all corners: which shares lie between their ends, which rows hold them there, and at
+    /// which end the others are.
     fn least(&self) -> Option<f64> {
         let classes = self.slopes.len();
         let rows: Vec<usize> =

@@ -3,8 +3,8 @@
 
 use cora_plan::search::{ClassTerms, Problem, RouteTerms, Share, Switch, Terms};
 
-/// A sequence of numbers that is the same everywhere (SplitMix64; Steele et al., *Fast splittable pseudorandom number
-/// generators*, 2014).
+/// A sequence of numbers that is the same everywhere (SplitMix64; Steele et al., *Fast splittable
+/// pseudorandom number generators*, 2014).
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
@@ -47,15 +47,17 @@ const BYTES: usize = 3;
 const ENTRIES: usize = 4;
 const RULES: usize = 5;
 
-/// A chain of one to eight handlers and their states, as planning would ask about it: the first switches are the
-/// handlers, which take nothing by themselves; states take memory of their own, and entries of the flows that are
-/// owned. Packets of a class take a few ways, each of which ends at some handler and touches one to five states.
+/// A chain of one to eight handlers and their states, as planning would ask about it: the first
+/// switches are the handlers, which take nothing by themselves; states take memory of their own,
+/// and entries of the flows that are owned. Packets of a class take a few ways, each of which ends
+/// at some handler and touches one to five states.
 pub(crate) fn chain(seed: u64, switches: usize, classes: usize) -> Problem {
     make_chain(seed, switches, classes, 0.6)
 }
 
-/// Like [`chain`], but states rarely travel: their memory is taken whole or not at all, there is room for a third to
-/// two thirds of it, and nothing else is short. What to leave out is a knapsack, and bounds are at their worst.
+/// Like [`chain`], but states rarely travel: their memory is taken whole or not at all, there is
+/// room for a third to two thirds of it, and nothing else is short. What to leave out is a
+/// knapsack, and bounds are at their worst.
 pub(crate) fn packed(seed: u64, switches: usize, classes: usize) -> Problem {
     let mut problem = make_chain(seed ^ 0xbac_0000, switches, classes, 0.1);
     let mut random = Random(seed ^ 0xbac);
@@ -188,7 +190,8 @@ fn limit(random: &mut Random, problem: &mut Problem, carried: f64) {
     problem.limits = limits;
 }
 
-/// Anything that the types allow: ties, zeros, punting that is cheaper than not owning, contradictions.
+/// Anything that the types allow: ties, zeros, punting that is cheaper than not owning,
+/// contradictions.
 pub(crate) fn wild(seed: u64, most_switches: usize, most_classes: usize) -> Problem {
     let mut random = Random(seed.wrapping_mul(0x9e6c_63d0_876a_5f0d) ^ 0x51d);
     let switches = random.pick(0, most_switches);

@@ -9,7 +9,8 @@ use super::{MAKERS, Maker, generator, milp};
 /// Problems of which some are contradictions; about these, the other solver is not asked twice.
 const WILD: (&str, Maker) = ("wild", generator::wild);
 
-/// Holds a result against another solver's; how often that had an answer, and how often it was proven.
+/// Holds a result against another solver's; how often that had an answer, and how often it was
+/// proven.
 fn against_milp(maker: Maker, count: u64, size: (usize, usize), time: u64) -> (usize, usize) {
     let (mut answers, mut proven) = (0, 0);
     for seed in 0..count {
@@ -21,7 +22,8 @@ fn against_milp(maker: Maker, count: u64, size: (usize, usize), time: u64) -> (u
         answers += 1;
         proven += usize::from(answer.optimal);
         let found = solve(&problem, Effort::default()).expect("the other found something");
-        // Its limits are kept by a millionth only, and so may its cost be below the least by as much.
+        // Its limits are kept by a millionth only, and so may its cost be below the least by as
+        // much.
         let apart = 1e-5 * answer.cost.max(1e-3);
         assert!(found.cost <= answer.cost + apart, "{seed}: {} > {}", found.cost, answer.cost);
         assert!(found.proof.bound <= answer.cost + apart, "{seed}: the bound is one");

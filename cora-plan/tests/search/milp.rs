@@ -1,7 +1,8 @@
 //! The same problem for somebody else's solver: a mixed-integer linear program, for microlp.
 //!
-//! With `z` for "this much of the class runs this way at the NIC", the product of a share and switches is exact:
-//! `z ≤ x`, `z ≤ most · on(j)`, `z ≥ x + most · Σ (on(j) − 1)`. Carrying has its lower side alone: nobody wants more.
+//! With `z` for "this much of the class runs this way at the NIC", the product of a share and
+//! switches is exact: `z ≤ x`, `z ≤ most · on(j)`, `z ≥ x + most · Σ (on(j) − 1)`. Carrying has its
+//! lower side alone: nobody wants more.
 
 use std::time::Duration;
 

@@ -10,7 +10,8 @@ fn terms(cost: f64, uses: &[f64]) -> Terms {
     Terms { cost, uses: uses.to_vec() }
 }
 
-/// One class of one way, which needs the switches in `needs`: 10 away, 0 and `local` at the NIC, 11 punted.
+/// One class of one way, which needs the switches in `needs`: 10 away, 0 and `local` at the NIC, 11
+/// punted.
 fn class(needs: u128, local: f64) -> ClassTerms {
     let route = RouteTerms { needs, local: terms(0.0, &[local]), punted: terms(11.0, &[1.0]) };
     let routes = vec![route];
@@ -28,7 +29,8 @@ fn a_state_comes_to_the_nic_if_its_ways_are_worth_its_memory() {
         classes: vec![class(0b01, 2.0), class(0b11, 3.0)],
         limits: vec![8.0],
     };
-    // Both switches take 5 of 8; what is left is 3: either the first class and a third of the second, or …
+    // Both switches take 5 of 8; what is left is 3: either the first class and a third of the
+    // second, or …
     let found = solve(&problem, Effort::default()).expect("allowed");
     assert_eq!(found.on, [true, true]);
     assert!((found.shares[0] - 1.0).abs() < 1e-12 && (found.shares[1] - 1.0 / 3.0).abs() < 1e-9);

@@ -1,4 +1,5 @@
-//! How much work the search is, in nodes, and in time of the processor: to be read with `--nocapture`.
+//! How much work the search is, in nodes, and in time of the processor: to be read with
+//! `--nocapture`.
 
 use std::time::Duration;
 

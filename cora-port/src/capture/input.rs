@@ -63,8 +63,8 @@ impl<R: Read> Input<R> {
         Self { source, buffer: vec![0; WINDOW], start: 0, end: 0, offset: 0 }
     }
 
-    /// Sees to it that `count` bytes from the place on are in memory; returns how many are, which is
-    /// less only at the stream's end.
+    /// Sees to it that `count` bytes from the place on are in memory; returns how many are, which
+    /// is less only at the stream's end.
     pub(super) fn ensure(&mut self, count: usize) -> Result<usize, CaptureError> {
         if self.end - self.start < count {
             self.fetch(count)?;

@@ -6,8 +6,8 @@
 //! | pcapng, either byte order, several sections and interfaces, stamps of any unit | yes | no |
 //!
 //! Only Ethernet frames. A capture is input from outside: every length is checked before it is
-//! used, no block is kept in memory that is longer than [`MAX_BLOCK`], and what is wrong is an error
-//! that names the byte; a capture is never cut short in silence.
+//! used, no block is kept in memory that is longer than [`MAX_BLOCK`], and what is wrong is an
+//! error that names the byte; a capture is never cut short in silence.
 
 mod clock;
 mod error;
@@ -105,7 +105,8 @@ impl<R: Read> Reader<R> {
         Ok(Self { input, format })
     }
 
-    /// The next frame, or `None` after the last. After an error, what else it returns means nothing.
+    /// The next frame, or `None` after the last. After an error, what else it returns means
+    /// nothing.
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         let located = match &mut self.format {
             Format::Pcap(pcap) => pcap.next(&mut self.input),

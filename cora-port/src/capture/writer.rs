@@ -5,7 +5,8 @@ use std::io::{self, BufWriter, Write};
 
 use super::{ETHERNET, MAX_FRAME};
 
-/// Writes a capture, frame by frame. End with [`Self::finish`] or [`Self::flush`], or the last frames may be missing.
+/// Writes a capture, frame by frame. End with [`Self::finish`] or [`Self::flush`], or the last
+/// frames may be missing.
 pub struct Writer<W: Write> {
     sink: BufWriter<W>,
 }

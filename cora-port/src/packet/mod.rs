@@ -1,7 +1,9 @@
-//! An interface by AF_PACKET: both directions by rings of slots that are shared with the kernel (TPACKET_V2).
+//! An interface by AF_PACKET: both directions by rings of slots that are shared with the kernel
+//! (TPACKET_V2).
 //!
-//! Works on every interface that carries Ethernet, and leaves it to the kernel's network stack too: that sees every
-//! frame that comes. So the interface has no address of its own, or the kernel answers beside the program.
+//! Works on every interface that carries Ethernet, and leaves it to the kernel's network stack too:
+//! that sees every frame that comes. So the interface has no address of its own, or the kernel
+//! answers beside the program.
 //!
 //! | what | how |
 //! | --- | --- |
@@ -37,7 +39,8 @@ use crate::{Checksums, Counters, Link, OnReceive, OnTransmit, Port, PortError, U
 const RIGHTS: &str = "cap_net_raw";
 /// Bytes before the payload: Ethernet header and two VLAN tags.
 const HEADERS: usize = 14 + 2 * 4;
-/// Bytes of a slot that are the kernel's: its header, the address, alignment, and what describes offloads.
+/// Bytes of a slot that are the kernel's: its header, the address, alignment, and what describes
+/// offloads.
 const OVERHEAD: usize = 128;
 /// Bytes of a ring, unless its slots are so long that they would be too few.
 const RING_BYTES: usize = 8 << 20;

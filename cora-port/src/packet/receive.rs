@@ -1,5 +1,5 @@
-//! The ring that frames come by. A slot is the kernel's or ours, as its first word says; what the kernel wrote there
-//! is checked before it is used.
+//! The ring that frames come by. A slot is the kernel's or ours, as its first word says; what the
+//! kernel wrote there is checked before it is used.
 #![expect(unsafe_code, reason = "hands out slots that the kernel gave to this process")]
 
 use std::sync::atomic::Ordering;

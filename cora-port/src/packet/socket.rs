@@ -1,5 +1,5 @@
-//! Both sockets, and what is asked of them. One receives alone and one sends alone: so only what comes carries the
-//! kernel's description of checksums.
+//! Both sockets, and what is asked of them. One receives alone and one sends alone: so only what
+//! comes carries the kernel's description of checksums.
 #![expect(unsafe_code, reason = "binds to an interface, for which no library has the address")]
 
 use std::ffi::c_int;

@@ -1,4 +1,5 @@
-//! The ring that frames leave by: written slot by slot, sent by the kernel when it is told to, in order.
+//! The ring that frames leave by: written slot by slot, sent by the kernel when it is told to, in
+//! order.
 #![expect(unsafe_code, reason = "writes to slots that the kernel gave to this process")]
 
 use std::sync::atomic::Ordering;
@@ -41,7 +42,8 @@ impl TransmitRing {
             return false;
         }
         let at = self.next * self.slot_bytes;
-        // SAFETY: a slot that is available is this process's until its word says otherwise, which is below.
+        // SAFETY: a slot that is available is this process's until its word says otherwise, which
+        // is below.
         let slot = unsafe { self.slots.bytes(at, self.slot_bytes) };
         let Some(place) = slot.and_then(|slot| {
             slot.get_mut(4..8)?.copy_from_slice(&(frame.len() as u32).to_ne_bytes());
@@ -117,7 +119,8 @@ mod tests {
         TransmitRing::new(Mapping::anonymous(4096).unwrap(), 512, COUNT)
     }
 
-    /// What the kernel does with a slot that waits: its place among those it has passed, and the frame's first byte.
+    /// What the kernel does with a slot that waits: its place among those it has passed, and the
+    /// frame's first byte.
     fn kernel(ring: &mut TransmitRing, head: &mut usize, status: u32) -> Option<u8> {
         if ring.status(*head) != TP_STATUS_SEND_REQUEST {
             return None;
@@ -139,8 +142,8 @@ mod tests {
     }
 
     proptest! {
-        /// However frames are placed, sent, refused, kept and taken back: each that is not taken back leaves once, in
-        /// order.
+        /// However frames are placed, sent, refused, kept and taken back: each that is not taken
+        /// back leaves once, in order.
         #[test]
         fn each_frame_leaves_once_and_in_order(steps in prop::collection::vec(0_u8..6, 1..200)) {
             let (mut ring, mut head, mut number) = (ring(), 0, 0_u8);

@@ -1,5 +1,6 @@
-//! The frames of one queue, and who has which: memory that is cut into chunks, of which the first ones are for frames
-//! that come and the others for frames that leave. Whatever stands in a ring is checked before it is used.
+//! The frames of one queue, and who has which: memory that is cut into chunks, of which the first
+//! ones are for frames that come and the others for frames that leave. Whatever stands in a ring is
+//! checked before it is used.
 #![expect(unsafe_code, reason = "hands out chunks that the kernel gave to this process")]
 
 use super::ring::Ring;
@@ -72,7 +73,8 @@ impl Frames {
         }
         let within = address as usize % self.chunk_bytes;
         let fits = within + length <= self.chunk_bytes && length >= 14 && options == 0;
-        // SAFETY: the kernel gave this chunk to this process with the entry, and gets it back below.
+        // SAFETY: the kernel gave this chunk to this process with the entry, and gets it back
+        // below.
         let frame = unsafe { self.memory.bytes(address as usize, length) };
         let done = match frame {
             Some(frame) if fits => {
@@ -200,7 +202,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever an entry says, what is handed over lies in one chunk, and the chunks stay as many as they were.
+        /// Whatever an entry says, what is handed over lies in one chunk, and the chunks stay as
+        /// many as they were.
         #[test]
         fn any_entry_is_a_frame_or_damaged(
             entries in prop::collection::vec((any::<u64>(), any::<u32>(), 0_u32..2, any::<bool>()), 1..60),

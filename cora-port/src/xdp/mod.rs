@@ -1,5 +1,5 @@
-//! An interface by AF_XDP: a program of six instructions in the kernel hands each queue's frames to a socket of this
-//! process, past the network stack, by rings and memory that both share.
+//! An interface by AF_XDP: a program of six instructions in the kernel hands each queue's frames to
+//! a socket of this process, past the network stack, by rings and memory that both share.
 //!
 //! | what | how |
 //! | --- | --- |

@@ -1,5 +1,6 @@
-//! The program in the kernel that hands frames to this process: six instructions, loaded and attached by system calls.
-//! It is gone when the process is, because nothing but a file of the process holds it.
+//! The program in the kernel that hands frames to this process: six instructions, loaded and
+//! attached by system calls. It is gone when the process is, because nothing but a file of the
+//! process holds it.
 #![expect(unsafe_code, reason = "calls `bpf`, for which no library is at hand")]
 
 use std::ffi::c_long;
@@ -184,18 +185,20 @@ impl Program {
     }
 }
 
-/// `T` is one of the structures above, which begin as the kernel's `union bpf_attr` does for the command, and what they
-/// point to lives until the call is over.
+/// `T` is one of the structures above, which begin as the kernel's `union bpf_attr` does for the
+/// command, and what they point to lives until the call is over.
 fn bpf<T>(command: c_long, attributes: &T) -> Result<i32, Errno> {
     let (place, bytes) = (std::ptr::from_ref(attributes), size_of::<T>());
-    // SAFETY: the kernel reads `bytes` bytes there, and what they point to; for these commands it writes nothing.
+    // SAFETY: the kernel reads `bytes` bytes there, and what they point to; for these commands it
+    // writes nothing.
     let done = unsafe { libc::syscall(libc::SYS_bpf, command, place, bytes) };
     i32::try_from(done).ok().filter(|number| *number >= 0).ok_or_else(last)
 }
 
 /// The file that such a call made.
 fn file(number: i32) -> OwnedFd {
-    // SAFETY: the kernel gave this number to this process just now, closed on `exec`, and nobody else knows it.
+    // SAFETY: the kernel gave this number to this process just now, closed on `exec`, and nobody
+    // else knows it.
     unsafe { OwnedFd::from_raw_fd(number) }
 }
 

@@ -25,7 +25,8 @@ use crate::mapping::Mapping;
 
 /// Entries of the rings for frames that came and for frames that leave.
 const RING: u32 = 2048;
-/// How long a socket of a process that has just ended may still be there: its end is put off by the kernel.
+/// How long a socket of a process that has just ended may still be there: its end is put off by the
+/// kernel.
 const LINGERS: Duration = Duration::from_secs(1);
 /// Calls in a row that have the kernel send: it takes 32 frames a time when it copies them.
 const KICKS: u32 = RING / 32 + 8;
@@ -80,8 +81,8 @@ impl Queue {
         }
     }
 
-    /// Has the kernel send what was placed, and takes chunks back; how many entries made no sense. An error says that
-    /// the link is down, or the interface gone.
+    /// Has the kernel send what was placed, and takes chunks back; how many entries made no sense.
+    /// An error says that the link is down, or the interface gone.
     pub(super) fn send(&mut self) -> Result<u64, Errno> {
         self.frames.transmit.publish();
         let mut damaged = self.frames.reclaim();

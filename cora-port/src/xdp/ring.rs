@@ -1,5 +1,5 @@
-//! One of the four rings between the kernel and a socket: entries of fixed size, written at one end and read at the
-//! other. Indices run on and wrap at 2³².
+//! One of the four rings between the kernel and a socket: entries of fixed size, written at one end
+//! and read at the other. Indices run on and wrap at 2³².
 #![expect(unsafe_code, reason = "reads and writes entries that the indices say are this process's")]
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -76,7 +76,8 @@ impl<const BYTES: usize> Ring<BYTES> {
             return false;
         }
         let at = self.place();
-        // SAFETY: there is room, so the kernel has read this entry, and it reads it again only behind `publish`.
+        // SAFETY: there is room, so the kernel has read this entry, and it reads it again only
+        // behind `publish`.
         let Some(place) = (unsafe { self.memory.bytes(at, BYTES) }) else { return false };
         place.copy_from_slice(&entry);
         self.own = self.own.wrapping_add(1);

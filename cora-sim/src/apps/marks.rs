@@ -1,5 +1,5 @@
-//! Each flow's entry marks which packets it has seen, so that a lost, doubled or late update shows. A bell at the host
-//! counts those that ask for it.
+//! Each flow's entry marks which packets it has seen, so that a lost, doubled or late update shows.
+//! A bell at the host counts those that ask for it.
 
 use cora_core::key::FiveTuple;
 use cora_core::packet::Packet;

@@ -161,8 +161,8 @@ macro_rules! reach {
 }
 pub(crate) use reach;
 
-/// A program as `cora::app!` makes it under a plan that splits: its states, each with the place that the plan gives it,
-/// and its chain.
+/// A program as `cora::app!` makes it under a plan that splits: its states, each with the place
+/// that the plan gives it, and its chain.
 macro_rules! program {
     (
         $(#[$meta:meta])*

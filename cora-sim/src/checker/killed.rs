@@ -1,8 +1,9 @@
-//! A side is killed between two steps, and another one begins, as the processes do it. What it sent is on the rings and
-//! is taken; what it had in memory is gone. Kills within a step are for the simulations.
+//! A side is killed between two steps, and another one begins, as the processes do it. What it sent
+//! is on the rings and is taken; what it had in memory is gone. Kills within a step are for the
+//! simulations.
 //!
-//! The side that lives on hears of it at once. To hear of it late is the same as a later kill: until then the dead
-//! one is one that takes nothing.
+//! The side that lives on hears of it at once. To hear of it late is the same as a later kill:
+//! until then the dead one is one that takes nothing.
 
 use cora_core::message::Message;
 use cora_core::migration::{Admission, Order};
@@ -64,7 +65,8 @@ impl World<'_> {
         }
     }
 
-    /// What the NIC sent is handled; packets that are done leave by the next one; those that waited in it are lost.
+    /// What the NIC sent is handled; packets that are done leave by the next one; those that waited
+    /// in it are lost.
     fn kill_nic(&mut self) -> Result<(), String> {
         while !self.punt.is_empty() {
             self.serve_host()?;
@@ -92,8 +94,8 @@ impl World<'_> {
         }
     }
 
-    /// Packets that are done leave; what flows were to do is void; packets that it did not take are lost. The next one
-    /// begins with the copies, and will hear from the NIC what is owned there.
+    /// Packets that are done leave; what flows were to do is void; packets that it did not take are
+    /// lost. The next one begins with the copies, and will hear from the NIC what is owned there.
     fn kill_host(&mut self) -> Result<(), String> {
         self.back.keep_only(Message::SEND);
         while !self.back.is_empty() {

@@ -1,10 +1,13 @@
-//! An explicit-state model checker: every interleaving of a small scenario, on the code that runs in production.
+//! An explicit-state model checker: every interleaving of a small scenario, on the code that runs
+//! in production.
 //!
-//! 1. From a state, each of its [choices](Choice) leads to a next one. States can't be copied, so a state is made again
-//!    by going the way to it from the beginning; only the first choice goes on from the state that is at hand.
-//! 2. What tells a state from others is a digest of 128 bits (`cora_core::migration::digest` says of what). A state that
-//!    was met before is left.
-//! 3. In each state the invariants are checked. One that does not hold is told with the way that leads there.
+//! 1. From a state, each of its [choices](Choice) leads to a next one. States can't be copied, so a
+//!    state is made again by going the way to it from the beginning; only the first choice goes on
+//!    from the state that is at hand.
+//! 2. What tells a state from others is a digest of 128 bits (`cora_core::migration::digest` says
+//!    of what). A state that was met before is left.
+//! 3. In each state the invariants are checked. One that does not hold is told with the way that
+//!    leads there.
 
 mod invariants;
 mod killed;
@@ -44,8 +47,8 @@ pub fn explore(scenario: &Scenario) -> Result<Explored, Counterexample> {
     explore_until(scenario, |_| true)
 }
 
-/// Explores all states of a scenario, up to the first in which what does not hold is `sought`. States in which
-/// something else does not hold are left.
+/// Explores all states of a scenario, up to the first in which what does not hold is `sought`.
+/// States in which something else does not hold are left.
 pub fn explore_until(
     scenario: &Scenario,
     mut sought: impl FnMut(&str) -> bool,

@@ -1,4 +1,5 @@
-//! One state of everything: both halves, what is on its way between them, what left. It goes on by a choice at a time.
+//! One state of everything: both halves, what is on its way between them, what left. It goes on by
+//! a choice at a time.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hasher as _};

@@ -1,8 +1,9 @@
-//! What a controller promises about moves, whatever else happens, checked from outside: by the messages that say so,
-//! and by its orders.
+//! What a controller promises about moves, whatever else happens, checked from outside: by the
+//! messages that say so, and by its orders.
 //!
-//! 1. A flow goes to the NIC once per `rest_ns` at most. What the controller orders keeps to that by the clock, what
-//!    the host offers by itself by the time of packets, so one of both must have passed.
+//! 1. A flow goes to the NIC once per `rest_ns` at most. What the controller orders keeps to that
+//!    by the clock, what the host offers by itself by the time of packets, so one of both must have
+//!    passed.
 //! 2. A flow that is recalled was at the NIC for `stay_ns`.
 //! 3. Orders to move are no more than `moves` per millisecond, beside a bucket of two milliseconds.
 

@@ -26,7 +26,8 @@ pub(super) struct Conditions {
 }
 
 impl Conditions {
-    /// Those of a seed, for frames of so many bytes. Rings are as small as the messages allow, or a few times that.
+    /// Those of a seed, for frames of so many bytes. Rings are as small as the messages allow, or a
+    /// few times that.
     pub(super) fn drawn(random: &mut Random, seed: u64, longest: usize) -> Self {
         // The longest of all the other messages is an offer with eight keys.
         let longest = longest.max(512) + 64;

@@ -1,11 +1,14 @@
-//! A run under the controller of `run --moves adapt`, in virtual time: packets come at theirs, what a side does takes a
-//! while, the NIC tells its load, and the controller's orders are followed, all by one clock. The controller is the
-//! real one; its times are shorter, so that a run of some ten milliseconds is long for it.
+//! A run under the controller of `run --moves adapt`, in virtual time: packets come at theirs, what
+//! a side does takes a while, the NIC tells its load, and the controller's orders are followed, all
+//! by one clock. The controller is the real one; its times are shorter, so that a run of some ten
+//! milliseconds is long for it.
 //!
-//! 1. The seed gives the traffic ([`hot`](crate::hot)), what work costs, the NIC's room, and the controller's settings.
-//! 2. A side that worked goes on when that time is over. Now and then one stands still, or work gets dearer for good.
-//! 3. Results must be those of the host alone; moves keep to their bounds (`bounds`); and the log of the controller
-//!    must be decided anew in the same way.
+//! 1. The seed gives the traffic ([`hot`](crate::hot)), what work costs, the NIC's room, and the
+//!    controller's settings.
+//! 2. A side that worked goes on when that time is over. Now and then one stands still, or work
+//!    gets dearer for good.
+//! 3. Results must be those of the host alone; moves keep to their bounds (`bounds`); and the log
+//!    of the controller must be decided anew in the same way.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -25,7 +28,8 @@ use crate::random::Random;
 
 /// Time goes on by so much between two steps, at most (ns).
 const STEP: u64 = 200;
-/// Places at the wire, the host and the NIC's ring, as in `TURNS`: the first and the last are the NIC's core.
+/// Places at the wire, the host and the NIC's ring, as in `TURNS`: the first and the last are the
+/// NIC's core.
 const HOST: usize = 1;
 
 /// What work takes (ns).
@@ -235,7 +239,8 @@ impl<A: SimApp> Runtime<'_, A> {
         }
     }
 
-    /// What happens beside under a controller: it is asked, the NIC tells its load, sides stand still, work gets dearer.
+    /// What happens beside under a controller: it is asked, the NIC tells its load, sides stand
+    /// still, work gets dearer.
     pub(super) fn decide(&mut self) {
         let Some(mut conducted) = self.conducted.take() else { return };
         if self.fed >= conducted.slows.0 {

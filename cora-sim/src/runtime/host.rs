@@ -1,5 +1,5 @@
-//! The host's process: its half, on its ends of the rings, as in production. What the ring to the NIC has no room for
-//! waits in memory, so that the host never waits for the NIC.
+//! The host's process: its half, on its ends of the rings, as in production. What the ring to the
+//! NIC has no room for waits in memory, so that the host never waits for the NIC.
 
 use std::collections::VecDeque;
 
@@ -225,8 +225,9 @@ impl<A: SimApp> HostSide<A> {
         Observation { host, nic, moved: Vec::new() }
     }
 
-    /// The NIC is no more: handles all that it published, goes on with the rings of another one, and reclaims what that
-    /// one owned. Packets that are done and that it did not take leave by the new one.
+    /// The NIC is no more: handles all that it published, goes on with the rings of another one,
+    /// and reclaims what that one owned. Packets that are done and that it did not take leave by
+    /// the new one.
     pub(super) fn replug(&mut self, old: &Rings, rings: &Rings) -> Result<Reclaimed, String> {
         while self.error.is_none() && self.has_mail() {
             self.poll(usize::MAX);
@@ -267,7 +268,8 @@ impl<A: SimApp> HostSide<A> {
         self.back.waiting.iter().filter(|(kind, _)| *kind == SEND).count()
     }
 
-    /// Goes on where another host died: by new rings, with the copies that this one kept, at that time of the wire.
+    /// Goes on where another host died: by new rings, with the copies that this one kept, at that
+    /// time of the wire.
     pub(super) fn succeed(
         &mut self,
         half: HostHalf<A>,

@@ -1,6 +1,6 @@
-//! Kills: a side ends between any two of its stores to shared memory, a record half written maybe, and another one is
-//! started. What lives on must be whole: each packet leaves at most once, in its flow's order; no update is made twice;
-//! and what left depends on nothing that is gone.
+//! Kills: a side ends between any two of its stores to shared memory, a record half written maybe,
+//! and another one is started. What lives on must be whole: each packet leaves at most once, in its
+//! flow's order; no update is made twice; and what left depends on nothing that is gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,8 +34,8 @@ pub fn run_killed<V: Variant>(case: &Case, seed: u64, kills: u64) -> Result<Ran,
 }
 
 impl<A: SimApp> Runtime<'_, A> {
-    /// When the NIC is dead, the host reclaims what it had, and another one begins. A host that ends amid that leaves it to
-    /// the next one.
+    /// When the NIC is dead, the host reclaims what it had, and another one begins. A host that
+    /// ends amid that leaves it to the next one.
     pub(super) fn bury(&mut self) -> Result<(), String> {
         if !self.nic.life.is_over() {
             return Ok(());
@@ -66,8 +66,8 @@ impl<A: SimApp> Runtime<'_, A> {
         Ok(())
     }
 
-    /// When the host is dead, another one begins with the copies that it kept. What the NIC had sent it and it had not
-    /// handled is gone.
+    /// When the host is dead, another one begins with the copies that it kept. What the NIC had
+    /// sent it and it had not handled is gone.
     pub(super) fn bury_host(&mut self) -> Result<(), String> {
         if !self.host.life.is_over() {
             return Ok(());

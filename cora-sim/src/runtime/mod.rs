@@ -1,7 +1,9 @@
-//! The whole runtime in one process: both halves on real rings, a controller that gives orders at any time, the wire's
-//! end, a virtual clock, and one scheduler. Rings are small, so that they get full; sides stand still for a while.
+//! The whole runtime in one process: both halves on real rings, a controller that gives orders at
+//! any time, the wire's end, a virtual clock, and one scheduler. Rings are small, so that they get
+//! full; sides stand still for a while.
 //!
-//! 1. A seed gives the packets ([`traffic`](crate::traffic)) and the conditions: sizes of rings, how often what happens.
+//! 1. A seed gives the packets ([`traffic`](crate::traffic)) and the conditions: sizes of rings,
+//!    how often what happens.
 //! 2. In each step one of those who have something to do goes on by a little; the seed says who.
 //! 3. When nobody has, all must be handled, and the results be those of the host alone.
 //!
@@ -225,7 +227,8 @@ impl<'a, A: SimApp> Runtime<'a, A> {
         }
     }
 
-    /// Whether the wire's ring holds what a few packets send, at the latest when what it holds is taken.
+    /// Whether the wire's ring holds what a few packets send, at the latest when what it holds is
+    /// taken.
     fn wire_has_room(&mut self) -> bool {
         let bytes = MOST * record_bytes(self.longest + 64);
         if self.nic.wire_has_room(bytes) {

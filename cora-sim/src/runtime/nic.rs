@@ -1,5 +1,5 @@
-//! The NIC's process: its half, on its ends of the rings, as in production. When a ring is full it waits, and the
-//! other side goes on meanwhile.
+//! The NIC's process: its half, on its ends of the rings, as in production. When a ring is full it
+//! waits, and the other side goes on meanwhile.
 
 use cora_core::message::{Message, Stamp};
 use cora_core::migration::nic::Wire;
@@ -24,7 +24,8 @@ struct Outgoing {
     life: Life,
     /// How often it waited for room.
     waits: u64,
-    /// What the ring to a dead host had no room for: the NIC would wait with it until a new one has emptied the ring.
+    /// What the ring to a dead host had no room for: the NIC would wait with it until a new one has
+    /// emptied the ring.
     spilled: Vec<(u16, Vec<u8>)>,
     broken: bool,
     /// Flows that it has room for.
@@ -161,7 +162,8 @@ impl<A: SimApp> NicSide<A> {
         let Some(popped) = popped.map_err(|error| format!("NIC's ring: {error}"))? else {
             return Ok(false);
         };
-        // Where the wire's ring may be published amid this, nothing of it is to be read a second time.
+        // Where the wire's ring may be published amid this, nothing of it is to be read a second
+        // time.
         if A::DURABLE && !(popped.kind == Message::SEND && self.has_room_for_one()) {
             self.back.release();
         }
@@ -237,8 +239,8 @@ impl Outgoing {
     }
 }
 
-/// Pushes, letting `wait` go on while the ring is full, which says whether that is of use; if the ring must be published
-/// for that, the first one is before. A dead process waits for nothing.
+/// Pushes, letting `wait` go on while the ring is full, which says whether that is of use; if the
+/// ring must be published for that, the first one is before. A dead process waits for nothing.
 fn push(
     ring: &mut Producer<Words>,
     mut first: Option<&mut Producer<Words>>,

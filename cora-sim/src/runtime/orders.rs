@@ -4,7 +4,8 @@ use cora_core::migration::{Admission, Order};
 
 use crate::random::Random;
 
-/// An order about one of the flows, or about those that are offered; `displaces`: also in the place of others.
+/// An order about one of the flows, or about those that are offered; `displaces`: also in the place
+/// of others.
 pub(super) fn order<K: Copy>(
     random: &mut Random,
     groups: &[K],

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use cora_core::ring::{Consumer, Producer, RingMemory};
 
-/// How long a process has to live, in stores to shared memory. What it does after its last one never happened,
-/// as far as anyone can see.
+/// How long a process has to live, in stores to shared memory. What it does after its last one
+/// never happened, as far as anyone can see.
 #[derive(Clone, Debug)]
 pub(super) struct Life(Rc<Cell<u64>>);
 

@@ -96,7 +96,8 @@ fn fragment(bytes: &mut Vec<u8>, view: &View, random: &mut Random) {
     extend(bytes, view, 44, &[0, high, low, 0, 0, 0, 1]);
 }
 
-/// Puts an extension header of this kind in front of what follows the IPv6 header; `rest` is all but its first octet.
+/// Puts an extension header of this kind in front of what follows the IPv6 header; `rest` is all
+/// but its first octet.
 fn extend(bytes: &mut Vec<u8>, view: &View, kind: u8, rest: &[u8]) {
     let at = view.ip + 40;
     let Some(next) = bytes.get(view.ip + 6).copied().filter(|_| at <= bytes.len()) else { return };
@@ -116,7 +117,8 @@ fn hops(bytes: &mut [u8], view: &View, random: &mut Random) {
     set(bytes, at, [0, 1, 2, 255][random.below(4) as usize]);
 }
 
-/// Options of IPv4, an extension header of IPv6; what they say of themselves is right in half of the cases.
+/// Options of IPv4, an extension header of IPv6; what they say of themselves is right in half of
+/// the cases.
 fn options(bytes: &mut Vec<u8>, view: &View, random: &mut Random) {
     let words = random.between(1, 10) as usize;
     let filling = if random.percent(50) { 1 } else { random.next() as u8 };

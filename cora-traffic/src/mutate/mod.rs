@@ -1,8 +1,10 @@
-//! Damaged traffic from traffic that is whole: the frames of a capture, over and over, most of them changed.
+//! Damaged traffic from traffic that is whole: the frames of a capture, over and over, most of them
+//! changed.
 //!
-//! Of each hundred frames [`WHOLE`] stay as they are, so that flows are opened and translated which the others then
-//! meet. Half of the changes know where headers are (`headers`), the others do not (`blind`). A header of IPv4 is
-//! mostly summed up again afterwards; otherwise its checksum would be all that a parser ever complains of.
+//! Of each hundred frames [`WHOLE`] stay as they are, so that flows are opened and translated which
+//! the others then meet. Half of the changes know where headers are (`headers`), the others do not
+//! (`blind`). A header of IPv4 is mostly summed up again afterwards; otherwise its checksum would
+//! be all that a parser ever complains of.
 //!
 //! The same capture, number and seed give the same octets on every machine.
 
@@ -37,8 +39,8 @@ pub struct Mutated {
     pub changed: u64,
 }
 
-/// Writes `packets` frames: those of the capture `input`, again from its beginning when it ends, most of them
-/// changed by chance from `seed`.
+/// Writes `packets` frames: those of the capture `input`, again from its beginning when it ends,
+/// most of them changed by chance from `seed`.
 ///
 /// # Errors
 /// When the capture can't be read, has no frame, or writing fails.

@@ -1,7 +1,7 @@
 //! Network namespaces, whose kernels talk to each other through what is tested. Gone when dropped.
 //!
-//! Each is called `cora-PID-LABEL`, by the process that made it: what a killed process left behind is removed by the
-//! next one that makes any.
+//! Each is called `cora-PID-LABEL`, by the process that made it: what a killed process left behind
+//! is removed by the next one that makes any.
 
 mod offload;
 

@@ -38,9 +38,10 @@ struct Request {
     rest: [u8; 16],
 }
 
-// SAFETY: SIOCETHTOOL takes a pointer to `struct ifreq` (netdevice(7)), which `Request` mirrors field
-// by field, 40 octets on 64-bit machines, and 16 + 4 + 16 >= 32 on others. Its `value` points to a live
-// `Value` that outlives the call (see `switch_off`), and commands of the ETHTOOL_S* kind only read it.
+// SAFETY: SIOCETHTOOL takes a pointer to `struct ifreq` (netdevice(7)), which `Request` mirrors
+// field by field, 40 octets on 64-bit machines, and 16 + 4 + 16 >= 32 on others. Its `value` points
+// to a live `Value` that outlives the call (see `switch_off`), and commands of the ETHTOOL_S* kind
+// only read it.
 unsafe impl Ioctl for Request {
     type Output = ();
     const IS_MUTATING: bool = true;
@@ -58,8 +59,8 @@ unsafe impl Ioctl for Request {
     }
 }
 
-/// Switches all offloads of an interface of this thread's namespace off: checksums left to hardware, and segments
-/// larger than the wire takes.
+/// Switches all offloads of an interface of this thread's namespace off: checksums left to
+/// hardware, and segments larger than the wire takes.
 ///
 /// # Errors
 /// When there is no such interface, or its driver can't.
@@ -74,8 +75,9 @@ pub fn switch_off(interface: &str) -> Result<(), TrafficError> {
     for (command, title) in SWITCHES {
         let mut value = Value { command, data: 0 };
         let request = Request { name, value: &raw mut value, rest: [0; 16] };
-        // SAFETY: the descriptor is an open socket, the request is the one that `Ioctl` for `Request`
-        // argues for, and `value`, to which it points, lives to the end of this turn of the loop.
+        // SAFETY: the descriptor is an open socket, the request is the one that `Ioctl` for
+        // `Request` argues for, and `value`, to which it points, lives to the end of this turn of
+        // the loop.
         let done = unsafe { ioctl::ioctl(&socket, request) };
         done.map_err(|error| setup(&format!("switching {title} off"), &error.to_string()))?;
     }

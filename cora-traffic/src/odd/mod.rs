@@ -1,5 +1,5 @@
-//! A collection of frames that are odd, each in one way and with a name: what a parser meets on the wire besides
-//! what it was written for.
+//! A collection of frames that are odd, each in one way and with a name: what a parser meets on the
+//! wire besides what it was written for.
 //!
 //! | module | what is odd |
 //! | --- | --- |
@@ -9,8 +9,8 @@
 //! | `transport` | TCP, UDP, ICMP, SCTP |
 //! | `quoted` | the packet that an ICMP error quotes |
 //!
-//! Where a case is not about the checksum of the IPv4 header, that one is right: a parser that verifies it first
-//! would see nothing else.
+//! Where a case is not about the checksum of the IPv4 header, that one is right: a parser that
+//! verifies it first would see nothing else.
 
 mod link;
 mod quoted;
@@ -25,7 +25,8 @@ use crate::TrafficError;
 use crate::pcap::Writer;
 use crate::wire::{self, End, Path, Tags};
 
-/// When the first frame of the collection comes, in nanoseconds since 1970; each further one a millisecond later.
+/// When the first frame of the collection comes, in nanoseconds since 1970; each further one a
+/// millisecond later.
 const START: u64 = 1_700_000_000_000_000_000;
 const STEP: u64 = 1_000_000;
 
@@ -119,8 +120,8 @@ fn put(bytes: &mut [u8], at: usize, number: u16) {
     }
 }
 
-/// Sums up the IPv4 header at `at` again, as far as it says that it goes and is there. Nothing, where no IPv4 header
-/// is.
+/// Sums up the IPv4 header at `at` again, as far as it says that it goes and is there. Nothing,
+/// where no IPv4 header is.
 pub(crate) fn sum_header(frame: &mut [u8], at: usize) {
     let Some(first) = frame.get(at).filter(|first| **first >> 4 == 4) else { return };
     let length = usize::from(first & 15).max(5) * 4;

@@ -21,7 +21,8 @@ fn plain() -> Vec<u8> {
     wire::frame(&path(true), UDP, &datagram())
 }
 
-/// A datagram behind these extension headers, the first of which is of this kind; the last has to lead to UDP.
+/// A datagram behind these extension headers, the first of which is of this kind; the last has to
+/// lead to UDP.
 fn behind(kind: u8, headers: &[u8]) -> Vec<u8> {
     let bytes = [headers, &datagram()].concat();
     wire::frame(&path(true), kind, &bytes)

@@ -1,5 +1,5 @@
-//! One conversation of a rank: who talks to whom, and what comes next. All of it follows from a few numbers, so that
-//! millions of flows fit.
+//! One conversation of a rank: who talks to whom, and what comes next. All of it follows from a few
+//! numbers, so that millions of flows fit.
 
 use std::net::Ipv4Addr;
 
@@ -76,12 +76,14 @@ impl Conversation {
         }
     }
 
-    /// A handshake of three; then data from the server and the client in turn, each acknowledging the other's.
+    /// A handshake of three; then data from the server and the client in turn, each acknowledging
+    /// the other's.
     fn segment(self, path: &Path, rank: u64, is_answer: bool, payload: &[u8]) -> Vec<u8> {
         let opening = mix(rank ^ u64::from(self.before) << 32);
         let length = payload.len() as u32;
         let said = self.said;
-        // Segments with data before this one: the server's are number 3, 5, 7 …, the client's 4, 6, 8 …
+        // Segments with data before this one: the server's are number 3, 5, 7 …, the client's 4, 6,
+        // 8 …
         let after_opening = |first: u32| {
             let data = said.saturating_sub(first).div_ceil(2);
             1_u32.wrapping_add(data.wrapping_mul(length))

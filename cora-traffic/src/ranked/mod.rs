@@ -1,10 +1,11 @@
 //! Captures of flows whose rates follow a law: equal ones, or Zipf's.
 //!
-//! Unlike [`generate()`](crate::generate()), which makes traffic as odd as it comes, this makes traffic that is
-//! wholly known: each packet is of the flow of rank `k` with a probability in proportion to `k^-s`, all frames of
-//! one transport and length. Flows are dealt out in turn, in the order of their rank, to hosts inside (a host for
-//! each eight flows) and servers outside (one for each thirty-two). Packets of a flow go both ways in turn, the first
-//! one from the inside. With churn, any flow may be replaced by a new one between the same addresses.
+//! Unlike [`generate()`](crate::generate()), which makes traffic as odd as it comes, this makes
+//! traffic that is wholly known: each packet is of the flow of rank `k` with a probability in
+//! proportion to `k^-s`, all frames of one transport and length. Flows are dealt out in turn, in
+//! the order of their rank, to hosts inside (a host for each eight flows) and servers outside (one
+//! for each thirty-two). Packets of a flow go both ways in turn, the first one from the inside.
+//! With churn, any flow may be replaced by a new one between the same addresses.
 
 mod conversation;
 mod name;
@@ -23,13 +24,14 @@ pub const MOST_FLOWS: u64 = 1 << 24;
 /// A million, which churn is counted by.
 const MILLION: u64 = 1_000_000;
 
-/// Flows with rates by a law. Read from a name as `zipf:flows=1000000,s=0.99,bytes=64,churn=0.01` or
-/// `uniform:flows=32000`.
+/// Flows with rates by a law. Read from a name as `zipf:flows=1000000,s=0.99,bytes=64,churn=0.01`
+/// or `uniform:flows=32000`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ranked {
     /// Flows at a time, 1 to [`MOST_FLOWS`].
     pub flows: u64,
-    /// Exponent of Zipf's law in thousandths, at most 3000: 0 for equal flows. 1000 is taken as 1001.
+    /// Exponent of Zipf's law in thousandths, at most 3000: 0 for equal flows. 1000 is taken as
+    /// 1001.
     pub exponent: u16,
     /// Length of frames, 60 to 1514; TCP's handshake is shorter.
     pub bytes: u16,
@@ -51,7 +53,8 @@ pub enum Transport {
 }
 
 impl Default for Ranked {
-    /// A hundred thousand flows, Zipf's law with exponent 1.1, UDP of 64 bytes at a million packets a second.
+    /// A hundred thousand flows, Zipf's law with exponent 1.1, UDP of 64 bytes at a million packets
+    /// a second.
     fn default() -> Self {
         Self {
             flows: 100_000,

@@ -1,6 +1,7 @@
 //! Names of ranked traffic: `zipf:flows=1000000,s=0.99,bytes=64,churn=0.01`, `uniform:flows=32000`.
 //!
-//! A plan's traffic profiles have the same names, so that a program can be run on what it was planned for.
+//! A plan's traffic profiles have the same names, so that a program can be run on what it was
+//! planned for.
 
 use std::str::FromStr;
 
@@ -8,7 +9,8 @@ use super::{MOST_FLOWS, Ranked};
 use crate::TrafficError;
 
 impl Ranked {
-    /// Whether a name is one of ranked traffic, right or wrong: `uniform`, or `zipf` with parameters. `zipf` alone is a
+    /// Whether a name is one of ranked traffic, right or wrong: `uniform`, or `zipf` with
+    /// parameters. `zipf` alone is a
     /// [`Profile`](crate::Profile).
     pub fn is_meant(name: &str) -> bool {
         name == "uniform" || name.starts_with("uniform:") || name.starts_with("zipf:")

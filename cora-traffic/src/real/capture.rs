@@ -44,8 +44,8 @@ impl Capture {
     }
 }
 
-/// A socket that sees every frame. It is bound to no interface: the loopback is down, so the wire is
-/// the only one.
+/// A socket that sees every frame. It is bound to no interface: the loopback is down, so the wire
+/// is the only one.
 fn open() -> Result<OwnedFd, TrafficError> {
     let failed = |error: Errno| setup("opening a packet socket", &error.to_string());
     let every_protocol = u16::to_be(0x0003); // ETH_P_ALL, in network order

@@ -42,8 +42,9 @@ pub enum Mode {
     },
 }
 
-/// Captures real traffic into `directory`, within about 20 seconds; where this machine doesn't allow
-/// network namespaces, a generated capture stands in, and both the mode and standard error say so.
+/// Captures real traffic into `directory`, within about 20 seconds; where this machine doesn't
+/// allow network namespaces, a generated capture stands in, and both the mode and standard error
+/// say so.
 ///
 /// Inside hosts are 10.77.0.2 to 10.77.0.9 and fd00:77::2 to fd00:77::9.
 pub fn real(directory: &Path) -> Result<RealTraffic, TrafficError> {

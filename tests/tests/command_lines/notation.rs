@@ -8,8 +8,8 @@
 //! | `…` behind an option | its value; elsewhere nothing |
 //! | `<x>`, `NAME`, `$(…)` | a value for that place |
 //!
-//! Choices are tried one after the other, with the first choice in all other places: each is parsed once, and not each
-//! combination.
+//! Choices are tried one after the other, with the first choice in all other places: each is parsed
+//! once, and not each combination.
 
 use clap::{Arg, Command};
 

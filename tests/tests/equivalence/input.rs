@@ -22,7 +22,8 @@ pub(crate) fn all_captures() -> &'static [Capture] {
     })
 }
 
-/// A capture as the program is to see it, what else it is told, and what it gives on the host alone.
+/// A capture as the program is to see it, what else it is told, and what it gives on the host
+/// alone.
 pub(crate) struct Input {
     pub(crate) name: String,
     pub(crate) capture: PathBuf,
@@ -174,8 +175,8 @@ impl Input {
     }
 }
 
-/// A configuration under which a program refuses something of these captures, where its default lets all of them pass:
-/// the state and the text.
+/// A configuration under which a program refuses something of these captures, where its default
+/// lets all of them pass: the state and the text.
 fn tightened(program: &str) -> Option<(&'static str, &'static str)> {
     match program {
         "policer" => Some(("Rates", "rate 0.0.0.0/0 16 4096\nrate ::/0 64 8192\n")),

@@ -79,7 +79,8 @@ impl Oracle {
         row
     }
 
-    /// Rounds over all captures, each from another seed, until enough packets came and enough flows moved.
+    /// Rounds over all captures, each from another seed, until enough packets came and enough flows
+    /// moved.
     fn ask_by_chance(&self, plans: &[&'static str], nic: &'static str, table: &mut Table) {
         let goal = Goal::stated();
         let mut all = Row::default();
@@ -103,7 +104,8 @@ impl Oracle {
         for (way, row) in &rows {
             let of = format!("{}, {way}", self.program);
             assert!(row.held > 0, "{of}: no packet waited for its flow");
-            // A punt that has to wait punts again at its turn: there may be more of them than flows that come back by them.
+            // A punt that has to wait punts again at its turn: there may be more of them than flows
+            // that come back by them.
             assert!(row.moves > row.punts, "{of}: {} moves, {} punts", row.moves, row.punts);
             table.add(self.program, *way, row);
         }

@@ -1,7 +1,8 @@
-//! Which packets leave in the order they came in, where that isn't the two directions of a connection.
+//! Which packets leave in the order they came in, where that isn't the two directions of a
+//! connection.
 //!
-//! Packets that share a group have an order among them, and no others do: under a source's key the two directions of
-//! a connection are two flows, and each may be at another side.
+//! Packets that share a group have an order among them, and no others do: under a source's key the
+//! two directions of a connection are two flows, and each may be at another side.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,7 +39,8 @@ impl Group {
         }
     }
 
-    /// Where the port isn't known any more, both ends tell which is inside; when both are, they stay together.
+    /// Where the port isn't known any more, both ends tell which is inside; when both are, they
+    /// stay together.
     fn ends(self, packet: &Packet<'_>) -> Option<[Address; 2]> {
         if matches!(self, Self::Link) {
             let mut ends = [packet.mac_source().ok()?, packet.mac_destination().ok()?].map(station);

@@ -44,7 +44,8 @@ impl Way {
         Self { plan, nic: "off", feed: Feed::Whole, moves: None }
     }
 
-    /// Runs the program of this name on a capture, with a configuration (`State=FILE`) if there is one.
+    /// Runs the program of this name on a capture, with a configuration (`State=FILE`) if there is
+    /// one.
     pub(crate) fn run(
         self,
         name: &str,

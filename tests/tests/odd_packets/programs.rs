@@ -1,5 +1,5 @@
-//! The examples, each built under the plan that splits; where all is tested, the first ones under those that put
-//! everything on one side, too.
+//! The examples, each built under the plan that splits; where all is tested, the first ones under
+//! those that put everything on one side, too.
 
 use std::path::Path;
 use std::sync::OnceLock;

@@ -1,4 +1,5 @@
-//! IPFIX messages as RFC 7011 says that they are to be read. It shares no code with what writes them.
+//! IPFIX messages as RFC 7011 says that they are to be read. It shares no code with what writes
+//! them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! A capture of flows that end in every way, and what its records have to be, counted by what can be seen in its frames.
+//! A capture of flows that end in every way, and what its records have to be, counted by what can
+//! be seen in its frames.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -66,8 +66,8 @@ fn executable(line: &str) -> Option<(String, PathBuf)> {
     Some((source.to_owned(), crate::root().join(path.strip_suffix(')')?)))
 }
 
-/// The test of this name in `tests/`: as it was built in this run, so that it need not wait for a cargo that builds
-/// something else, or by cargo.
+/// The test of this name in `tests/`: as it was built in this run, so that it need not wait for a
+/// cargo that builds something else, or by cargo.
 pub(super) fn test_of_tests(name: &str, workspace: &str) -> Command {
     let built = BUILT.get().and_then(|built| built.get(&format!("tests/{name}.rs")));
     let Some(built) = built else {

@@ -1,9 +1,9 @@
 //! Which steps there are, and which run beside each other.
 //!
-//! A phase begins when the one before has ended. Its lanes run beside each other: compiling, linking and single threads
-//! leave a core idle now and then, and lanes fill that. Steps of one lane share a target directory; those of different
-//! lanes don't wait for each other's lock. What goes by the clock (live runs, kills) runs in a phase of
-//! its own.
+//! A phase begins when the one before has ended. Its lanes run beside each other: compiling,
+//! linking and single threads leave a core idle now and then, and lanes fill that. Steps of one
+//! lane share a target directory; those of different lanes don't wait for each other's lock. What
+//! goes by the clock (live runs, kills) runs in a phase of its own.
 
 use super::{Verdict, steps};
 

@@ -1,8 +1,8 @@
 //! What each step does.
 //!
-//! Which tests a step runs is said by `CORA_TESTS` (`quick`, the default, or `all`), and by `#[ignore]` on tests that take
-//! minutes. All steps that build tests use the same packages, features and profile, so each crate is compiled
-//! once.
+//! Which tests a step runs is said by `CORA_TESTS` (`quick`, the default, or `all`), and by
+//! `#[ignore]` on tests that take minutes. All steps that build tests use the same packages,
+//! features and profile, so each crate is compiled once.
 
 use std::process::Command;
 
@@ -73,7 +73,8 @@ pub(super) fn instructions() -> Verdict {
     counted(&mut in_this_run(harness::test_of_tests("instructions", WORKSPACE)))
 }
 
-/// What the core does by the machine's own instructions, it does by others on the NIC: its unit tests there, emulated.
+/// What the core does by the machine's own instructions, it does by others on the NIC: its unit
+/// tests there, emulated.
 pub(super) fn core_on_the_nic() -> Verdict {
     let Some(emulator) = need::emulator() else {
         return Verdict::of(Err("no qemu-aarch64 (Debian: qemu-user)".to_owned()));
@@ -155,8 +156,8 @@ fn of_cargo(words: &str) -> Command {
     cargo(&words.split(' ').collect::<Vec<_>>())
 }
 
-/// A run of tests that build programs: the emulated NIC must not be left out, and what one step built, the others
-/// need not build again.
+/// A run of tests that build programs: the emulated NIC must not be left out, and what one step
+/// built, the others need not build again.
 fn in_this_run(mut tests: Command) -> Command {
     tests.env("CORA_REQUIRE_EMULATED", "1").env("CORA_TEST_RUN", this_run());
     tests

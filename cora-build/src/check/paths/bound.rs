@@ -1,5 +1,5 @@
-//! Keeping ways few: equal ones are one, and past a bound those that touch the same states are taken
-//! together.
+//! Keeping ways few: equal ones are one, and past a bound those that touch the same states are
+//! taken together.
 //!
 //! Taking ways together is sound: what they have in common at their start stays as it is, and every
 //! access behind that becomes one that happens none, one or more times, in any order.

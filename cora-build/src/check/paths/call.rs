@@ -113,7 +113,8 @@ impl<'a> Reader<'a> {
         ways
     }
 
-    /// Gives away arguments to what can't be followed. A closure among them may run when its result is used.
+    /// Gives away arguments to what can't be followed. A closure among them may run when its result
+    /// is used.
     pub(super) fn surrender(&mut self, arguments: &'a Arguments, ways: Ways) -> Ways {
         let spans: Vec<Span> = arguments.iter().map(written::begin).collect();
         let ways = self.each(ways, |reader, mut way| {
@@ -136,7 +137,8 @@ impl<'a> Reader<'a> {
         self.tidy(ways)
     }
 
-    /// Follows a function of the program, whose arguments are on the stack; `receiver` is its `self`.
+    /// Follows a function of the program, whose arguments are on the stack; `receiver` is its
+    /// `self`.
     pub(super) fn follow(
         &mut self,
         routine: usize,

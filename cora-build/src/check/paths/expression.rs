@@ -1,4 +1,5 @@
-//! Expressions: what they do to states before their value is there, in the order in which they do it.
+//! Expressions: what they do to states before their value is there, in the order in which they do
+//! it.
 
 use cora_plan::graph::Exit;
 use quote::ToTokens;

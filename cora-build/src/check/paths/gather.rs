@@ -6,8 +6,8 @@ use syn::{ImplItem, Item, ItemImpl, Type, UseTree};
 use super::surroundings::{Import, Routine, Surroundings};
 
 impl Surroundings {
-    /// Takes what an item adds that stands in file number `file`, in the module `module`. The items of a module
-    /// come on their own.
+    /// Takes what an item adds that stands in file number `file`, in the module `module`. The items
+    /// of a module come on their own.
     pub fn add(&mut self, item: &Item, file: usize, module: &[String]) {
         if let Some(name) = declared(item) {
             let path = module.iter().cloned().chain([name]).collect();

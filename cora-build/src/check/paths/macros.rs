@@ -62,7 +62,8 @@ impl<'a> Reader<'a> {
         ways
     }
 
-    /// Tokens that are not read: what they do with states and closures that they name can't be seen.
+    /// Tokens that are not read: what they do with states and closures that they name can't be
+    /// seen.
     pub(super) fn hidden(&mut self, tokens: &TokenStream, what: &str, ways: Ways) -> Ways {
         let named = spanned_words(tokens);
         let why = format!("the effect of {what} on the state can't be seen from here");

@@ -166,7 +166,8 @@ impl<'a> Reader<'a> {
         self.one_access(routine, lent, call, ways)
     }
 
-    /// A method that touches nothing but its state is one access, and comes back with what its body does.
+    /// A method that touches nothing but its state is one access, and comes back with what its body
+    /// does.
     fn one_access(
         &mut self,
         routine: usize,

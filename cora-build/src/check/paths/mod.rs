@@ -1,17 +1,18 @@
 //! The paths of a handler: which states it touches on its way, in which order, and how it ends.
 //!
-//! The body is read as it would run, all ways at once: a branch makes two ways of one, `?`
-//! and `return` end one, and ways that did the same and know the same are one again. What a condition
-//! teaches is kept (after `if kept.is_err()`, `kept?` ends the path or does not), so that most paths
-//! told are paths that packets can take.
+//! The body is read as it would run, all ways at once: a branch makes two ways of one, `?` and
+//! `return` end one, and ways that did the same and know the same are one again. What a condition
+//! teaches is kept (after `if kept.is_err()`, `kept?` ends the path or does not), so that most
+//! paths told are paths that packets can take.
 //!
-//! 1. A loop is read once to see what a round can do; that stands in its paths as accesses that happen none,
-//!    one or more times, in any order. Then it is read again for the rounds that leave it.
-//! 2. A closure is none, one or more runs of its body where it is handed on, and its body where it is called
-//!    by name.
-//! 3. A function of the program is followed where it is called, as if it stood there. So is a method that
-//!    the program gives its tables; one that it gives a state without key is one access, that reads or
-//!    writes as its body does.
+//! 1. A loop is read once to see what a round can do; that stands in its paths as accesses that
+//!    happen none, one or more times, in any order. Then it is read again for the rounds that leave
+//!    it.
+//! 2. A closure is none, one or more runs of its body where it is handed on, and its body where it
+//!    is called by name.
+//! 3. A function of the program is followed where it is called, as if it stood there. So is a
+//!    method that the program gives its tables; one that it gives a state without key is one
+//!    access, that reads or writes as its body does.
 //! 4. What can't be seen is [`Does::Anything`], and told with its place and a reason.
 //!
 //! Ways that panic are no paths: they end the run, not the packet.

@@ -41,8 +41,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Parts ways by whether their value fits, with names bound in those where it does. Where it does not, the
-    /// value stays, for the next pattern. `last`: no other pattern is tried.
+    /// Parts ways by whether their value fits, with names bound in those where it does. Where it
+    /// does not, the value stays, for the next pattern. `last`: no other pattern is tried.
     pub(super) fn select(
         &mut self,
         pattern: &'a Pat,
@@ -162,7 +162,8 @@ fn is_binding(name: &syn::PatIdent) -> bool {
     !constant || name.subpat.is_some() || name.by_ref.is_some() || name.mutability.is_some()
 }
 
-/// `Some(inner)`, `Ok(inner)`: true with the patterns within; `Err(inner)`, `None`: false with them.
+/// `Some(inner)`, `Ok(inner)`: true with the patterns within; `Err(inner)`, `None`: false with
+/// them.
 fn outcome(pattern: &Pat) -> Option<(bool, Vec<&Pat>)> {
     match pattern {
         Pat::Paren(inner) => outcome(&inner.pat),

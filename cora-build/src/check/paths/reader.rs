@@ -12,7 +12,8 @@ use super::way::{At, Names, Touch, Way, Ways};
 use super::{Effect, Home, Unseen, bound};
 use crate::syntax::{HandlerDecl, Parameter, ParameterAccess};
 
-/// Most steps of reading, each an expression on one way: far beyond any handler that was written by hand.
+/// Most steps of reading, each an expression on one way: far beyond any handler that was written by
+/// hand.
 const MOST_STEPS: usize = 40_000;
 
 /// Reads one handler.

@@ -1,4 +1,5 @@
-//! What stands around a handler: the program's functions and methods, and which of them a path means.
+//! What stands around a handler: the program's functions and methods, and which of them a path
+//! means.
 
 use std::collections::BTreeSet;
 
@@ -126,7 +127,8 @@ impl Surroundings {
         if let Some(named) = imports().find(|import| import.name.as_ref() == Some(first)) {
             let mut whole = named.path.clone();
             whole.extend_from_slice(rest);
-            // `use a::b;` in the root of edition 2018 may mean a crate of that name: then nothing is found.
+            // `use a::b;` in the root of edition 2018 may mean a crate of that name: then nothing
+            // is found.
             let itself = named.path.first() == Some(first) && named.path.len() == 1;
             return if itself { None } else { self.resolve(&whole, module, steps) };
         }

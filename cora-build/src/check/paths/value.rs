@@ -85,7 +85,8 @@ impl Value {
         }
     }
 
-    /// Whether it was learned on the way, by a condition: forgetting it makes paths more, never wrong.
+    /// Whether it was learned on the way, by a condition: forgetting it makes paths more, never
+    /// wrong.
     pub(super) fn is_learned(&self) -> bool {
         matches!(self, Self::Bool(_) | Self::Succeeds(_) | Self::Fails | Self::Forward(_))
     }

@@ -1,4 +1,5 @@
-//! One way into a body, as far as it was followed: what it did to states, and what names mean there.
+//! One way into a body, as far as it was followed: what it did to states, and what names mean
+//! there.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -161,8 +162,8 @@ impl Trace {
         Rc::make_mut(&mut self.touches).push(touch);
     }
 
-    /// Adds accesses each of which happens any number of times, in any order. Such that stand at the
-    /// end already become one group with them.
+    /// Adds accesses each of which happens any number of times, in any order. Such that stand at
+    /// the end already become one group with them.
     pub(super) fn push_many(&mut self, group: &[Touch]) {
         let mut touches = self.touches.to_vec();
         let begin = touches.iter().rposition(|touch| !touch.many).map_or(0, |at| at + 1);

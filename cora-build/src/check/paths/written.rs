@@ -47,7 +47,8 @@ pub(super) fn begin(expression: &Expr) -> Span {
         }
         Expr::Reference(reference) if reference.attrs.is_empty() => reference.and_token.span,
         Expr::Lit(literal) if literal.attrs.is_empty() => literal.lit.span(),
-        // Of the others, what stands first where it is cheap to know: making tokens of an expression is not.
+        // Of the others, what stands first where it is cheap to know: making tokens of an
+        // expression is not.
         Expr::MethodCall(call) => begin(&call.receiver),
         Expr::Field(field) => begin(&field.base),
         Expr::Index(index) => begin(&index.expr),
@@ -67,7 +68,8 @@ pub(super) fn first_token(tokens: &impl ToTokens) -> Span {
     first.map_or_else(Span::call_site, |token| token.span())
 }
 
-/// The attributes of an expression that stands as a statement. The parser hands them to what stands first.
+/// The attributes of an expression that stands as a statement. The parser hands them to what stands
+/// first.
 pub(super) fn attributes(expression: &Expr) -> &[syn::Attribute] {
     match expression {
         Expr::Assign(it) => attributes(&it.left),

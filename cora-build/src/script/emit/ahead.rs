@@ -7,7 +7,8 @@ use cora_plan::{Graph, Place, Plan};
 
 use super::Lines;
 
-/// States that every packet looks up ahead, further ones, and whose the entries are of those that travel.
+/// States that every packet looks up ahead, further ones, and whose the entries are of those that
+/// travel.
 pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     let further = further(graph);
     let with = |wanted: bool| numbers(&further, |further| *further == wanted);
@@ -51,7 +52,8 @@ fn numbers<T>(all: &[T], wanted: impl Fn(&T) -> bool) -> Vec<usize> {
     all.iter().enumerate().filter(|(_, one)| wanted(one)).map(|(number, _)| number).collect()
 }
 
-/// A method whose body is what is called for each of these states, with what stands before, between and behind.
+/// A method whose body is what is called for each of these states, with what stands before, between
+/// and behind.
 fn method(
     out: &mut Lines,
     head: &str,

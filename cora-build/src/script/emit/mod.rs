@@ -1,7 +1,7 @@
 //! Writes `cora_app.rs`: the program as the runtimes want it.
 //!
-//! The file names handlers only. A state's type is found through the first handler that takes it, so
-//! that a state may be as private as its handlers.
+//! The file names handlers only. A state's type is found through the first handler that takes it,
+//! so that a state may be as private as its handlers.
 
 mod ahead;
 
@@ -31,11 +31,11 @@ pub struct Faulty {
     pub told: Vec<(String, String)>,
 }
 
-/// An app that has the compiler say what no macro tells. Each text stands in a file of its own, so that the compiler does
-/// not show it again as the line of source.
+/// An app that has the compiler say what no macro tells. Each text stands in a file of its own, so
+/// that the compiler does not show it again as the line of source.
 ///
-/// An item that looks like one of Cora's may be another crate's, whose macro tells nothing: then the program compiles, and
-/// says what is wrong when it is run.
+/// An item that looks like one of Cora's may be another crate's, whose macro tells nothing: then
+/// the program compiles, and says what is wrong when it is run.
 pub fn faulty(faults: &Faults) -> Faulty {
     let by_script = faults.0.iter().filter(|fault| fault.told_by == Reader::BuildScript);
     let told = by_script.enumerate();
@@ -279,7 +279,8 @@ fn handlers(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
         let head = format!("fn h{at}<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict");
         out.block(head, |out| {
             if plan.host_handlers.contains(&handler.name) {
-                // The host reaches every state, a split's NIC side does not: there this handler has no code.
+                // The host reaches every state, a split's NIC side does not: there this handler has
+                // no code.
                 let at_nic = "if const { R::PLACES.is_some() }";
                 let punt = "return Err(::cora::__private::core::verdict::Stop::punt());";
                 out.block(at_nic, |out| out.line(punt))?;
@@ -359,15 +360,16 @@ fn state(out: &mut Lines, graph: &Graph, method: &str, home: &str) -> fmt::Resul
     Ok(())
 }
 
-/// What the runtime does to every state before and after a packet: state by state, so that nothing is
-/// dispatched at run time.
+/// What the runtime does to every state before and after a packet: state by state, so that nothing
+/// is dispatched at run time.
 fn each_state(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     if graph.states.is_empty() {
         return Ok(());
     }
     ahead::emit(out, graph, plan)?;
-    // Tables last: what `begin` writes of a packet to a table is then known when the handlers ask it. Behind the begin of
-    // a state that is somewhere else in memory, the compiler would have it read again.
+    // Tables last: what `begin` writes of a packet to a table is then known when the handlers ask
+    // it. Behind the begin of a state that is somewhere else in memory, the compiler would have it
+    // read again.
     let (mut order, tables): (Vec<usize>, Vec<usize>) =
         (0..graph.states.len()).partition(|state| graph.states[*state].keyed.is_none());
     order.extend(tables);

@@ -1,10 +1,11 @@
-//! What the second cargo compiles with, beyond the profile: unaligned accesses, and a level of optimisation that
-//! does not unfold code for its own sake.
+//! What the second cargo compiles with, beyond the profile: unaligned accesses, and a level of
+//! optimisation that does not unfold code for its own sake.
 //!
-//! The NIC's target is made for any bare machine, also for one without an MMU, and there takes no access
-//! that is not aligned: a field of a packet is read byte by byte. The NIC half is a process of Linux,
-//! whose memory takes such accesses; with them its code is an eighth smaller. The name of the feature is not
-//! stable, so the compiler is asked first whether it takes it, and one that does not is not told.
+//! The NIC's target is made for any bare machine, also for one without an MMU, and there takes no
+//! access that is not aligned: a field of a packet is read byte by byte. The NIC half is a process
+//! of Linux, whose memory takes such accesses; with them its code is an eighth smaller. The name of
+//! the feature is not stable, so the compiler is asked first whether it takes it, and one that does
+//! not is not told.
 
 use std::env;
 use std::process::{Command, Stdio};
@@ -20,8 +21,9 @@ pub(super) fn variables(target: &str) -> Option<(String, String)> {
     takes(target, UNALIGNED).then(flags)
 }
 
-/// What is asked of the profile: level 2 in place of 3. A core of the card shares its caches with the entries of
-/// flows, and the same code is a fifteenth smaller so; other levels are what somebody chose.
+/// What is asked of the profile: level 2 in place of 3. A core of the card shares its caches with
+/// the entries of flows, and the same code is a fifteenth smaller so; other levels are what
+/// somebody chose.
 pub(super) fn smaller(profile: &str, level: Option<&str>) -> Vec<String> {
     // Cargo's name for its own profile of that kind.
     let profile = if profile == "debug" { "dev" } else { profile };

@@ -3,10 +3,10 @@
 //! With feature `nic` on, and this build not for the NIC itself:
 //!
 //! 1. Is the NIC's target installed? If not, the one command that mends it is told.
-//! 2. `cargo build` of the same package with the same features and profile, but for what `flags` says, in a
-//!    target directory of its own (`<target>/nic`): the outer cargo holds the lock of the other one.
-//!    `CORA_NIC_PROFILE` names another profile: a host half that compiles fast can carry the NIC half
-//!    of a release.
+//! 2. `cargo build` of the same package with the same features and profile, but for what `flags`
+//!    says, in a target directory of its own (`<target>/nic`): the outer cargo holds the lock of
+//!    the other one. `CORA_NIC_PROFILE` names another profile: a host half that compiles fast can
+//!    carry the NIC half of a release.
 //! 3. The executable is checked to be a static one for aarch64, and copied to `OUT_DIR/nic-image`.
 //! 4. Every file it was built from is told to the outer cargo, so that a change builds it anew.
 //!
@@ -63,7 +63,7 @@ pub fn run(directory: &Path, root: &Path, image: &Path) -> Result<BTreeSet<PathB
     Ok(files)
 }
 
-/// What is wrong with the root of a crate whose NIC half is wanted; its text and its name.
+/// The fault of a root with this text and name that has a NIC half and links `std`.
 pub fn without_std(text: &str, name: &str) -> Result<(), Fault> {
     let root = syn::parse_file(text);
     let words = |attribute: &syn::Attribute| {

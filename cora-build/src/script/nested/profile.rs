@@ -19,7 +19,7 @@ pub(super) struct Profile {
 }
 
 impl Profile {
-    /// What this build asks for, of the package in `directory`.
+    /// The profile that this build asks for, of the package in `directory`.
     pub(super) fn of_this_build(layout: &Layout, directory: &Path) -> Self {
         let named = env::var(VARIABLE).ok().filter(|name| !name.is_empty());
         match named {
@@ -33,7 +33,7 @@ impl Profile {
     }
 }
 
-/// The manifest whose profiles hold: that of the workspace, or of the package itself.
+/// The manifest with the profiles that hold: the one of the workspace, or of the package itself.
 fn root_manifest(directory: &Path) -> toml::Table {
     let manifests = directory.ancestors().filter_map(|ancestor| {
         let text = std::fs::read_to_string(ancestor.join("Cargo.toml")).ok()?;
@@ -49,8 +49,8 @@ fn root_manifest(directory: &Path) -> toml::Table {
     package.unwrap_or_default()
 }
 
-/// The level of optimisation of a profile: its own, or that of the profile it inherits from. Cargo's
-/// defaults are 3 for `release` and `bench`, and 0 for `dev` and `test`.
+/// The level of optimisation of a profile: its own, or that of the profile it inherits from.
+/// Cargo's defaults are 3 for `release` and `bench`, and 0 for `dev` and `test`.
 fn level(manifest: &toml::Table, name: &str) -> Option<String> {
     let profiles = manifest.get("profile").and_then(toml::Value::as_table);
     let mut name = name;

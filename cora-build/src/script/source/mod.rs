@@ -2,8 +2,8 @@
 //!
 //! 1. Begin at the root of the crate, `src/main.rs` or else `src/lib.rs`.
 //! 2. Follow `mod` as rustc does (`files`), leaving out what a false `#[cfg]` leaves out.
-//! 3. Gather the items with `#[state]` and `#[flow_handler]`, the calls of `app!`, and what a handler
-//!    may not reach: statics that can change (`walk`).
+//! 3. Gather the items with `#[state]` and `#[flow_handler]`, the calls of `app!`, and what a
+//!    handler may not reach: statics that can change (`walk`).
 //! 4. Where an annotation stands that can't be gathered (made by a macro, within a function), say
 //!    so (`scan`).
 //!

@@ -1,15 +1,17 @@
-//! What is looked up ahead for the packets of a burst, so that their handlers find the lines they need
-//! in the cache.
+//! What is looked up ahead for the packets of a burst, so that their handlers find the lines they
+//! need in the cache.
 //!
 //! 1. [`RawTable::hint`] hashes a packet's key and asks for its line of the index.
 //! 2. [`RawTable::guess`] reads that line, and asks for the entry that it names.
-//! 3. When the first packet's turn begins ([`RawTable::begin`]), the second lines have come of those keys whose home line told
-//!    nothing. They are read, and the entries that they name are asked for.
-//! 4. When the packet's turn comes, its look-up tries that entry first. Whatever happened meanwhile, the
-//!    entry counts only if it is alive and has the key.
+//! 3. When the first packet's turn begins ([`RawTable::begin`]), the second lines have come of
+//!    those keys whose home line told nothing. They are read, and the entries that they name are
+//!    asked for.
+//! 4. When the packet's turn comes, its look-up tries that entry first. Whatever happened
+//!    meanwhile, the entry counts only if it is alive and has the key.
 //!
-//! A table that only packets of unknown flows need is announced for those alone, once the first tables are guessed
-//! ([`App::FURTHER`](crate::app::App::FURTHER)). What it knew of the burst before is forgotten then ([`RawTable::forget`]).
+//! A table that only packets of unknown flows need is announced for those alone, once the first
+//! tables are guessed ([`App::FURTHER`](crate::app::App::FURTHER)). What it knew of the burst
+//! before is forgotten then ([`RawTable::forget`]).
 
 use core::num::NonZeroU64;
 
@@ -26,7 +28,8 @@ pub const BURST: usize = 32;
 /// In place of a packet's number in its burst: it was not announced.
 pub const ALONE: u8 = u8::MAX;
 
-/// Places for hints: the next power of two beyond a burst, so that every number has one without being asked, and that of
+/// Places for hints: the next power of two beyond a burst, so that every number has one without
+/// being asked, and that of
 /// [`ALONE`] is nobody's.
 const PLACES: usize = 2 * BURST;
 
@@ -48,7 +51,8 @@ impl Hint {
 /// In place of an entry: the key's home line names none. Then the key itself is kept.
 const MISSED: u32 = NONE - 1;
 
-/// In place of a number of keys that the index ever took in: another line may name an entry. No index takes in as many.
+/// In place of a number of keys that the index ever took in: another line may name an entry. No
+/// index takes in as many.
 const ELSEWHERE: NonZeroU64 = NonZeroU64::MAX;
 
 /// What a key's home line tells of it.
@@ -66,7 +70,8 @@ pub(crate) enum Foretold {
 #[derive(Debug)]
 pub(super) struct Ahead<K: Key> {
     hints: [Hint; PLACES],
-    /// The keys of those that [`MISSED`], so that what finds its entry need not be hashed again; and what the index had
+    /// The keys of those that [`MISSED`], so that what finds its entry need not be hashed again;
+    /// and what the index had
     /// [taken](super::index::Index::taken) in when nothing had the key, or [`ELSEWHERE`].
     missed: [Option<(K::Packed, NonZeroU64)>; BURST],
     /// Those whose second lines are still to be looked at, a bit each.
@@ -81,7 +86,8 @@ const fn no_hints() -> [Hint; PLACES] {
 }
 
 impl<K: Key> Ahead<K> {
-    /// Nothing is known. Written place by place: as a constant it would be one of as many bytes, for each type of key.
+    /// Nothing is known. Written place by place: as a constant it would be one of as many bytes,
+    /// for each type of key.
     pub(super) fn nothing() -> Self {
         Self { hints: no_hints(), missed: [None; BURST], elsewhere: 0 }
     }
@@ -92,16 +98,16 @@ impl<K: Key> Ahead<K> {
         self.hints[usize::from(packet) % PLACES].entry
     }
 
-    /// Where the index may name this entry, if it is the one that the packet may find: the home line and the hash of the
-    /// announced key.
+    /// Where the index may name this entry, if it is the one that the packet may find: the home
+    /// line and the hash of the announced key.
     #[inline(always)]
     pub(super) fn name_of(&self, packet: u8, entry: u32) -> Option<(u32, u64)> {
         let hint = &self.hints[usize::from(packet) % PLACES];
         (hint.entry == entry).then_some((hint.home, hint.hash))
     }
 
-    /// The hash of the key, if it was announced for this packet and missed. Asked between turns, too: then
-    /// for whichever packet has that number.
+    /// The hash of the key, if it was announced for this packet and missed. Asked between turns,
+    /// too: then for whichever packet has that number.
     #[inline]
     pub(super) fn hash_of(&self, packet: u8, key: &K) -> Option<u64> {
         let packet = usize::from(packet);
@@ -110,8 +116,8 @@ impl<K: Key> Ahead<K> {
         (K::unpack(missed) == *key).then_some(hint.hash)
     }
 
-    /// Whether it is known that nothing has the key, in an index that has `taken` in what it has. Of a burst before, it is
-    /// true as well.
+    /// Whether it is known that nothing has the key, in an index that has `taken` in what it has.
+    /// Of a burst before, it is true as well.
     #[inline]
     pub(super) fn is_absent(&self, packet: u8, key: &K, taken: NonZeroU64) -> bool {
         let missed = self.missed.get(usize::from(packet)).and_then(Option::as_ref);
@@ -119,8 +125,8 @@ impl<K: Key> Ahead<K> {
     }
 }
 
-/// Where what is known of this packet of a burst stands. A burst has no more than there are places; the compiler is
-/// not told, and would check.
+/// Where what is known of this packet of a burst stands. A burst has no more than there are places;
+/// the compiler is not told, and would check.
 #[inline(always)]
 const fn place(packet: u8) -> usize {
     packet as usize % BURST
@@ -168,8 +174,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.entries.prefetch(number);
     }
 
-    /// Asks for what an insertion under this key will take: the lines of the index where it and its reply key are at home, and
-    /// the place that is next.
+    /// Asks for what an insertion under this key will take: the lines of the index where it and its
+    /// reply key are at home, and the place that is next.
     #[inline(never)]
     pub(crate) fn expect_key(&self, key: &K) {
         let packed = key.pack();
@@ -190,8 +196,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.ahead.hints[..BURST].fill(Hint::NONE);
     }
 
-    /// Looks the announced key up, as far as one line of the index tells; `key` gives it, if there is one. `false` if that line
-    /// names no entry for it.
+    /// Looks the announced key up, as far as one line of the index tells; `key` gives it, if there
+    /// is one. `false` if that line names no entry for it.
     #[inline(always)]
     pub fn guess(&mut self, packet: u8, key: impl FnOnce() -> Option<K>) -> bool {
         self.foretell(packet, key) == Foretold::Maybe

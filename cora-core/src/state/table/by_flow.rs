@@ -75,7 +75,8 @@ impl ByFlow {
         self.places.prefetch(number);
     }
 
-    /// The flow of an entry, [`NO_FLOW`] if it has none; `None` of one that is not there, or while no flows are attached.
+    /// The flow of an entry, [`NO_FLOW`] if it has none; `None` of one that is not there, or while
+    /// no flows are attached.
     #[inline]
     pub(super) fn flow_of(&self, number: u32) -> Option<u32> {
         self.places.get(number).map(|place| place.flow)

@@ -1,9 +1,10 @@
-//! Which entries of a durable state changed since that was last told, so that copies of them outlive the side
-//! that owns them.
+//! Which entries of a durable state changed since that was last told, so that copies of them
+//! outlive the side that owns them.
 //!
-//! A change is noted when it stays: at the end of a packet that may be taken back, at once otherwise. Being
-//! found is no change: a copy's time of last use lags, and an entry that comes back from its copy counts as
-//! used when it does. Tables of other states have no list, and none of this is compiled for them.
+//! A change is noted when it stays: at the end of a packet that may be taken back, at once
+//! otherwise. Being found is no change: a copy's time of last use lags, and an entry that comes
+//! back from its copy counts as used when it does. Tables of other states have no list, and none of
+//! this is compiled for them.
 
 use super::super::memory::Arena;
 use super::super::{Malformed, Memory, OutOfMemory};
@@ -13,7 +14,8 @@ use super::travelling::ImportError;
 use crate::key::Key;
 use crate::plain::Plain;
 
-/// Values up to so many bytes are compared with what they were; larger ones count as changed when they may be.
+/// Values up to so many bytes are compared with what they were; larger ones count as changed when
+/// they may be.
 const COMPARED: usize = 64;
 
 /// What is told of an entry.
@@ -46,8 +48,8 @@ pub enum Moved<'a> {
 pub(super) struct Changes<K: 'static> {
     /// Numbers of entries, each once: their mark says that they are here.
     changed: Arena<u32>,
-    /// Keys of entries that were told and are gone. There are never more than places of entries: one that is
-    /// given to another entry is told before that is gone, too.
+    /// Keys of entries that were told and are gone. There are never more than places of entries:
+    /// one that is given to another entry is told before that is gone, too.
     gone: Arena<K>,
 }
 
@@ -71,17 +73,18 @@ impl<K: Key> Changes<K> {
     }
 }
 
-/// A table of a durable state: what the protocol of [`migration`](crate::migration) asks of it beside what it
-/// asks of every table that travels.
+/// A table of a durable state: what the protocol of [`migration`](crate::migration) asks of it
+/// beside what it asks of every table that travels.
 pub trait Durable {
     /// Tells what changed since this was last called, what is gone first, and forgets that it did.
     fn tell(&mut self, tell: &mut dyn FnMut(Change<'_>));
 
-    /// Hands out the flow's entries that are alive at `now`, those whole that changed since they were told.
+    /// Hands out the flow's entries that are alive at `now`, those whole that changed since they
+    /// were told.
     fn export_moved(&self, flow: u32, now: u64, moved: &mut dyn FnMut(Moved<'_>));
 
-    /// From now on the flow's entries that are alive at `now` are the other side's to tell of. They are about
-    /// to leave.
+    /// From now on the flow's entries that are alive at `now` are the other side's to tell of. They
+    /// are about to leave.
     fn disown(&mut self, flow: u32, now: u64);
 
     /// All entries are to be told.
@@ -153,7 +156,8 @@ impl<K: Key, V: Plain> Durable for RawTable<K, V> {
     }
 
     fn changed(&mut self, piece: &[u8]) {
-        // Expired or not: packets that came earlier may still wait, to which it is alive, and the last one was of a later time.
+        // Expired or not: packets that came earlier may still wait, to which it is alive, and the
+        // last one was of a later time.
         if let Some((number, _)) = K::get(piece).and_then(|key| self.find(&key)) {
             self.note(number);
         }

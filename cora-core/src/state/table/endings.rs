@@ -1,9 +1,9 @@
 //! Entries of a recorded state that have ended, kept until that is told.
 //!
-//! An entry ends once, at one side: when it expires unused, or when a packet that is through took it out. What a packet
-//! took out and a punt puts back has not ended, nor has an entry that goes to the other side, or whose value an insertion
-//! replaces. When an expired entry
-//! is noticed differs from plan to plan; that it ended, and what it was then, does not. Tables of other states keep
+//! An entry ends once, at one side: when it expires unused, or when a packet that is through took
+//! it out. What a packet took out and a punt puts back has not ended, nor has an entry that goes to
+//! the other side, or whose value an insertion replaces. When an expired entry is noticed differs
+//! from plan to plan; that it ended, and what it was then, does not. Tables of other states keep
 //! nothing, and none of this is compiled for them.
 
 use super::super::memory::Arena;
@@ -29,7 +29,8 @@ pub struct Ending<'a> {
 #[derive(Debug)]
 pub(super) struct Endings<K: 'static, V: 'static> {
     waiting: Arena<(bool, Whole<K, V>)>,
-    /// Entries that ended and that there was no room for: more than the table holds between two times of telling.
+    /// Entries that ended and that there was no room for: more than the table holds between two
+    /// times of telling.
     lost: u32,
 }
 

@@ -1,4 +1,5 @@
-//! One entry of a table: what a hit reads, and what hangs it together with others, which it doesn't.
+//! One entry of a table: what a hit reads, and what hangs it together with others, which it
+//! doesn't.
 
 use core::cell::Cell;
 
@@ -11,8 +12,8 @@ pub(super) const NONE: u32 = u32::MAX;
 /// An entry, as far as a hit reads it.
 #[derive(Debug)]
 pub struct Entry<K: Key, V> {
-    /// When a packet last found it (ns of packet time). A cell, for being read counts as use. In a free
-    /// entry, the number of the next free one.
+    /// When a packet last found it (ns of packet time). A cell, for being read counts as use. In a
+    /// free entry, the number of the next free one.
     pub used: Cell<u64>,
     /// What the program keeps.
     pub value: V,
@@ -71,7 +72,8 @@ impl<K: Key, V> Entry<K, V> {
     /// A packet of that time found it.
     #[inline(always)]
     pub(super) fn used_at(&self, now: u64) {
-        // Not `>`: where it was just found not to have expired, this is answered by what was computed for that.
+        // Not `>`: where it was just found not to have expired, this is answered by what was
+        // computed for that.
         if now >= self.used.get() {
             self.used.set(now);
         }

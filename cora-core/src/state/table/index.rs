@@ -9,17 +9,19 @@
 //! word 3 … 7  the entry numbers of the slots, two to a word, in the order of memory
 //! ```
 //!
-//! 1. Every key has a home line and a second line, which follows from home and mark, and home again from
-//!    it. (Cuckoo hashing with partial keys: Fan, Andersen, Kaminsky and Mitzenmacher, CoNEXT 2014.)
-//! 2. A new key goes home, or to its second line when home is full. When both are full, one of the twenty
-//!    keys there moves to its own other line: of any twenty lines one has room, but for once in some 10^12
-//!    insertions. What is left over then goes to a small stash.
+//! 1. Every key has a home line and a second line, which follows from home and mark, and home again
+//!    from it. (Cuckoo hashing with partial keys: Fan, Andersen, Kaminsky and Mitzenmacher, CoNEXT
+//!    2014.)
+//! 2. A new key goes home, or to its second line when home is full. When both are full, one of the
+//!    twenty keys there moves to its own other line: of any twenty lines one has room, but for once
+//!    in some 10^12 insertions. What is left over then goes to a small stash.
 //! 3. A look-up reads the home line, and the second one only if a key of the same class is away. So
-//!    removal leaves no grave and moves nothing, and what is not there costs little more than one line.
+//!    removal leaves no grave and moves nothing, and what is not there costs little more than one
+//!    line.
 //!
 //! *Bound.* Lines are at most 0.85 full. A look-up reads two lines at most; at full load, after any
-//! number of removals, a hit reads 1.3 and a miss 1.3 on average (a test holds it). Who can't guess the
-//! seed of the hash can't choose keys that share lines.
+//! number of removals, a hit reads 1.3 and a miss 1.3 on average (a test holds it). Who can't guess
+//! the seed of the hash can't choose keys that share lines.
 
 use core::num::NonZeroU64;
 
@@ -92,8 +94,8 @@ impl Index {
         self.part(hash)
     }
 
-    /// The other line of a key with this mark that has its place in line `at`. The other line's other
-    /// line is this one.
+    /// The other line of a key with this mark that has its place in line `at`. The other line's
+    /// other line is this one.
     #[inline]
     const fn other(&self, at: usize, mark: u16) -> usize {
         // The golden ratio, so that marks spread evenly.
@@ -109,14 +111,15 @@ impl Index {
         home as u32
     }
 
-    /// Grows with each key that is taken in: while that stays the same, what was [`Guess::Nowhere`] still is.
+    /// Grows with each key that is taken in: while that stays the same, what was [`Guess::Nowhere`]
+    /// still is.
     #[inline(always)]
     pub(super) const fn taken(&self) -> NonZeroU64 {
         self.taken
     }
 
-    /// What the home line tells of a key with this hash. If a look-up has to go on to the second line,
-    /// asks for that.
+    /// What the home line tells of a key with this hash. If a look-up has to go on to the second
+    /// line, asks for that.
     #[inline(always)]
     pub(super) fn guess(&self, home: u32, hash: u64) -> Guess {
         let (home, mark) = (home as usize, mark(hash));
@@ -149,8 +152,8 @@ impl Index {
         self.find(hash, &mut |_| true)
     }
 
-    /// The first entry whose slot has this hash's mark and that `is_it` accepts. At the NIC one copy for all tables: most of what
-    /// was announced does not come here.
+    /// The first entry whose slot has this hash's mark and that `is_it` accepts. At the NIC one
+    /// copy for all tables: most of what was announced does not come here.
     #[cfg_attr(target_arch = "x86_64", inline(always))]
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn find(&self, hash: u64, is_it: &mut dyn FnMut(u32) -> bool) -> Option<u32> {
@@ -173,8 +176,8 @@ impl Index {
         stash.find(|(stashed, entry)| *stashed == hash && is_it(*entry)).map(|(_, entry)| *entry)
     }
 
-    /// Notes that `entry` is found by `hash`; `false` when there is no room, which does not happen while
-    /// the caller keeps the number of keys within bounds.
+    /// Notes that `entry` is found by `hash`; `false` when there is no room, which does not happen
+    /// while the caller keeps the number of keys within bounds.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn insert(&mut self, hash: u64, entry: u32) -> bool {
         self.taken = self.taken.saturating_add(1);

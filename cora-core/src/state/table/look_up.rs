@@ -1,10 +1,11 @@
 //! How a key finds its entry.
 //!
-//! Most packets were announced, and carry the key that their entry was inserted under: all that these take is in place in
-//! the handler. What others take (an answer's key, a second line of the index, an entry that has expired) is apart
-//! from it, and gets a packed copy of the key: so that a packet's key lives in registers unless it is needed there, and is then
-//! written as it will be read. That few come there is told the compiler (`cold_path`), here as in the parser: it would otherwise save
-//! what a rare way needs ahead of the question, for every packet.
+//! Most packets were announced, and carry the key that their entry was inserted under: all that
+//! these take is in place in the handler. What others take (an answer's key, a second line of the
+//! index, an entry that has expired) is apart from it, and gets a packed copy of the key: so that a
+//! packet's key lives in registers unless it is needed there, and is then written as it will be
+//! read. That few come there is told the compiler (`cold_path`), here as in the parser: it would
+//! otherwise save what a rare way needs ahead of the question, for every packet.
 
 use super::Direction;
 use super::entry::{Entry, Facts};
@@ -52,9 +53,10 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.find_otherwise(&key.pack())
     }
 
-    /// Likewise, where the look-up ahead found none whose first key it is. Apart from what follows, so that what is known to be
-    /// nowhere takes no more registers. At the host it stands where it is asked, for a seventh of a miss's instructions; at the
-    /// NIC by itself, for its program is to be small.
+    /// Likewise, where the look-up ahead found none whose first key it is. Apart from what follows,
+    /// so that what is known to be nowhere takes no more registers. At the host it stands where it
+    /// is asked, for a seventh of a miss's instructions; at the NIC by itself, for its program is
+    /// to be small.
     #[cfg_attr(target_arch = "x86_64", inline(always))]
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     fn find_otherwise(&mut self, key: &K::Packed) -> Option<(Direction, &mut V)> {
@@ -126,7 +128,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Likewise unexpired, if this is the key it was inserted under.
-    // Its age is asked last, right before it is noted that a packet found it: so both go by one comparison.
+    // Its age is asked last, right before it is noted that a packet found it: so both go by one
+    // comparison.
     #[inline(always)]
     pub(super) fn guessed_by_key(&self, key: &K) -> Option<u32> {
         let (guess, entry) = self.guessed_any()?;
@@ -191,7 +194,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// The entry that the key finds, and which of its keys this is; one that has expired is freed instead.
+    /// The entry that the key finds, and which of its keys this is; one that has expired is freed
+    /// instead.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn find_alive(&mut self, key: &K) -> Option<(u32, Direction)> {
         self.guessed(key).or_else(|| self.find_unexpired(self.hash(&key.pack()), key))
@@ -209,8 +213,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         unused.is_some_and(|unused| unused >= Self::idle_of(self.shape.idle, &entry.value))
     }
 
-    /// How long an entry with this value lives unused (ns), in a table where that is `longest` at most. Never nothing:
-    /// no entry is gone before its packet is.
+    /// How long an entry with this value lives unused (ns), in a table where that is `longest` at
+    /// most. Never nothing: no entry is gone before its packet is.
     #[inline(always)]
     pub(crate) fn idle_of(longest: u64, value: &V) -> u64 {
         if const { !V::IDLE_VARIES } {
@@ -227,7 +231,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         key.hash(&self.hasher, const { V::UNDIRECTED })
     }
 
-    /// The key's hash, out of the way of hits, for what comes and goes. Packed, a key is read as it was written.
+    /// The key's hash, out of the way of hits, for what comes and goes. Packed, a key is read as it
+    /// was written.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn hash(&self, key: &K::Packed) -> u64 {
         let key = K::unpack(key);

@@ -28,8 +28,9 @@
 //! | `by_flow` | the entries of a flow, and the flow of an entry |
 //! | [`travelling`] | moving a flow's entries to the other side |
 //!
-//! What lets entries come and go is called by functions that few packets need. At the host, its parts stand in place there, which
-//! takes a fifth fewer instructions; elsewhere each is one function (`inline(never)`), because the NIC's program is to be small.
+//! What lets entries come and go is called by functions that few packets need. At the host, its
+//! parts stand in place there, which takes a fifth fewer instructions; elsewhere each is one
+//! function (`inline(never)`), because the NIC's program is to be small.
 
 pub mod ahead;
 mod by_flow;
@@ -111,9 +112,9 @@ impl From<InsertError> for Stop {
 
 /// A keyed state, as a handler sees it.
 ///
-/// An entry lives until it is removed or was unused for its idle time (the state's, or what the entry's value says:
-/// `idle_by`); being found by any method here counts as use. A handler's keys must come from its packet: an entry of another flow may be
-/// at the other side.
+/// An entry lives until it is removed or was unused for its idle time (the state's, or what the
+/// entry's value says: `idle_by`); being found by any method here counts as use. A handler's keys
+/// must come from its packet: an entry of another flow may be at the other side.
 #[derive(Debug)]
 pub struct Table<S: Keyed> {
     pub(crate) raw: RawTable<S::Key, S>,
@@ -154,8 +155,8 @@ impl<S: Keyed> Table<S> {
         self.raw.find_mut(key)
     }
 
-    /// Puts an entry in; an entry that the key finds already is overwritten. Of a state with `reply`,
-    /// the reply direction's key finds it too.
+    /// Puts an entry in; an entry that the key finds already is overwritten. Of a state with
+    /// `reply`, the reply direction's key finds it too.
     #[inline]
     pub fn insert(&mut self, key: S::Key, value: S) -> Result<(), InsertError> {
         asked(S::NAME, Asked::Insert);
@@ -163,8 +164,8 @@ impl<S: Keyed> Table<S> {
         self.raw.insert(key, reply, value)
     }
 
-    /// As [`Self::insert`], where the reply direction carries a key of its own: a NAT's translation.
-    /// For states with `reply`.
+    /// As [`Self::insert`], where the reply direction carries a key of its own: a NAT's
+    /// translation. For states with `reply`.
     #[inline]
     pub fn insert_with_reply(
         &mut self,

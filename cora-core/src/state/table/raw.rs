@@ -104,8 +104,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.alive == 0
     }
 
-    /// Puts an entry in; an entry with the same keys is overwritten, one with the same key but another
-    /// reply key makes room. When it fails, nothing has changed.
+    /// Puts an entry in; an entry with the same keys is overwritten, one with the same key but
+    /// another reply key makes room. When it fails, nothing has changed.
     #[inline(always)]
     pub fn insert(&mut self, key: K, reply: Option<K>, value: V) -> Result<(), InsertError> {
         // A copy, for the reason that `look_up` gives.
@@ -290,8 +290,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// Makes a placed entry, whose keys have these hashes, part of everything it hangs in; `false` when the index has no room
-    /// for it.
+    /// Makes a placed entry, whose keys have these hashes, part of everything it hangs in; `false`
+    /// when the index has no room for it.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn settle(
         &mut self,
@@ -325,8 +325,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.hang(number, used);
     }
 
-    /// The hash of an entry's second key, if it has one. Its line of the index has been asked for: whoever wants to know will
-    /// look there.
+    /// The hash of an entry's second key, if it has one. Its line of the index has been asked for:
+    /// whoever wants to know will look there.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     fn second_hash(&self, number: u32) -> Option<u64> {
         let entry = self.entries.get(number)?;
@@ -358,8 +358,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
     }
 
-    /// Takes an entry's key out of the index where it was looked up ahead, if that is all that the index has of the entry: what it
-    /// names once, it names there or elsewhere. The NIC's program, which is to be small, goes the other way.
+    /// Takes an entry's key out of the index where it was looked up ahead, if that is all that the
+    /// index has of the entry: what it names once, it names there or elsewhere. The NIC's program,
+    /// which is to be small, goes the other way.
     #[inline(always)]
     fn unname_foretold(&mut self, number: u32) -> bool {
         if cfg!(not(target_arch = "x86_64")) {

@@ -15,7 +15,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         if self.wheel.is_due(visit.horizon) {
             core::hint::cold_path();
             self.attend();
-            // Once more, so that the compiler knows what stands there when it comes to the look-ups.
+            // Once more, so that the compiler knows what stands there when it comes to the
+            // look-ups.
             self.visit = visit;
         }
     }
@@ -111,8 +112,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         noted
     }
 
-    /// Notes what the entry's value was, once per packet; `false` when there is no room for that. By itself: few packets
-    /// may be taken back, and all handlers would have it.
+    /// Notes what the entry's value was, once per packet; `false` when there is no room for that.
+    /// By itself: few packets may be taken back, and all handlers would have it.
     #[inline(never)]
     pub(super) fn note_change(&mut self, number: u32) -> bool {
         if !self.visit.undo || self.journal.knows(number) {

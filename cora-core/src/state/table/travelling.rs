@@ -1,5 +1,5 @@
-//! Entries that travel with their flow: what the protocol of [`migration`](crate::migration) asks of
-//! a table.
+//! Entries that travel with their flow: what the protocol of [`migration`](crate::migration) asks
+//! of a table.
 
 use core::any::{Any, TypeId};
 
@@ -38,11 +38,12 @@ pub trait Travelling {
     /// The type of the key.
     fn key_type(&self) -> TypeId;
 
-    /// The flow of the entry that the key finds at `now`, by what was looked up ahead for packet `ahead` of the burst, before its
-    /// turn; none, if it is of another type than the table's keys.
+    /// The flow of the entry that the key finds at `now`, by what was looked up ahead for packet
+    /// `ahead` of the burst, before its turn; none, if it is of another type than the table's keys.
     fn flow_of(&mut self, key: &dyn Any, now: u64, ahead: u8) -> Option<u32>;
 
-    /// Whether the flow has entries here, and whether any entry joined a flow since this was asked last.
+    /// Whether the flow has entries here, and whether any entry joined a flow since this was asked
+    /// last.
     fn look_back(&mut self, flow: u32) -> (bool, bool);
 
     /// Visits the words of each key that finds an entry of the flow.
@@ -54,18 +55,20 @@ pub trait Travelling {
     /// How many entries of the flow are alive at `now`.
     fn count_flow(&self, flow: u32, now: u64) -> u32;
 
-    /// Takes entries of the flow out, and hands out those that are alive at `now`: `most` of them at most. Gives how
-    /// many that were; fewer, when none is left.
+    /// Takes entries of the flow out, and hands out those that are alive at `now`: `most` of them
+    /// at most. Gives how many that were; fewer, when none is left.
     fn take_out(&mut self, flow: u32, now: u64, most: u32, piece: &mut dyn FnMut(&[u8])) -> u32;
 
-    /// An entry with this key may be installed next, if the table's keys are of that type: asks for what that takes.
+    /// An entry with this key may be installed next, if the table's keys are of that type: asks for
+    /// what that takes.
     fn expect(&self, key: &dyn Any);
 
-    /// Installs an entry of the flow that the other side exported, unless there are `most` here or it
-    /// has expired on its way. Gives the time of its last use.
+    /// Installs an entry of the flow that the other side exported, unless there are `most` here or
+    /// it has expired on its way. Gives the time of its last use.
     fn import_entry(&mut self, piece: &[u8], flow: u32, most: u32) -> Result<u64, ImportError>;
 
-    /// Takes the flow's entries out: those that are left have expired, or copies of them went to the other side.
+    /// Takes the flow's entries out: those that are left have expired, or copies of them went to
+    /// the other side.
     fn remove_flow(&mut self, flow: u32);
 
     /// The same table, if its state is durable.

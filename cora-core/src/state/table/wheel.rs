@@ -5,19 +5,21 @@
 //! at: it expires, or hangs itself in the slot of its new tick. So an entry costs at most one look
 //! per idle time, and a hit touches no list.
 //!
-//! An entry that is taken out stays where it hangs, free, until the wheel comes by; and if its place is
-//! given to another one meanwhile, that one hangs there, since it will be used later than the first and
-//! may be looked at too early, but not too late. So coming and going touches no list either.
+//! An entry that is taken out stays where it hangs, free, until the wheel comes by; and if its
+//! place is given to another one meanwhile, that one hangs there, since it will be used later than
+//! the first and may be looked at too early, but not too late. So coming and going touches no list
+//! either.
 //!
 //! With 64 ticks to an idle time, an entry is freed at most 1/64 of it late. Look-ups compare times
 //! exactly, so lateness shows only in when a full table has room again.
 //!
-//! Where entries say themselves how long they live unused, the ticks are those of the longest time. A packet may
-//! change an entry so that it expires sooner than where it hangs: the entry that was handed out last is therefore
-//! hung anew when the next one is, or when the packet is through ([`RawTable::settle_touched`]). Other tables
-//! have nothing of that.
+//! Where entries say themselves how long they live unused, the ticks are those of the longest time.
+//! A packet may change an entry so that it expires sooner than where it hangs: the entry that was
+//! handed out last is therefore hung anew when the next one is, or when the packet is through
+//! ([`RawTable::settle_touched`]). Other tables have nothing of that.
 //!
-//! The wheel itself knows entries by their numbers, so that one copy of its code serves tables of all types.
+//! The wheel itself knows entries by their numbers, so that one copy of its code serves tables of
+//! all types.
 
 use super::super::memory::{Arena, bytes_for};
 use super::super::{Memory, OutOfMemory};
@@ -48,7 +50,8 @@ pub(super) struct Wheel {
     ticks_per_ns: u128,
     /// The next tick whose slot is to be looked at.
     due: u64,
-    /// When that tick begins (ns): saves the division. The beginning of time, when the next packet is to do something else.
+    /// When that tick begins (ns): saves the division. The beginning of time, when the next packet
+    /// is to do something else.
     due_at: u64,
 }
 
@@ -59,8 +62,8 @@ struct Round {
     today: u64,
     /// Entries that may still be looked at.
     looks: u32,
-    /// The one behind the last one that was, if its slot is not done: what is hung in front of it meanwhile, when the
-    /// wheel lags behind by a whole turn, is not looked at again.
+    /// The one behind the last one that was, if its slot is not done: what is hung in front of it
+    /// meanwhile, when the wheel lags behind by a whole turn, is not looked at again.
     behind: Option<u32>,
 }
 
@@ -122,9 +125,9 @@ impl Wheel {
         }
     }
 
-    /// The first tick at which an entry last used at `used` has expired; when that is past, as it may
-    /// be of one that comes from the other side, the tick that is due. An entry that never expires is
-    /// looked at all the same, once in an idle time.
+    /// The first tick at which an entry last used at `used` has expired; when that is past, as it
+    /// may be of one that comes from the other side, the tick that is due. An entry that never
+    /// expires is looked at all the same, once in an idle time.
     fn tick_of(&self, used: u64, idle: u64) -> u64 {
         if used == u64::MAX {
             return self.due + TICKS_PER_IDLE;
@@ -140,8 +143,8 @@ impl Wheel {
         self.due + (slot as u64).wrapping_sub(self.due) % SLOTS as u64
     }
 
-    /// Begins a look at a few entries, or at all of them when it lags behind, or when `everything` is asked for; none
-    /// when there is nothing to look at.
+    /// Begins a look at a few entries, or at all of them when it lags behind, or when `everything`
+    /// is asked for; none when there is nothing to look at.
     #[inline(never)]
     fn begin(&mut self, now: u64, everything: bool) -> Option<Round> {
         let today = now.checked_div(self.tick).unwrap_or(0);
@@ -171,7 +174,8 @@ impl Wheel {
         None
     }
 
-    /// Hangs an entry where it is looked at in time, unless it does already: in slot `hung`, if it hangs. Gives its slot.
+    /// Hangs an entry where it is looked at in time, unless it does already: in slot `hung`, if it
+    /// hangs. Gives its slot.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     fn hang(&mut self, number: u32, hung: Option<u8>, used: u64, idle: u64) -> u8 {
         let tick = self.tick_of(used, idle);

@@ -31,8 +31,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         self.each_entry(now, |number, entry| self.encode_entry(number, entry, piece));
     }
 
-    /// Hands out the encoding of this entry. In one go: as a [`Whole`] in memory it would be read in other pieces than it is
-    /// written in, which the processor waits for.
+    /// Hands out the encoding of this entry. In one go: as a [`Whole`] in memory it would be read
+    /// in other pieces than it is written in, which the processor waits for.
     #[inline(never)]
     pub(super) fn encode_entry(
         &self,
@@ -88,8 +88,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         })
     }
 
-    /// Puts an entry with one key in, which must not be there: less than an insertion takes, of which
-    /// there is no record either.
+    /// Puts an entry with one key in, which must not be there: less than an insertion takes, of
+    /// which there is no record either.
     pub fn add(&mut self, key: K, value: V) -> Result<(), InsertError> {
         let whole = Whole { key, reply: key, used: self.now(), value };
         self.install(&whole, NO_FLOW, self.shape.capacity)

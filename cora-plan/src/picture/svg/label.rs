@@ -1,7 +1,8 @@
 //! Where the labels of curves stand, in whole pixels.
 //!
-//! A label stands on its own curve, with a room that hides what lies below. Of several places along the curve it takes the
-//! one whose room hides the least: first of other labels, then of other curves; of equals the one nearest to the middle.
+//! A label stands on its own curve, with a room that hides what lies below. Of several places along
+//! the curve it takes the one whose room hides the least: first of other labels, then of other
+//! curves; of equals the one nearest to the middle.
 
 use super::layout::Curve;
 use super::text::width;

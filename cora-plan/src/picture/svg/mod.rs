@@ -24,7 +24,8 @@ pub fn draw(graph: &Graph, plan: Option<&Plan>) -> String {
     shown(graph, &Shown::of_plan(graph, plan))
 }
 
-/// The graph as SVG, with the places of an allocation and where it has each handler run. `hash` is that of its plan.
+/// The graph as SVG, with the places of an allocation and where it has each handler run. `hash` is
+/// that of its plan.
 pub fn draw_allocation(graph: &Graph, allocation: &Allocation, hash: &str) -> String {
     shown(graph, &Shown::of_allocation(graph, allocation, hash))
 }

@@ -1,7 +1,8 @@
 //! A plan as one page of HTML: no network, no script, no font, no other file.
 //!
-//! What a colour says stands beside it in words. Numbers stand as text beside every bar and under every curve, so that the
-//! page reads aloud and prints in grey. The page is well-formed XML too but for its first line, so a test can walk it.
+//! What a colour says stands beside it in words. Numbers stand as text beside every bar and under
+//! every curve, so that the page reads aloud and prints in grey. The page is well-formed XML too
+//! but for its first line, so a test can walk it.
 
 mod plot;
 mod style;
@@ -69,7 +70,8 @@ impl Page {
         }
     }
 
-    /// A table; the first row is its head. Cells are HTML. Numbers stand in the columns whose letter is `r`.
+    /// A table; the first row is its head. Cells are HTML. Numbers stand in the columns whose
+    /// letter is `r`.
     fn table(&mut self, columns: &str, rows: &[Vec<String>]) {
         self.line("<div class=\"wide\">\n<table>");
         for (number, row) in rows.iter().enumerate() {

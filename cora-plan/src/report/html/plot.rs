@@ -1,8 +1,8 @@
 //! Host cores against throughput, drawn: one line per way of splitting.
 //!
-//! Lines differ in colour (the palette of Okabe and Ito, which colour-blind people tell apart) and in the shape of their
-//! points; each has its name at its end, beside a piece of it. Where several coincide, none hides the others: they take
-//! turns along the way, and at its points.
+//! Lines differ in colour (the palette of Okabe and Ito, which colour-blind people tell apart) and
+//! in the shape of their points; each has its name at its end, beside a piece of it. Where several
+//! coincide, none hides the others: they take turns along the way, and at its points.
 
 use std::fmt::Write as _;
 
@@ -191,7 +191,8 @@ fn paint(baseline: Option<Baseline>) -> (&'static str, f64) {
     }
 }
 
-/// Outline of a point: a disc for Cora, a square, a triangle, a diamond and a flat bar for the others.
+/// Outline of a point: a disc for Cora, a square, a triangle, a diamond and a flat bar for the
+/// others.
 fn shape(baseline: Option<Baseline>) -> &'static str {
     match baseline {
         None => "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z",
@@ -245,7 +246,8 @@ fn line(out: &mut String, ways: &[Way], at: usize) -> std::fmt::Result {
     Ok(())
 }
 
-/// The points of a series; of those that several have, each has its own in turn, with the names of all.
+/// The points of a series; of those that several have, each has its own in turn, with the names of
+/// all.
 fn points(out: &mut String, curves: &[Series], ways: &[Way], at: usize) -> std::fmt::Result {
     let (series, way) = (&curves[at], &ways[at]);
     for (number, ((mpps, cores), (x, y))) in series.points.iter().zip(&way.points).enumerate() {

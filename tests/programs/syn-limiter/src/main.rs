@@ -58,21 +58,21 @@ mod tests {
     use cora::testing;
 
     /// A SYN from 10.0.0.1, `now` nanoseconds after the start.
-    fn syn(now: u64, sources: &mut Table<Source>, limit: &Limit) -> Verdict {
+    fn syn(now: u64, sources: &mut Table<Source>) -> Verdict {
         let mut tcp = [0; 20];
         (tcp[12], tcp[13]) = (5 << 4, 2); // five words of header; SYN
         let mut frame = testing::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64, protocol::TCP, &tcp);
         let mut packet = Packet::new(&mut frame, Meta { now, ..Meta::default() });
         testing::at(sources, now);
-        syn_limiter(&mut packet, sources, limit)
+        syn_limiter(&mut packet, sources, &Limit { syns: 2 })
     }
 
     #[test]
     fn a_source_waits_for_its_next_window() {
-        let (mut sources, limit) = (testing::table(), Limit { syns: 2 });
-        assert_eq!(syn(0, &mut sources, &limit), Transmit);
-        assert_eq!(syn(1, &mut sources, &limit), Transmit);
-        assert_eq!(syn(2, &mut sources, &limit), Drop(TOO_MANY_SYNS));
-        assert_eq!(syn(WINDOW, &mut sources, &limit), Transmit);
+        let mut sources = testing::table();
+        assert_eq!(syn(0, &mut sources), Transmit);
+        assert_eq!(syn(1, &mut sources), Transmit);
+        assert_eq!(syn(2, &mut sources), Drop(TOO_MANY_SYNS));
+        assert_eq!(syn(WINDOW, &mut sources), Transmit);
     }
 }

@@ -12,7 +12,8 @@ const SLOTS: u64 = 0x11_1111_1111;
 /// The slots with this mark.
 #[inline(always)]
 pub(in super::super) fn matches(words: &[u64; 8], mark: u16) -> u64 {
-    // SAFETY: this module is there where the machine has NEON, which is all that these instructions ask for.
+    // SAFETY: this module is there where the machine has NEON, which is all that these instructions
+    // ask for.
     let lanes = unsafe { compare(words, mark) };
     lanes & SLOTS
 }

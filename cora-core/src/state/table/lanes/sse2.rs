@@ -21,7 +21,8 @@ pub(in super::super) fn matches(words: &[u64; 8], mark: u16) -> u32 {
 #[target_feature(enable = "sse2")]
 fn compare(words: &[u64; 8], mark: u16) -> u32 {
     let marks = _mm_set1_epi16(mark.cast_signed());
-    // SAFETY: the first two of eight words are there to be read; the instruction asks for no alignment.
+    // SAFETY: the first two of eight words are there to be read; the instruction asks for no
+    // alignment.
     let first = unsafe { _mm_loadu_si128(words.as_ptr().cast()) };
     // The last two alone: a load that nothing but this needs is part of the instruction.
     let last = _mm_cvtsi32_si128((words[2] as u32).cast_signed());
