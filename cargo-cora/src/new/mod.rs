@@ -172,7 +172,7 @@ fn first_steps(package: &Path, source: &Source) -> String {
     match source {
         Source::Checkout(checkout) if !is_installed() => format!(
             "{run}\n`cargo cora` is no command outside of the checkout yet; this makes it one: \
-             cargo install --path {}",
+             cargo install --locked --path {}",
             checkout.join("cargo-cora").display()
         ),
         _ => run,

@@ -239,7 +239,7 @@ impl Unit {
 
 /// Where the command is from that errors are explained by.
 const COMMAND: &str =
-    "(`cargo install --path cargo-cora`, in a checkout of Cora, brings the command)\n";
+    "(`cargo install --locked --path cargo-cora`, in a checkout of Cora, brings the command)\n";
 
 fn unwritable(path: &Path, error: &std::io::Error) -> String {
     format!("`{}` can't be written: {error}\n", path.display())

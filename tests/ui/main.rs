@@ -5,6 +5,6 @@
 #[test]
 fn faults_are_explained_and_what_is_right_compiles() {
     let cases = trybuild::TestCases::new();
-    cases.compile_fail("ui/fail/*.rs");
-    cases.pass("ui/pass/*.rs");
+    cases.compile_fail("tests/ui/fail/*.rs");
+    cases.pass("tests/ui/pass/*.rs");
 }
