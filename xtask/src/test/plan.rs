@@ -112,7 +112,6 @@ pub(super) const PHASES: &[&[&[Step]]] = &[
             "kills, the lab, measuring, instructions beside loops by hand, a new package",
             steps::long_tests,
         ),
-        long("properties", "every property with all of its cases", steps::properties),
         long(
             "chaos",
             "both halves and the controller in one process, with faults and kills, for two minutes",
