@@ -1,6 +1,6 @@
 //! Contestants that take turns, so that a disturbance of the machine meets all of them.
 
-use cora_host::ThreadTime;
+use cora_measure::ThreadTime;
 
 /// What its turns took a contestant, in ns per operation.
 #[derive(Clone, Debug)]

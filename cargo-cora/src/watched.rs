@@ -70,8 +70,8 @@ mod tests {
 
     #[test]
     fn watching_changes_no_answer() {
-        let firewall = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/firewall");
-        let program = reading::read(&firewall, None).expect("a program");
+        let ledger = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/programs/ledger");
+        let program = reading::read(&ledger, None).expect("a program");
         let case = Case {
             graph: program.graph,
             nic: NicProfile::builtin("bluefield2").expect("a profile"),

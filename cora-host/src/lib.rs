@@ -37,7 +37,6 @@
 //! | `supply` | memory for the states |
 //! | `pages` | which pages that is on |
 //! | `map` | memory from the kernel |
-//! | `thread_time` | how long a thread ran |
 //! | `futex` | waiting for the NIC, asleep |
 
 mod account;
@@ -68,7 +67,6 @@ mod state_out;
 mod supervisor;
 mod supply;
 mod tally;
-mod thread_time;
 mod versions;
 mod wire;
 mod wire_end;
@@ -85,7 +83,6 @@ pub use nearest::read_command_line;
 pub use options::{Run, RunOptions, configuration, pair_count, words};
 pub use report::{RunReport, Side};
 pub use supply::memory_for_states;
-pub use thread_time::ThreadTime;
 
 /// The parts of a run, for `cora-measure`, which puts them together in another way: in one process,
 /// with traffic from memory. What is measured so is what runs.

@@ -17,6 +17,7 @@
 //! | `replay` | how fast one half is; `bench` |
 //! | `scaling` | how fast several pairs are |
 //! | `punt` | how long a punt's round trip takes |
+//! | `thread_time` | how long a thread ran |
 //! | `throughput` | how many packets a second both halves handle together |
 //! | `random_moves` | moves by chance, to test that results depend on no schedule; `run --moves random:SEED` |
 //! | `migration` | what it costs that flows move |
@@ -35,7 +36,9 @@ mod punt;
 mod random_moves;
 mod replay;
 mod scaling;
+mod thread_time;
 mod throughput;
 mod traffic;
 
 pub use cli::{main, main_with};
+pub use thread_time::ThreadTime;

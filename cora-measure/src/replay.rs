@@ -9,12 +9,12 @@
 use std::io::{BufRead as _, Write as _};
 use std::path::Path;
 
+use crate::ThreadTime;
 use cora_core::app::App;
 use cora_core::message::Stamp;
 use cora_core::migration::burst::BURST_BYTES;
 use cora_core::migration::{HostHalf, NicHalf};
 use cora_core::packet::Port;
-use cora_host::ThreadTime;
 use cora_host::parts::{Direct, Pages, Supply, configure};
 use cora_host::{Inside, RunError};
 

@@ -18,8 +18,9 @@ use cora_core::migration::burst::BURST_BYTES;
 use cora_core::packet::Port;
 use cora_core::steering::Steering;
 use cora_host::parts::{Apart, Direct, Pages, Supply, bytes_apart, configure};
-use cora_host::{Inside, RunError, ThreadTime};
+use cora_host::{Inside, RunError};
 
+use crate::ThreadTime;
 use crate::traffic::Traffic;
 
 /// Always the same: the same work in every run.

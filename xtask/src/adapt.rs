@@ -3,7 +3,7 @@
 
 use crate::{cargo, command, run as run_command, target};
 
-/// Whose flows move.
+/// The programs that have their flows moved.
 const PROGRAM: &str = "firewall";
 
 /// Compares; `words` go to the measuring program.

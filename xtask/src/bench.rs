@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: builds the examples for the host alone, and what is measured of both
-//! halves; measures them and their parts against named peers, and draws the figures. To count the
+//! `cargo xtask bench`: builds the examples for the host alone, and one program of both halves;
+//! measures them and their parts against named peers, and draws the figures. To count the
 //! NIC half's instructions, it builds the examples for aarch64, too.
 
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::{cargo, command, need, run as run_command, target};
 
-/// In memory there is no NIC: what is measured is the code that a packet runs through.
+/// In memory there is no NIC: the code that a packet runs through is measured.
 const HOST_ALONE: [&str; 8] = [
     "cora-bench",
     "firewall",
@@ -19,7 +19,7 @@ const HOST_ALONE: [&str; 8] = [
     "headers-chain",
 ];
 const BOTH_HALVES: &str = "punt-each";
-/// Whose NIC half is counted, beside loops by hand.
+/// The programs that have their NIC half counted, beside loops by hand.
 const COUNTED: [&str; 5] = ["cora-bench", "firewall", "nat", "balancer", "heavy-hitter"];
 
 /// Measures; `words` go to the measuring program.
@@ -48,7 +48,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     run_command(bench.env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"))
 }
 
-/// What counts the NIC half's instructions, and what it counts: programs for the NIC's machine.
+/// The counter of instructions, and the programs that it counts, which are for the NIC's machine.
 fn nic_programs(room: &Path) -> Result<(), String> {
     need::emulated_linux()?;
     let mut counter = cargo(&["build", "--release", "--package", "cora-counter"]);

@@ -1,5 +1,5 @@
 //! `cargo xtask chaos`: seeded simulations of the whole runtime with faults, for so long, on all
-//! processors. `--replay SEED` runs a single one again and tells what happens in it.
+//! processors. `--replay SEED` runs a single one again and tells its events.
 
 use crate::{cargo, command, run as run_command, target};
 

@@ -37,7 +37,7 @@ pub(crate) fn run() -> Result<(), String> {
     Ok(())
 }
 
-/// Captures traffic, and says what kind it is.
+/// Captures traffic, and names its kind.
 fn traffic(directory: &Path) -> Result<PathBuf, String> {
     eprintln!("== Traffic between two network namespaces");
     let traffic = real(directory).map_err(|error| error.to_string())?;

@@ -1,9 +1,8 @@
-//! `cargo xtask deny`: what comes from outside, against deny.toml, and against what is known of its
-//! flaws.
+//! `cargo xtask deny`: the dependencies, against deny.toml, and against reports of their flaws.
 
 use crate::{cargo, need, run};
 
-/// Licences, bans and sources; and advisories, whose database lies elsewhere. Without it the check
+/// Licences, bans and sources; and advisories, their database being elsewhere. Without it the check
 /// fails, for nothing is known then: where `CORA_OFFLINE=1` says that there is no way to it, that
 /// part is left out, and told.
 pub(crate) fn check() -> Result<(), String> {

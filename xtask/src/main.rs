@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         "oracle" => oracle::run(rest),
         "migrate-bench" => migration::run(rest),
         "wires" => wires::run(rest),
-        // The table says what failed, and ends the output.
+        // The table says which steps failed, and ends the output.
         "test" => return test::run(rest),
         "words" => words::run(rest),
         _ if !rest.is_empty() => return usage(),
@@ -84,7 +84,7 @@ fn examples() -> std::io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Where Cargo puts what it builds, or a place of our own in there.
+/// Cargo's target directory, or a place of our own in there.
 fn target(own: &str) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     root().join(target).join(own)
@@ -110,7 +110,7 @@ fn run(command: &mut Command) -> Result<(), String> {
     }
 }
 
-/// What a command prints; `None` when it fails or isn't there.
+/// The output of a command; `None` when it fails or isn't there.
 fn output(mut command: Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).into_owned())

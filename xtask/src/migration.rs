@@ -1,5 +1,5 @@
-//! `cargo xtask migrate-bench`: what it costs that flows move. Builds the two programs whose flows
-//! move and what makes figures of their turns, and no more; both halves are code for this machine.
+//! `cargo xtask migrate-bench`: the cost of moving flows. Builds two programs and the command that
+//! makes figures of their turns, and no more; both halves are code for this machine.
 
 use crate::{cargo, command, run as run_command, target};
 

@@ -1,11 +1,11 @@
-//! `cargo xtask model`: what the performance model predicts against what is measured. Builds the
+//! `cargo xtask model`: predictions of the performance model beside measurements. Builds the
 //! programs under each plan, calibrates this machine, and lets `cora-bench` compare.
 
 use std::path::Path;
 
 use crate::{cargo, command, run as run_command, target};
 
-/// What is predicted and measured, and what does nothing with its packets.
+/// The programs that are predicted and measured, and one that does nothing with its packets.
 const PROGRAMS: [&str; 8] = [
     "firewall",
     "nat",
@@ -17,7 +17,7 @@ const PROGRAMS: [&str; 8] = [
     "parsed-chain",
 ];
 
-/// A plan's name, and what it states.
+/// A plan's name, and its statement.
 const PLANS: [(&str, &str); 3] = [
     ("host-only", "[plan]\nuse = \"host-only\"\n"),
     ("nic-only", "[plan]\nuse = \"nic-only\"\n"),
@@ -37,7 +37,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let built = room.join("release");
     let profile = programs.join("this-machine.toml");
     let quick = words.iter().any(|word| word == "--quick");
-    // In a hurry, or where nothing is measured, what memory is like is what it was the last time.
+    // In a hurry, or where nothing is measured, memory is as it was the last time.
     // How the halves run together is fitted anew.
     let again = words.iter().any(|word| word == "--again");
     if !((quick || again) && profile.is_file()) {

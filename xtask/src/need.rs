@@ -1,4 +1,4 @@
-//! What demo, tests and benchmark need besides Rust's own tools, and how it comes onto the machine.
+//! Programs that demo, tests and benchmark need besides Rust's own tools, and their installation.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub(crate) fn nic_target() -> Result<(), String> {
     rust_target(TARGET)
 }
 
-/// What runs a Linux program on the NIC's machine, and what builds one.
+/// The emulator that runs a Linux program on the NIC's machine, and the target that builds one.
 pub(crate) fn emulated_linux() -> Result<(), String> {
     if !in_path("qemu-aarch64") {
         install(&["qemu-user"])?;
@@ -23,7 +23,7 @@ pub(crate) fn emulated_linux() -> Result<(), String> {
     rust_target(LINUX_ON_NIC)
 }
 
-/// What runs a program on the NIC's machine, if it is here; [`programs`] brings it.
+/// The emulator of the NIC's machine, if it is here; [`programs`] brings it.
 pub(crate) fn emulator() -> Option<&'static str> {
     ["qemu-aarch64", "qemu-aarch64-static"].into_iter().find(|program| in_path(program))
 }
@@ -76,7 +76,7 @@ pub(crate) fn programs(counts: bool) -> Result<(), String> {
     }
 }
 
-/// Root, and the programs that talk in the lab, with what the kernel does there in Cora's place.
+/// Root, and the programs that talk in the lab, with those that steer the kernel in Cora's place.
 pub(crate) fn lab() -> Result<(), String> {
     if !is_root() {
         return Err("the lab makes network namespaces: run it as root".to_owned());
@@ -117,7 +117,7 @@ fn can_install() -> bool {
     is_root() && in_path("apt-get")
 }
 
-/// Installs packages of the distribution, or says what to type.
+/// Installs packages of the distribution, or says which command does.
 fn install(packages: &[&str]) -> Result<(), String> {
     if packages.is_empty() {
         return Ok(());
@@ -186,7 +186,7 @@ pub(crate) fn cargo_deny() -> Result<(), String> {
         .to_owned())
 }
 
-/// What builds libFuzzer.
+/// A C++ compiler, for libFuzzer.
 pub(crate) fn cplusplus() -> Result<(), String> {
     let own = std::env::var("CXX").ok();
     match own.as_deref() {

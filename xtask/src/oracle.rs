@@ -1,4 +1,4 @@
-//! `cargo xtask oracle`: that what comes out depends neither on the plan nor on which flows move
+//! `cargo xtask oracle`: that the output depends neither on the plan nor on which flows move
 //! when. With `--full`, on a million packets and ten thousand moves for each program and each kind
 //! of NIC.
 

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use cora_core::region::{self, HashSeed, Identity, Idle, Region, RegionLayout};
 use cora_core::ring::{Consumer, Producer};
-use cora_host::{SharedFutex, ThreadTime};
+use cora_host::SharedFutex;
+use cora_measure::ThreadTime;
 
 use super::pair::stay_on;
 use super::queue::words;

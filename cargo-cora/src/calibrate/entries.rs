@@ -8,7 +8,7 @@ use cora_core::key::{Address, FiveTuple};
 use cora_core::state::table::ahead::ALONE;
 use cora_core::state::table::raw::{RawTable, Shape};
 use cora_core::state::{NO_FLOW, Visit};
-use cora_host::ThreadTime;
+use cora_measure::ThreadTime;
 
 use super::traffic::draw;
 

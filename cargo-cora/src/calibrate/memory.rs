@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::io::{Error, Result};
 use std::path::Path;
 
-use cora_host::ThreadTime;
+use cora_measure::ThreadTime;
 
 use super::rounds::Times;
 use super::traffic::draw;

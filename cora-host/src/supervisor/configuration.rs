@@ -35,7 +35,7 @@ pub(super) struct Configuration {
     coming: Option<Coming>,
     /// Somebody asked for the files to be read again.
     asked: bool,
-    /// What came of that, when it is known.
+    /// The outcome, when it is known.
     outcome: Option<Result<u32, String>>,
 }
 

@@ -25,7 +25,7 @@ const LONGEST: usize = 4200;
 /// Others wait until one of these is done.
 const MOST_CLIENTS: usize = 16;
 
-/// What somebody asks for.
+/// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     Status,
@@ -67,7 +67,7 @@ impl Control {
         Ok(Self { listener, path: path.into(), clients: Vec::new() })
     }
 
-    /// What was asked for since the last look.
+    /// Requests since the last look.
     pub(super) fn look(&mut self) -> Vec<Asked> {
         if self.clients.len() < MOST_CLIENTS
             && let Ok((stream, _)) = self.listener.accept()

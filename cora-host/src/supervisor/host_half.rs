@@ -28,7 +28,7 @@ use crate::{Program, RunError, SharedFutex, map};
 /// The argument under which a program is its own host half.
 pub(crate) const HOST_COMMAND: &str = "__host";
 
-/// What the supervisor tells it.
+/// Orders of the supervisor.
 #[derive(Debug, Args)]
 pub(crate) struct HostArguments {
     /// File descriptor of the regions.

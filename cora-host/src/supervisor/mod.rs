@@ -15,21 +15,21 @@
 //! away and its ring full, the NIC drops what is for it as `host-away`, and goes on with the flows
 //! that it owns.
 //!
-//! | module | what |
+//! | module | concept |
 //! | --- | --- |
-//! | `ports` | what the ports of a live wire are |
+//! | `ports` | the ports of a live wire |
 //! | `live` | the wire between two ports |
 //! | `process` | one half's process |
 //! | `host_half` | the host half as a process of its own |
 //! | `configuration` | versions of read-mostly states, and how another one takes force |
-//! | `control` | a socket to ask a run and to tell it what to do |
-//! | `orders` | what is done about that |
-//! | `catch_up` | what a dead host left unread |
+//! | `control` | a socket for questions and orders |
+//! | `orders` | how an order is carried out |
+//! | `catch_up` | records that a dead host left unread |
 //! | `standby` | copies of durable entries, in memory that outlives the host |
 //! | `layout` | how durable entries are encoded, so that another build can carry them over |
 //! | `upgrade` | another build takes the running one's place |
 //! | `stop` | when the run ends |
-//! | `report` | what is told at the end |
+//! | `report` | the report at the end |
 
 mod catch_up;
 mod configuration;
@@ -81,7 +81,7 @@ const ROUNDS: u32 = 50;
 /// How long it waits then: nobody wakes it for what leaves.
 const WAIT: Duration = Duration::from_micros(200);
 
-/// What a live run is asked to do.
+/// The request for a live run.
 #[derive(Clone, Debug)]
 pub(crate) struct LiveRequest {
     pub(crate) run: Run,

@@ -1,10 +1,10 @@
-//! What the ports of a live wire are: `inside=PORT,outside=PORT`.
+//! The ports of a live wire: `inside=PORT,outside=PORT`.
 
 use std::str::FromStr;
 
 use cora_port::PortName;
 
-/// What each port is.
+/// The kind of each port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ports {
     /// The port towards the protected network.

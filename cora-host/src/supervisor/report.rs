@@ -1,4 +1,4 @@
-//! What a live run tells at its end.
+//! The report of a live run at its end.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,7 +21,7 @@ pub(crate) struct LiveReport {
     pub(super) packets_out: u64,
     /// Frames that the wire dropped, by name.
     pub(super) dropped: BTreeMap<&'static str, u64>,
-    /// What each port counted, by its side.
+    /// Counts of each port, by its side.
     pub(super) ports: BTreeMap<&'static str, PortReport>,
     /// Frames that a NIC which died had not taken: the next one got them.
     pub(super) fed_again: u64,
@@ -50,7 +50,7 @@ pub(crate) struct PortReport {
     pub(super) transmitted: u64,
     /// Frames that were dropped at it, in either direction, by name.
     pub(super) dropped: BTreeMap<&'static str, u64>,
-    /// What else it counted, by name.
+    /// Other counts, by name.
     pub(super) remarks: BTreeMap<&'static str, u64>,
     /// Whether the link was up.
     pub(super) link: &'static str,

@@ -19,7 +19,7 @@ use crate::copies::Index;
 
 /// Words before the first slot.
 const HEADER_WORDS: usize = 8;
-/// Words before what a slot holds.
+/// Words before a slot's contents.
 const HEAD: usize = 3;
 const VALID: u64 = 0x5a;
 

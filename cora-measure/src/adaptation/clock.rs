@@ -1,6 +1,6 @@
 //! A side's time: it goes on by the processor time that its work took.
 
-use cora_host::ThreadTime;
+use crate::ThreadTime;
 
 /// Measures work of this thread.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! What test harnesses print, shown while it comes and counted.
+//! The output of test harnesses, shown while it comes and counted.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use super::Verdict;
 use crate::shown;
 
-/// What the test harnesses below a command counted.
+/// Counts of the test harnesses below a command.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Tests {
     pub(super) passed: u64,
@@ -28,10 +28,12 @@ impl Tests {
         Some(Self { passed: count("passed"), failed: count("failed"), skipped: count("ignored") })
     }
 
-    pub(super) fn add(&mut self, other: Self) {
-        self.passed += other.passed;
-        self.failed += other.failed;
-        self.skipped += other.skipped;
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self {
+            passed: self.passed + other.passed,
+            failed: self.failed + other.failed,
+            skipped: self.skipped + other.skipped,
+        }
     }
 }
 
@@ -66,21 +68,12 @@ fn executable(line: &str) -> Option<(String, PathBuf)> {
     Some((source.to_owned(), crate::root().join(path.strip_suffix(')')?)))
 }
 
-/// The test of this name in `tests/`: as it was built in this run, so that it need not wait for a
-/// cargo that builds something else, or by cargo.
-pub(super) fn test_of_tests(name: &str, workspace: &str) -> Command {
-    let built = BUILT.get().and_then(|built| built.get(&format!("tests/{name}.rs")));
-    let Some(built) = built else {
-        let mut command = crate::cargo(&workspace.split(' ').collect::<Vec<_>>());
-        command.args(["--test", name, "--"]);
-        return command;
-    };
-    let mut command = Command::new(built);
-    command.current_dir(crate::root().join("tests"));
-    command
+/// Where this run's build put the test `tests/NAME.rs`; `None` if it has not built it.
+pub(super) fn built(name: &str) -> Option<PathBuf> {
+    BUILT.get().and_then(|built| built.get(&format!("tests/{name}.rs"))).cloned()
 }
 
-/// Runs test harnesses, showing what they print and adding up what they counted.
+/// Runs test harnesses; shows their output and adds up their counts.
 pub(super) fn counted(command: &mut Command) -> Verdict {
     eprintln!("$ {}", shown(command));
     let mut child = match command.stdout(Stdio::piped()).spawn() {
@@ -93,7 +86,7 @@ pub(super) fn counted(command: &mut Command) -> Verdict {
     for line in child.stdout.take().into_iter().flat_map(|out| BufReader::new(out).lines()) {
         let line = line.unwrap_or_else(|error| error.to_string());
         println!("{line}");
-        tests.add(Tests::told(&line).unwrap_or_default());
+        tests = tests.plus(Tests::told(&line).unwrap_or_default());
     }
     match child.wait() {
         Ok(status) if status.success() && tests.failed == 0 && tests.passed > 0 => {

@@ -2,9 +2,10 @@
 //!
 //! A phase begins when the one before has ended. Its lanes run beside each other: compiling,
 //! linking and single threads leave a core idle now and then, and lanes fill that. Steps of one
-//! lane share a target directory; those of different lanes don't wait for each other's lock. What
-//! goes by the clock (live runs, kills) runs in a phase of its own.
+//! lane share a target directory; those of different lanes don't wait for each other's lock. Tests
+//! that go by the clock (live runs, kills) run in a phase of their own.
 
+use super::unchanged::Inputs;
 use super::{Verdict, steps};
 
 /// When a step runs.
@@ -29,18 +30,32 @@ impl Tier {
 pub(super) struct Step {
     pub(super) name: &'static str,
     pub(super) tier: Tier,
-    /// What it checks, in a line.
+    /// The property that it checks, in a line.
     pub(super) checks: &'static str,
+    /// The files that decide how it ends.
+    pub(super) inputs: Inputs,
     pub(super) run: fn() -> Verdict,
 }
 
+impl Step {
+    const fn reads(self, inputs: Inputs) -> Self {
+        Self { inputs, ..self }
+    }
+}
+
 const fn quick(name: &'static str, checks: &'static str, run: fn() -> Verdict) -> Step {
-    Step { name, tier: Tier::Quick, checks, run }
+    Step { name, tier: Tier::Quick, checks, inputs: Inputs::Any, run }
 }
 
 const fn long(name: &'static str, checks: &'static str, run: fn() -> Verdict) -> Step {
-    Step { name, tier: Tier::All, checks, run }
+    Step { name, tier: Tier::All, checks, inputs: Inputs::Any, run }
 }
+
+/// The core depends on no other crate of the workspace: a test of the structure holds that.
+const CORE: Inputs = Inputs::Only(&["cora-core"]);
+
+/// The tests of the libraries use the programs in `tests/programs`, none of the examples.
+const LIBRARIES: Inputs = Inputs::Besides(&["examples"]);
 
 /// Phases of lanes of steps.
 pub(super) const PHASES: &[&[&[Step]]] = &[
@@ -63,12 +78,14 @@ pub(super) const PHASES: &[&[&[Step]]] = &[
             ),
         ],
         &[
-            quick("loom", "ring and bell under every order of memory accesses", steps::loom),
+            quick("loom", "ring and bell under every order of memory accesses", steps::loom)
+                .reads(CORE),
             quick(
                 "miri",
                 "the unsafe code of ring, region, memory and table, interpreted",
                 steps::miri,
-            ),
+            )
+            .reads(CORE),
         ],
     ],
     &[
@@ -88,7 +105,8 @@ pub(super) const PHASES: &[&[&[Step]]] = &[
                 "core-on-nic",
                 "the core's units by the NIC's instructions, emulated",
                 steps::core_on_the_nic,
-            ),
+            )
+            .reads(CORE),
         ],
         &[quick(
             "instructions",
@@ -96,11 +114,25 @@ pub(super) const PHASES: &[&[&[Step]]] = &[
             steps::instructions,
         )],
     ],
-    &[&[quick(
-        "tests",
-        "units, properties, diagnostics, goldens; the oracle for every program: host alone, native, emulated, moves by chance",
-        steps::tests,
-    )]],
+    &[&[
+        quick(
+            "units",
+            "units and properties of the libraries, examples of the reference",
+            steps::units,
+        )
+        .reads(LIBRARIES),
+        quick(
+            "diagnostics",
+            "the compiler's words for each fault of a program",
+            steps::diagnostics,
+        )
+        .reads(LIBRARIES),
+        quick(
+            "tests",
+            "commands, pages, goldens; the oracle for every program: host alone, native, emulated, moves by chance",
+            steps::tests,
+        ),
+    ]],
     &[&[
         long(
             "oracle",

@@ -1,16 +1,17 @@
-//! What each step does.
+//! The commands of each step.
 //!
 //! Which tests a step runs is said by `CORA_TESTS` (`quick`, the default, or `all`), and by
 //! `#[ignore]` on tests that take minutes. All steps that build tests use the same packages,
 //! features and profile, so each crate is compiled once.
 
+use std::io;
 use std::process::Command;
 
 use super::Verdict;
 use super::harness::{self, counted};
-use crate::{cargo, chaos, command, deny, examples, need, run, target, words};
+use crate::{cargo, chaos, command, deny, examples, need, root, run, target, words};
 
-/// What tests of whole packages are built from; what measures is built with its own flags, below.
+/// All packages, so that each crate is compiled once. Which targets of them run, the steps say.
 const WORKSPACE: &str = "test --workspace --no-fail-fast";
 
 /// Tests that build and count what the step `instructions` does.
@@ -60,21 +61,76 @@ pub(super) fn build() -> Verdict {
 
 /// The first test that asks for programs: it builds all of them.
 pub(super) fn sizes() -> Verdict {
-    counted(&mut in_this_run(harness::test_of_tests("elf", WORKSPACE)))
+    counted(&mut in_this_run(test_of_tests("elf")))
 }
 
-/// Unit tests, the examples in the documentation, and what crosses crates: on an emulated NIC, too.
+/// Tests of the crates `cora-*`, and all examples in the documentation.
+pub(super) fn units() -> Verdict {
+    let units = || {
+        let mut units = of_cargo(WORKSPACE);
+        Ok(counted(integration(units.arg("--lib"), &library_directories()?)?))
+    };
+    or_unread(units()).and(|| counted(of_cargo(WORKSPACE).arg("--doc")))
+}
+
+/// Compile-fail tests, beside the library.
+pub(super) fn diagnostics() -> Verdict {
+    counted(of_cargo(WORKSPACE).args(["--test", "ui"]))
+}
+
+/// Tests of the command and of the examples, and tests that cross crates: on an emulated NIC, too.
 pub(super) fn tests() -> Verdict {
-    counted(in_this_run(of_cargo(WORKSPACE)).args(["--", "--skip", COUNTING]))
+    let tests = || {
+        let mut tests = in_this_run(of_cargo(WORKSPACE));
+        integration(tests.arg("--bins"), &["cargo-cora".to_owned(), "tests".to_owned()])?;
+        Ok(counted(tests.args(["--", "--skip", COUNTING])))
+    };
+    or_unread(tests())
+}
+
+fn or_unread(verdict: io::Result<Verdict>) -> Verdict {
+    verdict.unwrap_or_else(|cause| Verdict::of(Err(format!("tests are not found: {cause}"))))
+}
+
+/// The directories of the crates `cora-*`.
+fn library_directories() -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in root().read_dir()? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.starts_with("cora-") {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Adds the integration tests of these packages: `tests/NAME.rs` and `tests/NAME/main.rs`.
+fn integration<'a>(tests: &'a mut Command, packages: &[String]) -> io::Result<&'a mut Command> {
+    for tests_of_package in packages.iter().map(|package| root().join(package).join("tests")) {
+        if !tests_of_package.is_dir() {
+            continue;
+        }
+        let mut files: Vec<_> = tests_of_package.read_dir()?.collect::<io::Result<_>>()?;
+        files.sort_unstable_by_key(std::fs::DirEntry::file_name);
+        for path in files.iter().map(std::fs::DirEntry::path) {
+            let is_test =
+                path.extension().is_some_and(|it| it == "rs") || path.join("main.rs").is_file();
+            if let (true, Some(name)) = (is_test, path.file_stem()) {
+                tests.arg("--test").arg(name);
+            }
+        }
+    }
+    Ok(tests)
 }
 
 /// Of the examples, nearly as they are released: long to build, soon counted.
 pub(super) fn instructions() -> Verdict {
-    counted(&mut in_this_run(harness::test_of_tests("instructions", WORKSPACE)))
+    counted(&mut in_this_run(test_of_tests("instructions")))
 }
 
-/// What the core does by the machine's own instructions, it does by others on the NIC: its unit
-/// tests there, emulated.
+/// The core has code for this machine's instructions, and other code for the NIC's: its unit tests
+/// there, emulated.
 pub(super) fn core_on_the_nic() -> Verdict {
     let Some(emulator) = need::emulator() else {
         return Verdict::of(Err("no qemu-aarch64 (Debian: qemu-user)".to_owned()));
@@ -124,7 +180,7 @@ pub(super) fn oracle() -> Verdict {
     counted(tests.env("CORA_TESTS", "all"))
 }
 
-/// Of the documentation's examples none: what is ignored there is not meant to compile.
+/// Of the documentation's examples none: those that are ignored are not meant to compile.
 pub(super) fn long_tests() -> Verdict {
     let mut tests = in_this_run(of_cargo(WORKSPACE));
     counted(tests.env("CORA_TESTS", "all").args(["--tests", "--", "--ignored"]))
@@ -148,12 +204,25 @@ pub(super) fn dependencies() -> Verdict {
     Verdict::of(deny::check())
 }
 
+/// The test `tests/NAME.rs`: as this run built it, so that it need not wait for a cargo that builds
+/// something else, or by cargo.
+fn test_of_tests(name: &str) -> Command {
+    let Some(built) = harness::built(name) else {
+        let mut command = of_cargo(WORKSPACE);
+        command.args(["--test", name, "--"]);
+        return command;
+    };
+    let mut command = Command::new(built);
+    command.current_dir(root().join("tests"));
+    command
+}
+
 fn of_cargo(words: &str) -> Command {
     cargo(&words.split(' ').collect::<Vec<_>>())
 }
 
-/// A run of tests that build programs: the emulated NIC must not be left out, and what one step
-/// built, the others need not build again.
+/// A run of tests that build programs: the emulated NIC must not be left out, and a program that
+/// one step built, the others need not build again.
 fn in_this_run(mut tests: Command) -> Command {
     tests.env("CORA_REQUIRE_EMULATED", "1").env("CORA_TEST_RUN", this_run());
     tests
