@@ -105,8 +105,8 @@ fn run(command: &mut Command) -> Result<(), String> {
     eprintln!("$ {}", shown(command));
     match command.status() {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("`{}` ended with {status}", shown(command))),
-        Err(error) => Err(format!("`{}` doesn't start: {error}", shown(command))),
+        Ok(status) => Err(format!("`{}` ended with {status}", named(command))),
+        Err(error) => Err(format!("`{}` doesn't start: {error}", named(command))),
     }
 }
 
@@ -114,6 +114,17 @@ fn run(command: &mut Command) -> Result<(), String> {
 fn output(mut command: Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The command's first words: enough to know it in a table.
+fn named(command: &Command) -> String {
+    const WORDS: usize = 5;
+    let shown = shown(command);
+    let words: Vec<&str> = shown.split(' ').collect();
+    match words.get(..WORDS) {
+        Some(first) if words.len() > WORDS => format!("{} …", first.join(" ")),
+        _ => shown,
+    }
 }
 
 fn shown(command: &Command) -> String {

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use super::Verdict;
-use crate::shown;
+use crate::{named, shown};
 
 /// Counts of the test harnesses below a command.
 #[derive(Clone, Copy, Default)]
@@ -43,7 +43,7 @@ static BUILT: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
 /// Builds tests, without running any, and notes where they are.
 pub(super) fn build(command: &mut Command) -> Result<(), String> {
     eprintln!("$ {}", shown(command));
-    let told = shown(command);
+    let told = named(command);
     let failed = |why: String| format!("`{told}`: {why}");
     let mut child =
         command.stderr(Stdio::piped()).spawn().map_err(|error| failed(error.to_string()))?;
@@ -79,7 +79,7 @@ pub(super) fn counted(command: &mut Command) -> Verdict {
     let mut child = match command.stdout(Stdio::piped()).spawn() {
         Ok(child) => child,
         Err(error) => {
-            return Verdict::of(Err(format!("`{}` doesn't start: {error}", shown(command))));
+            return Verdict::of(Err(format!("`{}` doesn't start: {error}", named(command))));
         }
     };
     let mut tests = Tests::default();
@@ -93,7 +93,7 @@ pub(super) fn counted(command: &mut Command) -> Verdict {
             Verdict::Done(tests)
         }
         Ok(status) => {
-            let why = format!("`{}` ended with {status}", shown(command));
+            let why = format!("`{}` ended with {status}", named(command));
             Verdict::Failed(Tests { failed: tests.failed.max(1), ..tests }, why)
         }
         Err(error) => Verdict::of(Err(error.to_string())),

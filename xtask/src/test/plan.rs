@@ -54,8 +54,10 @@ const fn long(name: &'static str, checks: &'static str, run: fn() -> Verdict) ->
 /// The core depends on no other crate of the workspace: a test of the structure holds that.
 const CORE: Inputs = Inputs::Only(&["cora-core"]);
 
-/// The tests of the libraries use the programs in `tests/programs`, none of the examples.
-const LIBRARIES: Inputs = Inputs::Besides(&["examples"]);
+/// The tests of the libraries use the programs in `tests/programs`, none of the examples. Of the
+/// pages they read those in `docs`.
+const LIBRARIES: Inputs =
+    Inputs::Besides(&["examples", "README.md", "ARCHITECTURE.md", "CHANGELOG.md"]);
 
 /// Phases of lanes of steps.
 pub(super) const PHASES: &[&[&[Step]]] = &[
