@@ -21,7 +21,7 @@ use crate::apps::nat::Nat;
 use crate::apps::visits::Visiting;
 use crate::apps::{Share, SimApp};
 use crate::random::Random;
-use crate::runtime::{self, Faults, Ran};
+use crate::runtime::{self, Faults, Liar, Ran};
 use crate::traffic;
 
 /// One run of so many is under the controller.
@@ -112,6 +112,8 @@ pub fn one(seed: u64) -> Result<Ran, String> {
         20..28 => program::<Balancer<Share<1024>>>,
         28..40 => program::<Firewall<Share<1024>>>,
         40..48 => program::<Inside<Share<1024>>>,
+        // Drawn apart, so that older seeds mean what they did.
+        48..63 if Random::new(seed ^ 0x6c69_6172_7300).once_in(3) => lied_to,
         48..63 => killed,
         // Seldom: it knows many thousands of flows, and making room for them takes longer than all
         // the rest.
@@ -149,6 +151,15 @@ fn killed(seed: u64, packets: u32) -> Result<Ran, String> {
     let kills = 1 + seed % 3;
     let ran = runtime::run_killed::<Share<1024>>(&case, seed, kills);
     ran.map_err(|what| format!("{}, {kills} kills: {what}", Marking::<Share<1024>>::NAME))
+}
+
+/// A side lies.
+fn lied_to(seed: u64, packets: u32) -> Result<Ran, String> {
+    let case = traffic::make_filled::<Marking<Share<1024>>>(seed, packets, filling(seed));
+    let liar = if seed & 8 == 0 { Liar::Nic } else { Liar::Host };
+    let liars = 1 + seed % 3;
+    let ran = runtime::run_lied_to::<Share<1024>>(&case, seed, liar, liars);
+    ran.map_err(|what| format!("{}, {liars} liars, {liar:?}: {what}", Marking::<Share<1024>>::NAME))
 }
 
 /// Runs the seeds from `first` on, on all processors; `tell` hears now and then how far it is, by

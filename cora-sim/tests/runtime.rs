@@ -1,9 +1,11 @@
 //! The whole runtime under seeded faults gives what the host alone gives.
 
 use cora_sim::apps::Share;
+use cora_sim::apps::marks::Marking;
 use cora_sim::apps::visits::Visiting;
 use cora_sim::chaos;
-use cora_sim::runtime::{Faults, run_conducted};
+use cora_sim::runtime::{Faults, Liar, run_conducted, run_lied_to};
+use cora_sim::traffic;
 
 /// More is what `cargo xtask chaos` is for.
 const SEEDS: u64 = 1000;
@@ -47,6 +49,30 @@ fn a_controller_keeps_its_promises_while_traffic_changes() {
     assert!(alone > packets / 4, "only {alone} of {packets} packets at the NIC");
     let [one, other] = [(); 2].map(|()| run_conducted::<Visiting<Share<1024>>>(77, 4_000));
     assert_eq!(format!("{one:?}"), format!("{other:?}"), "a seed decides everything");
+}
+
+/// Records of the one half are changed, repeated, left out and made up. The other half reports it
+/// or goes on; the liar alone is ended; flows that begin afterwards lose nothing.
+#[test]
+fn a_liar_is_ended_and_the_run_goes_on() {
+    for liar in [Liar::Nic, Liar::Host] {
+        let (mut faults, mut honest) = (Faults::default(), 0);
+        for seed in 0..400 {
+            let case = traffic::make_filled::<Marking<Share<1024>>>(seed, 48, 0);
+            let ran = run_lied_to::<Share<1024>>(&case, seed, liar, 1 + seed % 2);
+            let ran = ran.unwrap_or_else(|what| panic!("{liar:?}, seed {seed}: {what}"));
+            faults.add(&ran.faults);
+            honest += ran.honest;
+        }
+        println!("{liar:?}: {faults}; {honest} packets afterwards");
+        assert!(faults.lies > 400 && faults.lies_noticed > 100, "too few lies: {faults}");
+        assert!(honest > 400, "only {honest} packets of flows that began afterwards");
+        let (liars, others) = match liar {
+            Liar::Nic => (faults.nic_kills, faults.host_kills),
+            Liar::Host => (faults.host_kills, faults.nic_kills),
+        };
+        assert!(liars >= 400 && others == 0, "ended: {liars} liars, {others} others");
+    }
 }
 
 /// A NIC refuses a flow while the host is still handing it over, bit by bit, and others wait for

@@ -23,10 +23,14 @@ pub struct Faults {
     pub nic_kills: u64,
     /// The host was killed.
     pub host_kills: u64,
+    /// A half sent something else than it should, or left it out.
+    pub lies: u64,
+    /// The other half noticed.
+    pub lies_noticed: u64,
 }
 
 /// Names, for reports.
-pub const FAULTS: [&str; 9] = [
+pub const FAULTS: [&str; 11] = [
     "delays",
     "reordered",
     "nic-waits",
@@ -36,6 +40,8 @@ pub const FAULTS: [&str; 9] = [
     "orders",
     "nic-kills",
     "host-kills",
+    "lies",
+    "lies-noticed",
 ];
 
 impl Faults {
@@ -51,8 +57,22 @@ impl Faults {
             orders,
             nic_kills,
             host_kills,
+            lies,
+            lies_noticed,
         } = *self;
-        [delays, reordered, nic_waits, host_waits, wire_waits, heads, orders, nic_kills, host_kills]
+        [
+            delays,
+            reordered,
+            nic_waits,
+            host_waits,
+            wire_waits,
+            heads,
+            orders,
+            nic_kills,
+            host_kills,
+            lies,
+            lies_noticed,
+        ]
     }
 
     /// Adds another run's.
@@ -66,6 +86,8 @@ impl Faults {
         self.orders += other.orders;
         self.nic_kills += other.nic_kills;
         self.host_kills += other.host_kills;
+        self.lies += other.lies;
+        self.lies_noticed += other.lies_noticed;
     }
 }
 

@@ -12,6 +12,7 @@ use cora_core::monitor::{Load, TALKERS, Talker};
 use cora_core::plain::Plain as _;
 use cora_core::ring::{Consumer, Producer, PushError, RingError};
 
+use super::lies::Lies;
 use super::nic::Rings;
 use super::story;
 use super::words::{Life, Words};
@@ -33,9 +34,22 @@ struct Back {
     life: Life,
     /// Which flows changed sides, when a controller wants to know.
     ledger: Option<Ledger>,
+    /// Of a host that lies.
+    lies: Option<Lies>,
 }
 
 impl Back {
+    fn push(&mut self, kind: u16, parts: &[&[u8]]) {
+        if self.waiting.is_empty() {
+            match self.ring.push(kind, parts) {
+                Ok(()) => return,
+                Err(PushError::Full) => self.waits += 1,
+                Err(PushError::TooLong | PushError::Failed(_)) => self.broken = true,
+            }
+        }
+        self.waiting.push_back((kind, parts.concat()));
+    }
+
     fn flush(&mut self) {
         while let Some((kind, bytes)) = self.waiting.front() {
             match self.ring.push(*kind, &[bytes]) {
@@ -57,14 +71,10 @@ impl Outbox for Back {
             ledger.sent(message);
         }
         message.encode(|kind, parts| {
-            if self.waiting.is_empty() {
-                match self.ring.push(kind, parts) {
-                    Ok(()) => return,
-                    Err(PushError::Full) => self.waits += 1,
-                    Err(PushError::TooLong | PushError::Failed(_)) => self.broken = true,
-                }
+            let Some(lies) = &mut self.lies else { return self.push(kind, parts) };
+            for (kind, bytes) in lies.instead(kind, parts.concat()) {
+                self.push(kind, &[&bytes]);
             }
-            self.waiting.push_back((kind, parts.concat()));
         });
     }
 
@@ -104,6 +114,7 @@ impl<A: SimApp> HostSide<A> {
             standby,
             life: life.clone(),
             ledger: None,
+            lies: None,
         };
         let buffer = vec![0; BURST_BYTES].into();
         Self {
@@ -115,6 +126,16 @@ impl<A: SimApp> HostSide<A> {
             nic_seen: Seen::default(),
             error: None,
         }
+    }
+
+    /// From now on it lies.
+    pub(super) fn lie(&mut self, lies: Lies) {
+        self.back.lies = Some(lies);
+    }
+
+    /// Lies that it told.
+    pub(super) fn lies(&self) -> u64 {
+        self.back.lies.as_ref().map_or(0, |lies| lies.told)
     }
 
     /// Whether it has anything to do.
@@ -242,11 +263,17 @@ impl<A: SimApp> HostSide<A> {
         }
         done.append(&mut self.back.waiting);
         done.retain(|(kind, _)| *kind == SEND);
-        for (kind, bytes) in &mut done {
-            let whole = reassemble(*kind, bytes, Some(&old.lots), &mut buffer);
-            let whole = whole.map_err(|error| format!("the dead NIC's lots: {error}"))?;
-            *bytes = whole.encode(|_, parts| parts.concat());
-        }
+        // A head without its rest is an error, and no packet to send.
+        done.retain_mut(|(kind, bytes)| {
+            match reassemble(*kind, bytes, Some(&old.lots), &mut buffer) {
+                Ok(whole) => *bytes = whole.encode(|_, parts| parts.concat()),
+                Err(error) => {
+                    self.error = Some(format!("the dead NIC's lots: {error}"));
+                    return false;
+                }
+            }
+            true
+        });
         self.back.waiting = done;
         self.back.ring = rings.back.producer(&self.life);
         self.punt = rings.punt.consumer(&self.life);

@@ -10,7 +10,7 @@ use cora_core::packet::{Meta, Packet, Port};
 
 use super::nic::{NicSide, Others, Rings};
 use super::words::Life;
-use super::{Ran, Runtime, story};
+use super::{Ran, Runtime, Turn, story};
 use crate::apps::marks::Marking;
 use crate::apps::{SimApp, Variant};
 use crate::frames::{flow_of, is_intact, number_of, tuple_of};
@@ -41,6 +41,7 @@ impl<A: SimApp> Runtime<'_, A> {
             return Ok(());
         }
         self.faults.nic_kills += 1;
+        self.faults.lies += self.nic.lies();
         self.faults.nic_waits += self.nic.waits();
         self.faults.heads += self.nic.heads();
         let rings = Rings::new(self.conditions.rings);
@@ -55,6 +56,7 @@ impl<A: SimApp> Runtime<'_, A> {
             self.host.follow(&Order::Admit(self.admission()));
         }
         self.wire.replug(rings.wire.consumer(&Life::endless()));
+        self.void_errors();
         self.check_host()?;
         story::tell(|| format!("the NIC is dead: {reclaimed:?}"));
         let refuses = self.conditions.refuses.then_some(self.seed ^ self.clock);
@@ -63,6 +65,7 @@ impl<A: SimApp> Runtime<'_, A> {
         self.rings = rings;
         let seen = self.wire.left() + self.host.done() as u64;
         self.endangered = self.fed_in_flows().saturating_sub(seen);
+        self.is_replaced(Turn::Nic);
         Ok(())
     }
 
@@ -73,6 +76,7 @@ impl<A: SimApp> Runtime<'_, A> {
             return Ok(());
         }
         self.faults.host_kills += 1;
+        self.faults.lies += self.host.lies();
         self.faults.host_waits += self.host.waits();
         let wire = self.rings.wire.clone();
         let rings = Rings { wire, ..Rings::new(self.conditions.rings) };
@@ -90,6 +94,8 @@ impl<A: SimApp> Runtime<'_, A> {
         let mut others = Others { host: &mut self.host, wire: &mut self.wire };
         self.nic.greet(&mut others);
         self.rings = rings;
+        self.void_errors();
+        self.is_replaced(Turn::Host);
         self.check()
     }
 

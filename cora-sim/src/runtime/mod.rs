@@ -12,6 +12,7 @@
 //! | `words` | what rings lie in |
 //! | `nic`, `host`, `wire` | the processes |
 //! | `killed` | what must hold when sides die |
+//! | `lies` | a half that sends anything |
 //! | `orders` | a controller by chance |
 //! | `conducted` | the controller, in virtual time |
 //! | `bounds` | what it promises about moves |
@@ -25,6 +26,7 @@ mod conducted;
 mod faults;
 mod host;
 mod killed;
+mod lies;
 mod nic;
 mod orders;
 mod story;
@@ -41,6 +43,7 @@ use cora_core::ring::record_bytes;
 pub use conducted::run_conducted;
 pub use faults::{FAULTS, Faults};
 pub use killed::run_killed;
+pub use lies::{Liar, run_lied_to};
 pub use story::tell_runs;
 
 use crate::apps::SimApp;
@@ -53,6 +56,7 @@ use crate::traffic::Case;
 use conditions::Conditions;
 use conducted::Conducted;
 use host::HostSide;
+use lies::Liars;
 use nic::{NicSide, Others, Rings};
 use wire::WireEnd;
 use words::Life;
@@ -71,6 +75,8 @@ pub struct Ran {
     pub moves: u64,
     /// Packets that were lost with a side that died.
     pub lost: u64,
+    /// Packets of flows that began when no half lied any more, in a run where one did.
+    pub honest: u64,
     /// What the NIC counted.
     pub nic: Report,
 }
@@ -118,6 +124,8 @@ struct Runtime<'a, A: SimApp> {
     endangered: u64,
     /// Who decides which flows move, if not chance, and the moves that it has not seen yet.
     conducted: Option<Conducted<A>>,
+    /// Halves that lie.
+    liars: Option<Liars>,
     moved: Vec<Move<A::Group>>,
 }
 
@@ -166,6 +174,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
             kills: 0,
             endangered: 0,
             conducted: None,
+            liars: None,
             moved: Vec::new(),
         }
     }
@@ -178,6 +187,9 @@ impl<'a, A: SimApp> Runtime<'a, A> {
             self.disturb();
             self.bury_all()?;
             let able = TURNS.map(|turn| self.is_able(turn));
+            if self.judge(!able.contains(&true)) {
+                continue;
+            }
             self.check()?;
             if !able.contains(&true) {
                 let Some(arrival) = self.waits_until() else { return self.end() };
@@ -348,6 +360,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
             packets: self.fed as u64,
             moves: nic.offloads + nic.released,
             lost: 0,
+            honest: 0,
             nic,
         }
     }

@@ -9,6 +9,7 @@ use cora_core::region::Parking;
 use cora_core::ring::{Consumer, Producer, PushError};
 
 use super::host::HostSide;
+use super::lies::Lies;
 use super::story;
 use super::wire::WireEnd;
 use super::words::{Life, Words};
@@ -30,6 +31,8 @@ struct Outgoing {
     broken: bool,
     /// Flows that it has room for.
     room: u32,
+    /// Of a NIC that lies.
+    lies: Option<Lies>,
 }
 
 /// The process.
@@ -82,10 +85,21 @@ impl<A: SimApp> NicSide<A> {
             spilled: Vec::new(),
             broken: false,
             room: u32::MAX,
+            lies: None,
         };
         let back = rings.back.consumer(&life);
         let buffer = vec![0; back.max_record()].into();
         Self { half, back, out, buffer, life, error: None }
+    }
+
+    /// From now on it lies.
+    pub(super) fn lie(&mut self, lies: Lies) {
+        self.out.lies = Some(lies);
+    }
+
+    /// Lies that it told.
+    pub(super) fn lies(&self) -> u64 {
+        self.out.lies.as_ref().map_or(0, |lies| lies.told)
     }
 
     /// From now on there is room for so many flows.
@@ -245,10 +259,11 @@ fn push(
     ring: &mut Producer<Words>,
     mut first: Option<&mut Producer<Words>>,
     message: &Message<'_>,
+    lies: Option<&mut Lies>,
     life: &Life,
     mut wait: impl FnMut() -> bool,
 ) -> bool {
-    message.encode(|kind, parts| {
+    let mut push = |kind: u16, parts: &[&[u8]]| {
         while !life.is_over() {
             match ring.push(kind, parts) {
                 Ok(()) => return true,
@@ -265,6 +280,13 @@ fn push(
             }
         }
         true
+    };
+    message.encode(|kind, parts| match lies {
+        Some(lies) => {
+            let records = lies.instead(kind, parts.concat());
+            records.iter().all(|(kind, bytes)| push(*kind, &[bytes]))
+        }
+        None => push(kind, parts),
     })
 }
 
@@ -280,8 +302,8 @@ impl<A: SimApp> Outbox for Ends<'_, '_, A> {
         };
         let tight = tight.map(Message::Load);
         let message = tight.as_ref().unwrap_or(message);
-        let Outgoing { punt, life, waits, .. } = &mut *self.out;
-        let sent = push(punt, None, message, life, || {
+        let Outgoing { punt, life, waits, lies, .. } = &mut *self.out;
+        let sent = push(punt, None, message, lies.as_mut(), life, || {
             *waits += 1;
             self.others.host.poll(1);
             self.others.host.error.is_none() && !self.others.host.life.is_over()
@@ -301,9 +323,10 @@ impl<A: SimApp> Outbox for Ends<'_, '_, A> {
 impl<A: SimApp> Wire for Ends<'_, '_, A> {
     fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
         story::takes("wire", &Message::Frame(*stamp, frame));
-        let Outgoing { punt, wire, life, waits, broken, .. } = &mut *self.out;
-        // What leaves may depend on what the host was told before.
-        let sent = push(wire, Some(punt), &Message::Frame(*stamp, frame), life, || {
+        let Outgoing { punt, wire, life, waits, broken, lies, .. } = &mut *self.out;
+        // A packet that leaves may depend on records that the host was told before.
+        let frame = Message::Frame(*stamp, frame);
+        let sent = push(wire, Some(punt), &frame, lies.as_mut(), life, || {
             *waits += 1;
             self.others.wire.drain();
             self.others.wire.error.is_none()
