@@ -147,6 +147,11 @@ pub(super) const PHASES: &[&[&[Step]]] = &[
             steps::long_tests,
         ),
         long(
+            "calibration",
+            "a calibration writes a profile, and its program takes as many instructions as it believes",
+            steps::calibration,
+        ),
+        long(
             "chaos",
             "both halves and the controller in one process, with faults and kills, for two minutes",
             steps::chaos,
