@@ -19,7 +19,7 @@ use crate::supervisor::{
     CHANGE_COMMAND, HOST_COMMAND, HostArguments, LAYOUT_COMMAND, Legacy, LiveRequest, entry_layout,
     host_half, make_change, supervise,
 };
-use crate::{Program, RunError};
+use crate::{Program, RunError, child, sandbox};
 
 /// A network function that runs on SmartNIC and host together.
 #[derive(Debug, Parser)]
@@ -44,6 +44,8 @@ enum Command {
         fd: i32,
         /// Its bytes.
         length: usize,
+        /// The process that started it: it ends with that one.
+        parent: Option<u32>,
     },
     /// Be the host half of a live run: started by `run --live`.
     #[command(name = HOST_COMMAND, hide = true)]
@@ -110,17 +112,29 @@ pub fn perform<A: App + Send>(
         }
         Command::Graph => print(program.graph_json),
         Command::Plan => print(program.plan_json),
-        Command::Nic { fd, length } => {
-            // The low byte is what a parent sees of an exit code.
-            ExitCode::from((program.native_nic)(fd, length).to_le_bytes()[0])
-        }
+        Command::Nic { fd, length, parent } => native_nic(program, fd, length, parent),
         Command::Layout => entry_layout::<A>()
             .map_or_else(|error| fail(&error.to_string()), |layout| print(&layout)),
         Command::Change { file } => make_change::<A>(file)
             .map_or_else(|error| fail(&error.to_string()), |change| print(&change)),
-        Command::Host(arguments) => host_half::<A>(program, *arguments, known)
+        Command::Host(arguments) => host_half::<A>(program, &arguments, known)
             .map_or_else(|error| fail(&error.to_string()), |account| print(&account.to_string())),
     }
+}
+
+fn native_nic(program: &Program, fd: i32, length: usize, parent: Option<u32>) -> ExitCode {
+    if let Some(error) = parent.and_then(|parent| child::stay_with(parent).err()) {
+        return fail(&error.to_string());
+    }
+    if let Err(errno) = sandbox::enter() {
+        // The kernel was built without them. The run is as right as before.
+        let _told = writeln!(
+            std::io::stderr(),
+            "the NIC half runs without a filter of system calls: {errno}"
+        );
+    }
+    // The low byte is what a parent sees of an exit code.
+    ExitCode::from((program.native_nic)(fd, length).to_le_bytes()[0])
 }
 
 fn run_command<A: App + Send>(
@@ -142,11 +156,17 @@ fn run_command<A: App + Send>(
 
 fn live<A: App>(program: &Program, request: &LiveRequest) -> ExitCode {
     let json = request.run.options.json;
-    match supervise::<A>(program, request) {
-        Ok(report) if json => print(&serde_json::to_string_pretty(&report).unwrap_or_default()),
-        Ok(report) => print(&report.to_string()),
-        Err(error) => fail(&error.to_string()),
-    }
+    let report = match supervise::<A>(program, request) {
+        Ok(report) => report,
+        Err(error) => return fail(&error.to_string()),
+    };
+    let printed = print(&if json {
+        serde_json::to_string_pretty(&report).unwrap_or_default()
+    } else {
+        report.to_string()
+    });
+    let faults = report.faults();
+    if faults.is_empty() { printed } else { fail(&faults.join("; ")) }
 }
 
 fn on_capture<A: App + Send>(

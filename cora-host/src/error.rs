@@ -136,6 +136,14 @@ pub enum RunError {
     /// The NIC said something impossible.
     #[error("the NIC broke the protocol: {0}")]
     Protocol(#[from] ProtocolError),
+    /// The NIC sends packets to the host, and takes none of those that come back.
+    #[error("the NIC took nothing from the host for {seconds} s, and {mib} MiB wait for it")]
+    NicTakesNothing {
+        /// How long.
+        seconds: u64,
+        /// What waits.
+        mib: usize,
+    },
     /// Records were asked for, and the program makes none.
     #[error("--ipfix: no state of {program} is `recorded`, so that there are no records to export")]
     NothingRecorded {
@@ -172,6 +180,17 @@ pub enum RunError {
         /// What the state says.
         reason: &'static str,
     },
+}
+
+impl RunError {
+    /// Whether the NIC half did something that no sound one does. Then that half is to be ended and
+    /// replaced; the side that noticed goes on.
+    pub(crate) const fn is_nics_fault(&self) -> bool {
+        matches!(
+            self,
+            Self::Ring(_) | Self::RingToNic | Self::Protocol(_) | Self::NicTakesNothing { .. }
+        )
+    }
 }
 
 fn one_pair(pairs: u16, states: &[(&str, &str)]) -> String {

@@ -23,8 +23,10 @@
 //! | `pairs` | a run on several of them |
 //! | `account` | what all pairs leave behind, put together |
 //! | `apart` | what pairs write shares no cache line |
+//! | `child` | what processes that it starts get of it, and what ends them |
 //! | `cores` | which processors a pair runs on |
 //! | `nic_process` | starting the NIC half, emulated or native, and noticing when it dies |
+//! | `sandbox` | which system calls the native NIC half may make |
 //! | `progress` | how far a run is, for somebody who watches |
 //! | `wire` | the capture at the NIC's wire |
 //! | `wire_end` | the wire's end of a region |
@@ -42,6 +44,7 @@
 mod account;
 mod apart;
 pub mod capture;
+mod child;
 mod command;
 mod control_loop;
 mod copies;
@@ -63,6 +66,7 @@ mod report;
 mod revive;
 mod run;
 mod run_file;
+mod sandbox;
 mod state_out;
 mod supervisor;
 mod supply;

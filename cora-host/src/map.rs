@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicU64;
 
 use cora_core::state::Line;
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous};
 
@@ -76,26 +77,60 @@ pub(crate) fn state_memory(
     Ok(unsafe { std::slice::from_raw_parts_mut(address.cast(), asked / Line::BYTES) })
 }
 
+/// What nobody can do to a file of shared memory: change its length, or these seals. Memory that is
+/// mapped there stays, whoever has the file.
+const OF_MEMORY: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
+
 /// A file without a name, `bytes` long and zero, and its mapping, shared with whoever gets the
-/// file. The file vanishes with the last process that has it. Processes that this one starts
-/// inherit it.
+/// file. The file vanishes with the last process that has it, and nobody can make it shorter.
+/// Processes that this one starts get it only if they are given it.
 ///
 /// # Errors
 ///
 /// What the kernel says when it gives no file, or no mapping of it.
 pub fn shared_memory(bytes: usize) -> Result<(OwnedFd, &'static [AtomicU64]), Errno> {
-    // Not close-on-exec: the NIC process inherits it.
-    let file = rustix::fs::memfd_create("cora-region", rustix::fs::MemfdFlags::empty())?;
+    let file = sealable("cora-region")?;
     rustix::fs::ftruncate(&file, bytes as u64)?;
+    fcntl_add_seals(&file, OF_MEMORY)?;
     let words = map_words(file.as_fd(), bytes)?;
     Ok((file, words))
+}
+
+/// A file without a name that says `bytes`: nobody can change it.
+pub(crate) fn sealed_file(name: &str, bytes: &[u8]) -> std::io::Result<std::fs::File> {
+    let mut file = std::fs::File::from(sealable(name)?);
+    std::io::Write::write_all(&mut file, bytes)?;
+    fcntl_add_seals(&file, OF_MEMORY | SealFlags::WRITE)?;
+    Ok(file)
+}
+
+/// A file that the program before this one left open for it under this number. From now on it is
+/// this program's, and is closed when another one takes its place.
+///
+/// # Errors
+/// What the kernel says of a number that is no file's.
+pub(crate) fn left_file(number: i32) -> Result<OwnedFd, Errno> {
+    if number < 3 {
+        return Err(Errno::BADF);
+    }
+    // SAFETY: the number is only used to ask the kernel whether it is a file's.
+    let file = unsafe { BorrowedFd::borrow_raw(number) };
+    rustix::io::fcntl_setfd(file, rustix::io::FdFlags::CLOEXEC)?;
+    // SAFETY: the program before opened it, and does not run any more; its command line, which is
+    // read once, is all that knows the number.
+    Ok(unsafe { std::os::fd::FromRawFd::from_raw_fd(number) })
+}
+
+fn sealable(name: &str) -> Result<OwnedFd, Errno> {
+    rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)
 }
 
 /// The first `bytes` of a file that this process was started with, shared with whoever has it too.
 ///
 /// # Errors
 ///
-/// What the kernel says; `EBADF` of a number that is no file's, `EINVAL` of a file that is shorter.
+/// What the kernel says; `EBADF` of a number that is no file's, `EINVAL` of a file that is shorter,
+/// `EPERM` of one that somebody could make shorter.
 pub fn inherited_memory(number: i32, bytes: usize) -> Result<&'static [AtomicU64], Errno> {
     if number < 0 {
         return Err(Errno::BADF);
@@ -109,13 +144,16 @@ pub fn inherited_memory(number: i32, bytes: usize) -> Result<&'static [AtomicU64
     map_words(file, bytes)
 }
 
-/// Maps the first `bytes` of a file, which has so many and is not made shorter.
+/// Maps the first `bytes` of a file, which has so many.
 fn map_words(file: BorrowedFd<'_>, bytes: usize) -> Result<&'static [AtomicU64], Errno> {
+    if !fcntl_get_seals(file)?.contains(OF_MEMORY) {
+        return Err(Errno::PERM);
+    }
     let access = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a mapping at an address of the kernel's choice touches no memory of ours.
     let address = unsafe { mmap(std::ptr::null_mut(), bytes, access, MapFlags::SHARED, file, 0)? };
     // SAFETY: `bytes` bytes at a page boundary, never unmapped; others write them too, which is
-    // what atomics are for. The file is not made shorter.
+    // what atomics are for. The file is as long as it was, for it has the seals.
     Ok(unsafe { std::slice::from_raw_parts(address.cast::<AtomicU64>(), bytes / 8) })
 }
 
@@ -191,6 +229,40 @@ mod tests {
                 assert!(!enough, "{before:?}");
             }
         }
+    }
+
+    #[test]
+    fn nobody_can_change_the_length_of_shared_memory() {
+        let (file, words) = shared_memory(8192).expect("memory");
+        words[1000].store(7, std::sync::atomic::Ordering::Relaxed);
+        for length in [0, 4096, 16384] {
+            assert_eq!(rustix::fs::ftruncate(&file, length), Err(Errno::PERM), "{length}");
+        }
+        // Nor can the seals be taken away, nor anything more be sealed.
+        assert_eq!(fcntl_add_seals(&file, SealFlags::WRITE), Err(Errno::PERM));
+        let again = inherited_memory(std::os::fd::AsRawFd::as_raw_fd(&file), 8192).expect("it is");
+        assert_eq!(again[1000].load(std::sync::atomic::Ordering::Relaxed), 7);
+    }
+
+    #[test]
+    fn memory_that_could_shrink_is_refused() {
+        let loose = sealable("loose").expect("memory");
+        rustix::fs::ftruncate(&loose, 8192).expect("it is sealed by nobody");
+        let number = std::os::fd::AsRawFd::as_raw_fd(&loose);
+        assert_eq!(inherited_memory(number, 8192).err(), Some(Errno::PERM));
+        assert_eq!(inherited_memory(number, 8193).err(), Some(Errno::INVAL));
+        assert_eq!(inherited_memory(-1, 8192).err(), Some(Errno::BADF));
+    }
+
+    #[test]
+    fn a_sealed_file_says_what_it_said() {
+        use std::io::{Read as _, Seek as _, Write as _};
+        let mut file = sealed_file("text", b"as it was").expect("memory");
+        assert!(file.write_all(b"changed").is_err() && file.set_len(1).is_err());
+        file.rewind().expect("it can be read");
+        let mut text = String::new();
+        file.read_to_string(&mut text).expect("it is text");
+        assert_eq!(text, "as it was");
     }
 
     /// What several pairs rely on: no line of the cache is in two of these.

@@ -21,7 +21,7 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _};
 use crate::control_loop::Moves;
 use crate::inside::{DEFAULT_INSIDE, Inside};
 use crate::ipfix::TargetName;
-use crate::nic_process::{NicMode, PATIENCE};
+use crate::nic_process::{NicMode, PATIENCE, SLOW_PATIENCE};
 use crate::pages::Pages;
 use crate::pairs::MOST_PAIRS;
 use crate::run_file;
@@ -88,9 +88,10 @@ pub struct RunOptions {
     /// collector. For programs with a `recorded` state [default: nowhere].
     #[arg(long, value_name = "WHERE")]
     pub(crate) ipfix: Option<TargetName>,
-    /// How many seconds the NIC may stand still before it is given up: for tests.
-    #[arg(long, value_name = "SECONDS", default_value_t = PATIENCE, hide = true)]
-    patience: u16,
+    /// How many seconds a half may stand still before it is ended. A live run starts it again; a
+    /// run on a capture ends with its NIC [default: 2; 30 as it begins].
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u16).range(1..))]
+    patience: Option<u16>,
     /// A file with these options, as TOML: each key is an option's long name, paths are relative to
     /// the file, and what the command line says comes first [default: none].
     #[arg(long = FILE, value_name = "FILE")]
@@ -143,9 +144,14 @@ impl RunOptions {
         self.input.as_deref()
     }
 
-    /// How long the NIC may stand still before it is given up.
+    /// How long a half at work may stand still.
     pub(crate) fn patience(&self) -> Duration {
-        Duration::from_secs(self.patience.into())
+        Duration::from_secs(self.patience.unwrap_or(PATIENCE).into())
+    }
+
+    /// How long one may that begins or ends.
+    pub(crate) fn slow_patience(&self) -> Duration {
+        Duration::from_secs(self.patience.unwrap_or(SLOW_PATIENCE).into())
     }
 
     /// What does not go together, wherever it was said.

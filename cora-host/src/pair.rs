@@ -96,9 +96,13 @@ impl<A: App, C: Cable> Pair<A, C> {
         let mut idle = Idle::default();
         let mut rounds = 0_u32;
         loop {
-            let mut busy = self.wire.feed()?;
-            busy |= self.wire.drain()?;
-            busy |= self.worker.poll()?;
+            let busy = match self.round() {
+                Err(error) if error.is_nics_fault() && self.revival.may() => {
+                    self.replace(error, configured)?;
+                    continue;
+                }
+                busy => busy?,
+            };
             if let Some(number) = self.worker.arriving.in_force {
                 self.wire.in_force(number);
             }
@@ -116,7 +120,11 @@ impl<A: App, C: Cable> Pair<A, C> {
                 idle.reset();
                 false
             } else {
-                self.rest(&mut idle)?
+                match self.rest(&mut idle) {
+                    // The next round meets it again.
+                    Err(error) if error.is_nics_fault() => false,
+                    slept => slept?,
+                }
             };
             if (slept || rounds % WATCH_EVERY == WATCH_EVERY - 1)
                 && let Some(error) = self.watch()?
@@ -127,6 +135,14 @@ impl<A: App, C: Cable> Pair<A, C> {
         // The NIC's account is the last thing it sends, so all frames are on the ring by now.
         while self.wire.drain()? {}
         Ok(())
+    }
+
+    /// Looks once at each ring; whether there was anything.
+    fn round(&mut self) -> Result<bool, RunError> {
+        let mut busy = self.wire.feed()?;
+        busy |= self.wire.drain()?;
+        busy |= self.worker.poll()?;
+        Ok(busy)
     }
 
     /// Tells the NIC what it needs to begin.

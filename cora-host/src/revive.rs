@@ -5,7 +5,8 @@
 //! within the NIC are counted by name ([`tally`](crate::tally)). The next one gets a region of its
 //! own, a generation later.
 //!
-//! A process that ended by itself said why: another one would end in the same way, so the run ends,
+//! A NIC that broke the protocol is ended, and counts as one that was killed; nothing of it is read
+//! any more. A process that ended by itself said why: another one would end in the same way, so the run ends,
 //! too.
 
 use std::process::ExitStatus;
@@ -94,10 +95,34 @@ impl Revival {
 }
 
 impl<A: App, C: Cable> Pair<A, C> {
+    /// The NIC broke the protocol, as `error` says: it is ended, and what is on its rings is not
+    /// read any more. Goes on with another one, as if it had been killed.
+    pub(crate) fn replace(
+        &mut self,
+        error: RunError,
+        configured: &[usize],
+    ) -> Result<(), RunError> {
+        self.process.end();
+        self.wire.distrust();
+        self.revive(error, configured)
+    }
+
+    /// Reads what the NIC published before it ended.
+    fn read_rest(&mut self) -> Result<(), RunError> {
+        while self.wire.drain()? {}
+        if self.wire.is_distrusted() {
+            return Err(RunError::RingToNic);
+        }
+        while self.worker.poll()? {}
+        Ok(())
+    }
+
     /// The NIC process is gone, as `error` says: goes on with another one, if that makes sense.
     pub(crate) fn revive(&mut self, error: RunError, configured: &[usize]) -> Result<(), RunError> {
-        while self.wire.drain()? {}
-        while self.worker.poll()? {}
+        let sound = match self.read_rest() {
+            Err(error) if error.is_nics_fault() => false,
+            read => read.map(|()| true)?,
+        };
         if self.worker.account.is_some() {
             // It had told all.
             return if self.revival.may() { Ok(()) } else { Err(error) };
@@ -118,7 +143,7 @@ impl<A: App, C: Cable> Pair<A, C> {
         let (region, process) = self.revival.start_nic(identity)?;
         let rings = region.rings();
         self.wire.follow(&rings)?;
-        self.worker.replug(&self.region.rings(), &rings)?;
+        self.worker.replug(sound.then_some(&self.region.rings()), &rings);
         let tally = std::mem::take(&mut self.wire.tally);
         let sent = self.worker.renew(tally.from_host);
         self.revival.losses.add(&tally, handled, sent);

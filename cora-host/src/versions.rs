@@ -186,6 +186,12 @@ fn merge<A: App>(app: &mut A, pieces: &[(u16, Vec<u8>)]) -> Result<(), ProtocolE
     Ok(())
 }
 
+/// Bytes of pieces that a NIC may tell, with what keeping them takes: its states have no more,
+/// encoded, than twice their memory.
+pub(crate) const fn most_told<A: App>() -> usize {
+    2 * A::MEMORY + (1 << 20)
+}
+
 /// A change that comes in from the NIC, piece by piece.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arriving {
@@ -205,9 +211,10 @@ impl Arriving {
         piece: &[u8],
     ) -> Result<(), ProtocolError> {
         if state != Message::MARK {
-            self.bytes += piece.len();
+            // Pieces without bytes take memory, too.
+            self.bytes += size_of::<(u16, Vec<u8>)>() + piece.len();
             // No states are larger than all of them.
-            if self.bytes > A::MEMORY {
+            if self.bytes > most_told::<A>() {
                 return Err(ProtocolError::BadPiece(state));
             }
             self.pieces.push((state, piece.to_vec()));

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use cora_core::message::{MAX_MESSAGE, Message, Stamp};
 use cora_core::migration::ProtocolError;
+use cora_core::packet::Meta;
 use cora_core::region::Rings;
 use cora_core::ring::{Consumer, Popped, Producer, PushError, RingError, SharedMemory};
 
@@ -38,6 +39,10 @@ pub(crate) struct WireEnd<C> {
     pub(crate) changes: Changes,
     /// Changes that were fed in, and are not in force at both sides yet, for all that is known.
     on_their_way: VecDeque<Change>,
+    /// The latest time of a frame that was fed in.
+    latest: u64,
+    /// The NIC broke the protocol, and nothing of it is taken any more.
+    distrusted: bool,
     /// How many frames NICs left behind so far.
     pub(crate) fed_again: u64,
     /// What was counted since the NIC began.
@@ -58,22 +63,29 @@ impl<C: Cable> WireEnd<C> {
             first: VecDeque::new(),
             changes: Changes::new(),
             on_their_way: VecDeque::new(),
+            latest: 0,
+            distrusted: false,
             fed_again: 0,
             tally: Tally::default(),
         }
     }
 
     /// Goes on with the rings of another region, the NIC being gone from this one: what it sent
-    /// leaves, and what it did not take is fed in there.
+    /// leaves, and what it did not take is fed in there. Of a NIC that broke the protocol nothing
+    /// is taken any more.
     pub(crate) fn follow(&mut self, rings: &Rings) -> Result<(), RunError> {
-        while self.drain()? {}
-        let mut rest = Consumer::new(self.rings.wire_in);
-        let mut buffer = vec![0; MAX_MESSAGE];
-        let mut left_behind = Vec::new();
-        while let Some(Popped { kind, len }) = rest.pop(&mut buffer)? {
-            if kind != Message::WIRE_END {
-                left_behind.push((kind, buffer[..len].to_vec()));
+        let drained = loop {
+            match self.drain() {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(error) => break Err(error),
             }
+        };
+        let mut left_behind = Vec::new();
+        match drained {
+            Ok(()) if !self.distrusted => left_behind = self.left_behind(),
+            Err(error) if !error.is_nics_fault() => return Err(error),
+            Ok(()) | Err(_) => {}
         }
         let frames = left_behind.iter().filter(|(kind, _)| *kind != Message::PIECE).count() as u64;
         self.fed_again += frames;
@@ -84,7 +96,40 @@ impl<C: Cable> WireEnd<C> {
         self.wire_out = Consumer::new(rings.wire_out);
         self.rings = *rings;
         self.fed_all = false;
+        self.distrusted = false;
         Ok(())
+    }
+
+    /// The NIC broke the protocol: nothing that is on its rings is taken any more.
+    pub(crate) const fn distrust(&mut self) {
+        self.distrusted = true;
+    }
+
+    /// Whether that is so.
+    pub(crate) const fn is_distrusted(&self) -> bool {
+        self.distrusted
+    }
+
+    /// What a NIC that is gone did not take. It could write there until it ended: what is no frame
+    /// is not fed in again, and no frame brings a time with it that has not come yet.
+    fn left_behind(&self) -> Vec<(u16, Vec<u8>)> {
+        let mut rest = Consumer::new(self.rings.wire_in);
+        let mut buffer = vec![0; MAX_MESSAGE];
+        let mut left = Vec::new();
+        while let Ok(Some(Popped { kind, len })) = rest.pop(&mut buffer) {
+            let bytes = buffer.get_mut(..len).unwrap_or_default();
+            if kind == Message::PIECE {
+                left.push((kind, bytes.to_vec()));
+            } else if let Some((stamp, frame)) = Message::decode_frame(kind, bytes) {
+                let Stamp { mut meta, horizon, .. } = stamp;
+                (meta.time, meta.now) = (meta.time.min(self.latest), meta.now.min(self.latest));
+                let stamp = Stamp { meta, horizon: horizon.min(self.latest), ..stamp };
+                left.push(
+                    Message::Frame(stamp, frame).encode(|kind, parts| (kind, parts.concat())),
+                );
+            }
+        }
+        left
     }
 
     /// The records with each change whole that is not known to be in force: where it began, or in
@@ -156,6 +201,9 @@ impl<C: Cable> WireEnd<C> {
 
     /// Feeds frames in at the NIC's wire; whether there was room.
     pub(crate) fn feed(&mut self) -> Result<bool, RunError> {
+        if self.distrusted {
+            return Ok(false);
+        }
         let mut fed = self.feed_first()?;
         if !self.first.is_empty() {
             return Ok(fed);
@@ -182,6 +230,10 @@ impl<C: Cable> WireEnd<C> {
             };
             match message.push(&mut self.wire_in) {
                 Ok(()) => {
+                    if let Next::Frame(stamp, _) = next {
+                        let Meta { time, now, .. } = stamp.meta;
+                        self.latest = self.latest.max(time).max(now).max(stamp.horizon);
+                    }
                     self.fed_all = matches!(next, Next::End(_));
                     self.tally.fed += u64::from(!self.fed_all);
                     self.pending = None;
@@ -217,6 +269,9 @@ impl<C: Cable> WireEnd<C> {
 
     /// Writes what left at the NIC's wire; whether anything did.
     pub(crate) fn drain(&mut self) -> Result<bool, RunError> {
+        if self.distrusted {
+            return Ok(false);
+        }
         let mut any = false;
         let buffer = &mut self.leaving.0;
         for _ in 0..BURST {

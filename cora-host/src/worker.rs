@@ -20,10 +20,35 @@ use crate::RunError;
 use crate::apart::{self, Bytes};
 use crate::copies::Copies;
 use crate::ipfix::Exporter;
+use crate::pair::RING_BYTES;
 use crate::state_out::Contents;
 use crate::tally::{HANDLED, Ways};
-use crate::versions::Arriving;
+use crate::versions::{Arriving, most_told};
 use cora_control::{Ledger, Observation, Seen};
+
+/// Bytes that may wait for room on the way to the NIC. A sound NIC can't be behind so far: within
+/// one round it sends at most its queue of held packets (4 MiB) and what its ring has room for.
+const MOST_WAITING: usize = 32 * RING_BYTES[3];
+/// How long a NIC with so much to take may take nothing.
+const MOST_STUCK: Duration = Duration::from_secs(1);
+/// Names of outcomes that a NIC may tell, and bytes of each: no program has more.
+const MOST_NAMES: usize = 256;
+
+/// Bytes that a message takes that waits.
+const fn taken(bytes: &[u8]) -> usize {
+    size_of::<(u16, Vec<u8>)>() + bytes.len()
+}
+
+/// What a NIC that ended left unread on the ring to it, as far as that makes sense.
+fn left_unread(rings: &Rings) -> VecDeque<(u16, Vec<u8>)> {
+    let mut rest = Consumer::new(rings.back);
+    let mut buffer = vec![0; MAX_MESSAGE];
+    let mut unread = VecDeque::new();
+    while let Ok(Some(popped)) = rest.pop(&mut buffer) {
+        unread.push_back((popped.kind, buffer.get(..popped.len).unwrap_or_default().to_vec()));
+    }
+    unread
+}
 
 /// The way to the NIC (or, where both sides take turns on one thread, from it): what its ring has
 /// no room for now waits in memory, so that the host never waits for the NIC (which may be waiting
@@ -31,6 +56,10 @@ use cora_control::{Ledger, Observation, Seen};
 pub struct Back {
     ring: Producer<SharedMemory>,
     waiting: VecDeque<(u16, Vec<u8>)>,
+    /// Bytes that those take.
+    waiting_bytes: usize,
+    /// More wait than may, and the NIC has taken none since then.
+    stuck_since: Option<Instant>,
     broken: bool,
     /// Notes which flows change sides, when somebody wants to know.
     ledger: Option<Ledger>,
@@ -48,6 +77,8 @@ impl Back {
         Self {
             ring: Producer::new(memory),
             waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            stuck_since: None,
             broken: false,
             ledger: None,
             standby: None,
@@ -93,14 +124,34 @@ impl Back {
         if self.waiting.is_empty() && self.push(message) {
             return;
         }
-        self.waiting.push_back(message.encode(|kind, parts| (kind, parts.concat())));
+        let (kind, bytes) = message.encode(|kind, parts| (kind, parts.concat()));
+        self.waiting_bytes += taken(&bytes);
+        self.waiting.push_back((kind, bytes));
+    }
+
+    /// Whether so much waits that nothing more is to be read from the NIC. An error when the NIC
+    /// has taken nothing for a while.
+    fn is_over_full(&mut self) -> Result<bool, RunError> {
+        if self.waiting_bytes <= MOST_WAITING {
+            self.stuck_since = None;
+            return Ok(false);
+        }
+        if self.stuck_since.get_or_insert_with(Instant::now).elapsed() > MOST_STUCK {
+            let (seconds, mib) = (MOST_STUCK.as_secs(), self.waiting_bytes >> 20);
+            return Err(RunError::NicTakesNothing { seconds, mib });
+        }
+        Ok(true)
     }
 
     /// Sends what waits, as far as there is room, and makes all visible.
     pub fn flush(&mut self) {
         while let Some((kind, bytes)) = self.waiting.front() {
             match self.ring.push(*kind, &[bytes]) {
-                Ok(()) => drop(self.waiting.pop_front()),
+                Ok(()) => {
+                    self.waiting_bytes -= taken(bytes);
+                    self.stuck_since = None;
+                    drop(self.waiting.pop_front());
+                }
                 Err(PushError::Full) => break,
                 Err(PushError::TooLong | PushError::Failed(_)) => {
                     self.broken = true;
@@ -182,6 +233,8 @@ pub struct Worker<A: App> {
     /// Set when the NIC's last message came.
     pub(crate) account: Option<NicAccount>,
     outcomes: BTreeMap<String, u64>,
+    /// Bytes of the NIC's states that were told at the end.
+    told: usize,
 }
 
 impl<A: App> fmt::Debug for Worker<A> {
@@ -206,6 +259,7 @@ impl<A: App> Worker<A> {
             nic_seen: Seen::default(),
             account: None,
             outcomes: BTreeMap::new(),
+            told: 0,
         }
     }
 
@@ -218,44 +272,54 @@ impl<A: App> Worker<A> {
 
     /// The NIC ended, and all that it published was handled: goes on with the rings of another
     /// region, where another one begins. Packets that are done and that the NIC did not take leave
-    /// by that.
-    pub(crate) fn replug(&mut self, old: &Rings, rings: &Rings) -> Result<(), RunError> {
+    /// by that. Without `old` rings those are left behind that it may have changed: it broke the
+    /// protocol.
+    pub(crate) fn replug(&mut self, old: Option<&Rings>, rings: &Rings) {
         self.back.ring.publish();
-        let mut rest = Consumer::new(old.back);
+        let mut done = old.map(left_unread).unwrap_or_default();
+        let lots = old.and_then(|old| old.lots.as_ref());
         let mut buffer = vec![0; MAX_MESSAGE];
-        let mut done = VecDeque::new();
-        while let Some(popped) = rest.pop(&mut buffer)? {
-            done.push_back((popped.kind, buffer[..popped.len].to_vec()));
-        }
         done.append(&mut self.back.waiting);
-        done.retain(|(kind, _)| *kind == Message::SEND);
-        for (kind, bytes) in &mut done {
-            let whole = reassemble(*kind, bytes, old.lots.as_ref(), &mut buffer)?;
-            *bytes = whole.encode(|_, parts| parts.concat());
-        }
+        done.retain_mut(|(kind, bytes)| {
+            // A head whose rest is not where it was is no packet any more.
+            let whole = reassemble(*kind, bytes, lots, &mut buffer)
+                .map(|whole| whole.encode(|_, parts| parts.concat()));
+            whole.is_ok_and(|whole| {
+                *bytes = whole;
+                true
+            })
+        });
+        self.back.waiting_bytes = done.iter().map(|(_, bytes)| taken(bytes)).sum();
         self.back.waiting = done;
+        (self.back.stuck_since, self.back.broken) = (None, false);
         self.back.ring = Producer::new(rings.back);
         self.punt = Consumer::new(rings.punt);
         (self.nic_drained, self.said_drained) = (None, false);
         self.arriving.forget();
+        self.forget_told();
         match &mut self.back.standby {
             Some(standby) => self.half.nic_lost(standby.as_mut()),
             None => self.half.nic_lost(&mut Copies::default()),
         };
-        Ok(())
     }
 
-    /// The NIC is gone, and the rings are another one's ([`Self::replug`]): what it had begun to
-    /// tell is void, and packets that left by it, which were so many, are not sent again. Gives
-    /// those that were sent before.
-    pub(crate) fn renew(&mut self, left: Ways) -> Ways {
+    /// What a NIC told that did not come to its end is void.
+    fn forget_told(&mut self) {
         (self.contents, self.nic_seen) = (Contents::default(), Seen::default());
         self.left.clear();
         self.outcomes.clear();
-        let Back { waiting, sent, .. } = &mut self.back;
+        self.told = 0;
+    }
+
+    /// The NIC is gone, and the rings are another one's ([`Self::replug`]): packets that left by it,
+    /// which were so many, are not sent again. Gives those that were sent before.
+    pub(crate) fn renew(&mut self, left: Ways) -> Ways {
+        let Back { waiting, waiting_bytes, sent, .. } = &mut self.back;
         let doubled = (left.total() + waiting.len() as u64).saturating_sub(sent.total());
         // They left in order, so the first ones are those.
-        waiting.drain(..waiting.len().min(doubled as usize));
+        for (_, bytes) in waiting.drain(..waiting.len().min(doubled as usize)) {
+            *waiting_bytes -= taken(&bytes);
+        }
         let mut again = Ways::default();
         for (kind, bytes) in waiting {
             if let Some(Message::Send(stamp, _)) = Message::decode(*kind, bytes) {
@@ -301,6 +365,9 @@ impl<A: App> Worker<A> {
         if self.back.broken {
             return Err(RunError::RingToNic);
         }
+        if self.back.is_over_full()? {
+            return Ok(false);
+        }
         let handed = self.hand_over()?;
         if self.punt.is_empty()? {
             let anything = self.finish() || handed;
@@ -335,6 +402,15 @@ impl<A: App> Worker<A> {
     fn burst(&mut self, buffer: &mut [u8]) -> Result<(), RunError> {
         let mut frames = Frames::new(buffer);
         let mut burst = Burst::new();
+        let read = self.read(&mut frames, &mut burst);
+        // What came before a record that makes no sense is handled.
+        self.half.burst(&mut burst, &mut self.back)?;
+        self.punt.release();
+        read
+    }
+
+    #[inline(always)]
+    fn read<'b>(&mut self, frames: &mut Frames<'b>, burst: &mut Burst<'b>) -> Result<(), RunError> {
         for _ in 0..BURST {
             let Some(room) = frames.room() else { break };
             let Some(popped) = self.punt.pop(room)? else { break };
@@ -350,12 +426,10 @@ impl<A: App> Worker<A> {
                 continue;
             }
             // It stands between packets, and means something to those behind it.
-            self.half.burst(&mut burst, &mut self.back)?;
+            self.half.burst(burst, &mut self.back)?;
             burst.clear();
             self.message(&Message::decode(popped.kind, bytes.frame()).ok_or(undecodable)?)?;
         }
-        self.half.burst(&mut burst, &mut self.back)?;
-        self.punt.release();
         Ok(())
     }
 
@@ -364,6 +438,10 @@ impl<A: App> Worker<A> {
             Message::Drained(now) => self.nic_drained = Some(now),
             Message::Piece(state, piece) if self.said_drained => {
                 let now = self.half.now().max(self.nic_drained.unwrap_or(0));
+                self.told += taken(piece);
+                if self.told > most_told::<A>() {
+                    return Err(ProtocolError::TooMuch(Message::PIECE).into());
+                }
                 if self.back.exporter.is_some() && A::RECORDED.contains(&state.into()) {
                     self.left.push((state, piece.to_vec()));
                 }
@@ -374,6 +452,10 @@ impl<A: App> Worker<A> {
                 self.arriving.take(self.half.engine().app(), state, piece)?;
             }
             Message::Outcome(count, name) if self.said_drained => {
+                let several = self.outcomes.len() >= MOST_NAMES || name.len() > MOST_NAMES;
+                if several {
+                    return Err(ProtocolError::TooMuch(14).into());
+                }
                 let name = String::from_utf8_lossy(name).into_owned();
                 *self.outcomes.entry(name).or_default() += count;
             }

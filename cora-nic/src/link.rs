@@ -190,6 +190,8 @@ impl Outgoing {
     /// this side's own packets go on. Messages about flows wait for its successor, which reads the
     /// rest of the ring.
     fn gives_up(&mut self, kind: u16) -> bool {
+        // It lives, and waits for the host.
+        self.region.nic_beats(self.region.nic_heartbeat().wrapping_add(1));
         // Output may depend on messages that the host is about to get.
         self.punt.publish();
         if kind == Message::FRAME {

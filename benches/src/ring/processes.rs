@@ -53,6 +53,8 @@ pub(super) struct Processes<S, R> {
 pub(super) fn start() -> Result<Processes<impl Send, impl Receive>> {
     let (file, words) = shared_memory(BYTES)?;
     let shared = Shared::of(words)?;
+    // It is closed by `exec` otherwise.
+    rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty())?;
     let mut peer = Command::new(std::env::current_exe()?);
     let peer = peer.args(["--ring-peer", &file.as_raw_fd().to_string()]).spawn()?;
     let ((there, _), (_, back)) = (cora_in::<7>(shared.there), cora_in::<7>(shared.back));

@@ -156,6 +156,8 @@ pub enum ProtocolError {
     NoCopy(u16),
     /// A head came back whose rest is not here.
     NothingParked,
+    /// Messages of this kind hold more than the program's states do.
+    TooMuch(u16),
 }
 
 impl ProtocolError {
@@ -177,6 +179,9 @@ impl ProtocolError {
             }
             Self::NoCopy(state) => (&["of an entry of state ", " there is no copy"], state as u64),
             Self::NothingParked => (&["of a frame's head that came back no rest is here"], 0),
+            Self::TooMuch(kind) => {
+                (&["messages of kind ", " hold more than the program's states do"], kind as u64)
+            }
         };
         Sentence::new(texts, &[number])
     }

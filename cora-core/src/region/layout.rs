@@ -10,7 +10,7 @@ use crate::ring::{CONTROL_WORDS, MAX_RING_BYTES, MIN_RING_BYTES, SharedMemory};
 /// Version of what this module and [`ring`](crate::ring) lay out. It grows with every change of the
 /// header, of the rings, of the messages on them, or of the hash that a sketch in such a message
 /// goes by.
-pub const LAYOUT_VERSION: u64 = 10;
+pub const LAYOUT_VERSION: u64 = 11;
 
 /// Names of the rings, in the order of their places.
 pub const RING_NAMES: [&str; 4] = ["wire-in", "wire-out", "punt", "back"];
@@ -53,8 +53,6 @@ pub(super) mod at {
     pub(in crate::region) const NIC_HEARTBEAT: usize = 80;
     pub(in crate::region) const NIC_BELL: usize = 96;
     pub(in crate::region) const HOST_HEARTBEAT: usize = 128;
-    pub(in crate::region) const VERSION: usize = 129;
-    pub(in crate::region) const CARRIED: usize = 130;
     pub(in crate::region) const HOST_BELL: usize = 144;
     /// In a file's first region only: see [`succession`](super::super::succession).
     pub(in crate::region) const CURRENT: usize = 160;
@@ -134,6 +132,24 @@ impl RegionLayout {
     /// Bytes of the whole region.
     pub const fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// The rings, and the lots, of a region that is laid out so.
+    pub(super) fn rings_in(&self, words: &'static [AtomicU64]) -> Result<Rings, AttachError> {
+        let region = size_of_val(words);
+        let ring = |ring: usize, place: Place| {
+            let (offset, bytes) = (place.offset as u64, place.bytes as u64);
+            let bad = AttachError::BadRing { ring, offset, bytes, region };
+            words.get(place.words()).and_then(SharedMemory::new).ok_or(bad)
+        };
+        let [wire_in, wire_out, punt, back] = self.rings;
+        Ok(Rings {
+            wire_in: ring(0, wire_in)?,
+            wire_out: ring(1, wire_out)?,
+            punt: ring(2, punt)?,
+            back: ring(3, back)?,
+            lots: self.lots.map(|lots| ring(LOTS_PART, lots)).transpose()?,
+        })
     }
 }
 

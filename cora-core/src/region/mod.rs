@@ -97,17 +97,30 @@ impl Region {
         layout: &RegionLayout,
         identity: Identity,
     ) -> Result<Self, AttachError> {
+        // Nothing is read back: the peer of an earlier region may write here at any time.
+        let made = Self::known(words, layout, identity)?;
+        let rings = layout.rings.iter().filter_map(|place| words.get(place.begin())).flatten();
+        for word in made.header.iter().chain(rings) {
+            word.store(0, Ordering::Relaxed);
+        }
+        write_header(made.header, layout, identity);
+        Ok(made)
+    }
+
+    /// The region that was made in `words` with this layout and identity, for a side that knows
+    /// both by another way than the region's header. A peer that writes nonsense into the header
+    /// cannot mislead it.
+    pub fn known(
+        words: &'static [AtomicU64],
+        layout: &RegionLayout,
+        identity: Identity,
+    ) -> Result<Self, AttachError> {
         let has = size_of_val(words);
         if has < layout.bytes() {
             return Err(AttachError::TooShort { has, needs: layout.bytes() });
         }
-        let header = header_of(words)?;
-        let rings = layout.rings.iter().filter_map(|place| words.get(place.begin())).flatten();
-        for word in header.iter().chain(rings) {
-            word.store(0, Ordering::Relaxed);
-        }
-        write_header(header, layout, identity);
-        Self::attach(words, identity.plan)
+        let rings = layout.rings_in(words)?;
+        Ok(Self { header: header_of(words)?, identity, rings })
     }
 
     /// Finds the region that the other side made in `words`, for a program built for `plan`.
@@ -194,27 +207,6 @@ impl Region {
     /// The host is alive: `beat` is any number that differs from the last.
     pub fn host_beats(&self, beat: u64) {
         self.header[at::HOST_HEARTBEAT].store(beat, Ordering::Relaxed);
-    }
-
-    /// The version of read-mostly states that is in force at the host, and was at the NIC before; 0
-    /// until the host works here.
-    pub fn version(&self) -> u64 {
-        self.header[at::VERSION].load(Ordering::Relaxed)
-    }
-
-    /// Entries that the host carried over from the program before.
-    pub fn carried(&self) -> u64 {
-        self.header[at::CARRIED].load(Ordering::Relaxed)
-    }
-
-    /// So many entries were carried over from the program before: the host's part.
-    pub fn set_carried(&self, entries: u64) {
-        self.header[at::CARRIED].store(entries, Ordering::Relaxed);
-    }
-
-    /// This version is in force at both sides: the host's part.
-    pub fn set_version(&self, version: u64) {
-        self.header[at::VERSION].store(version, Ordering::Relaxed);
     }
 }
 

@@ -9,8 +9,7 @@
 //! version in force by a file without a name, whatever the files say by then.
 
 use std::fs::File;
-use std::io::Write as _;
-use std::os::fd::AsRawFd as _;
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::thread::JoinHandle;
@@ -19,7 +18,8 @@ use cora_core::app::App;
 use cora_core::migration::HostHalf;
 
 use crate::RunError;
-use crate::nic_process::own;
+use crate::child;
+use crate::map::sealed_file;
 use crate::pages::Pages;
 use crate::supply::Supply;
 use crate::versions::{Change, Version};
@@ -57,11 +57,8 @@ struct Coming {
 impl Kept {
     fn new(version: Version) -> Result<Self, RunError> {
         let failed = |cause| RunError::System { what: "a file for the configuration", cause };
-        let file = rustix::fs::memfd_create("cora-version", rustix::fs::MemfdFlags::empty())
-            .map_err(|errno| failed(errno.into()))?;
-        let mut file = File::from(file);
         let text = serde_json::to_vec(&version).unwrap_or_default();
-        file.write_all(&text).map_err(failed)?;
+        let file = sealed_file("cora-version", &text).map_err(failed)?;
         Ok(Self { version, file })
     }
 }
@@ -85,8 +82,8 @@ impl Configuration {
     }
 
     /// The file that tells a new host of the version in force.
-    pub(super) fn file(&self) -> i32 {
-        self.in_force.file.as_raw_fd()
+    pub(super) fn file(&self) -> BorrowedFd<'_> {
+        self.in_force.file.as_fd()
     }
 
     /// Somebody wants the files to be read again: at once, or when the version under way is in
@@ -146,7 +143,8 @@ impl Configuration {
     fn read_again(&self) -> Result<Option<Coming>, RunError> {
         let Some(version) = self.in_force.version.next(&self.files)? else { return Ok(None) };
         let kept = Kept::new(version)?;
-        let mut command = own(CHANGE_COMMAND);
+        let mut command = child::own(CHANGE_COMMAND);
+        child::gets(&mut command, &[kept.file.as_fd()]);
         command.arg(kept.file.as_raw_fd().to_string()).stdin(Stdio::null());
         // On a thread of its own: frames don't wait until it is made.
         let made = std::thread::spawn(move || {

@@ -1,16 +1,21 @@
 //! The host half as a process of its own, between the regions that its supervisor makes.
 
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use cora_core::app::App;
 use cora_core::migration::{Copied, Holder, HostHalf, Standby as _};
-use cora_core::region::{Identity, Idle, Region, succession};
+use cora_core::region::{Identity, Idle, Region, RegionLayout};
 use serde_json::{Value, json};
 
+use super::account::OF_NIC;
 use super::catch_up::catch_up;
 use super::configuration;
+use super::host_page::{self, Beating, HostPage};
 use super::layout::Layout;
 use super::standby::{self, SharedStandby};
 use crate::account::export_rest;
@@ -19,11 +24,12 @@ use crate::control_loop::{ControlLoop, Controllers, NamedController};
 use crate::ipfix::{Exporter, Records};
 use crate::options::RunOptions;
 use crate::pages::Pages;
+use crate::pair::layout as region_layout;
 use crate::report::Side;
 use crate::run::half;
 use crate::supply::Supply;
 use crate::worker::Worker;
-use crate::{Program, RunError, SharedFutex, map};
+use crate::{Program, RunError, SharedFutex, child, map};
 
 /// The argument under which a program is its own host half.
 pub(crate) const HOST_COMMAND: &str = "__host";
@@ -39,6 +45,10 @@ pub(crate) struct HostArguments {
     standby: i32,
     /// Its bytes.
     standby_length: usize,
+    /// File descriptor of the page that the NIC can't reach.
+    page: i32,
+    /// The process that started this one: it ends with that one.
+    parent: u32,
     /// File descriptor of the memory with the copies of the program before, and its bytes.
     #[arg(long, num_args = 2, value_names = ["FD", "BYTES"])]
     before: Vec<u64>,
@@ -55,7 +65,28 @@ enum Left {
     Done,
     /// Another region follows.
     Followed,
+    /// The same, for the NIC broke the protocol in this one.
+    Distrusted,
 }
+
+/// Where a host finds its regions.
+pub(super) struct Regions<'a, A> {
+    words: &'static [AtomicU64],
+    pub(super) page: HostPage,
+    layout: &'a RegionLayout,
+    program: PhantomData<A>,
+}
+
+impl<A: App> Regions<'_, A> {
+    /// The region of this generation. Nothing in it tells where it is: the NIC can write there.
+    pub(super) fn region(&self, generation: u64) -> Result<Region, RunError> {
+        let region = self.page.region(self.words, self.layout, A::PLAN.hash, generation);
+        region.map_err(RunError::Region)
+    }
+}
+
+/// Between two looks of a host that waits for another NIC.
+const LOOK_AGAIN: Duration = Duration::from_micros(200);
 
 /// Words before the copies: the layout of their entries, in words; how many bytes that has stands
 /// first, once the copies are whole.
@@ -81,26 +112,36 @@ pub(super) fn standby_bytes<A: App>(layout: &Layout) -> usize {
     (LAYOUT_WORDS * 8 + standby::bytes(copies, entry, group)).next_multiple_of(4096)
 }
 
+/// Copies of durable entries, as a host finds them.
+struct Opened {
+    copies: SharedStandby,
+    /// Entries carried over from the program before.
+    carried: u64,
+    /// Copies that did not match their checksum.
+    damaged: u64,
+}
+
 /// The copies in this memory; those in the memory before are carried over if that was not done yet.
 fn open_standby(
     words: &'static [AtomicU64],
     before: Option<&'static [AtomicU64]>,
     layout: &Layout,
     app: &mut impl App,
-) -> Result<(SharedStandby, u64), RunError> {
+) -> Result<Opened, RunError> {
     let (head, slots) = words.split_at(LAYOUT_WORDS.min(words.len()));
     let (entry, group) = layout.longest();
     let mut copies = SharedStandby::open(slots, entry, group);
+    let (mut carried, mut damaged) = (0, copies.damaged);
     if read_layout(head).is_some() {
-        return Ok((copies, 0));
+        return Ok(Opened { copies, carried, damaged });
     }
-    let mut carried = 0;
     if let Some(before) = before {
         let (old_head, old_slots) = before.split_at(LAYOUT_WORDS.min(before.len()));
         let old = read_layout(old_head).unwrap_or_default();
         let conversion = layout.conversion(&old).map_err(RunError::OtherEntries)?;
         let (entry, group) = old.longest();
         let old = SharedStandby::open(old_slots, entry, group);
+        damaged += old.damaged;
         for holder in [Holder::Host, Holder::Nic, Holder::Unsure] {
             old.each(holder, None, &mut |copy| {
                 if let Some((state, piece)) =
@@ -114,7 +155,7 @@ fn open_standby(
         }
     }
     write_layout(head, layout);
-    Ok((copies, carried))
+    Ok(Opened { copies, carried, damaged })
 }
 
 fn read_layout(head: &[AtomicU64]) -> Option<Layout> {
@@ -143,33 +184,26 @@ fn system(errno: rustix::io::Errno) -> RunError {
 /// Handles packets until the run is over; gives the account of both sides.
 pub(crate) fn host_half<A: App>(
     program: &Program,
-    arguments: HostArguments,
+    arguments: &HostArguments,
     known: &[NamedController<A::Group>],
 ) -> Result<Value, RunError> {
-    let HostArguments { fd, length, standby, standby_length, before, version, options } = arguments;
-    let RunOptions { pages, moves, state_out, ipfix, .. } = options;
-    let exporter = ipfix.map(|name| Exporter::open::<A>(&name, true)).transpose()?;
-    let controllers = Controllers::new(&moves, known).map_err(RunError::Controller)?;
+    let HostArguments { page, parent, options, .. } = arguments;
+    child::stay_with(*parent)?;
+    let page = HostPage::new(map::inherited_memory(*page, host_page::BYTES).map_err(system)?);
+    let exporter =
+        options.ipfix.as_ref().map(|name| Exporter::open::<A>(name, true)).transpose()?;
+    let controllers = Controllers::new(&options.moves, known).map_err(RunError::Controller)?;
     let mut control = ControlLoop::begin::<A>(&controllers, program, 0)?;
-    let regions = map::inherited_memory(fd, length).map_err(system)?;
-    let mut region = attach::<A>(regions, 0)?;
-    let version = configuration::told(version)?;
+    let words = map::inherited_memory(arguments.fd, arguments.length).map_err(system)?;
+    let regions = Regions::<A> { words, page, layout: &region_layout::<A>(), program: PhantomData };
+    let mut region = regions.region(page.current())?;
+    let version = configuration::told(arguments.version)?;
     let Identity { seed, resident, .. } = region.identity();
-    let supply = Supply { seed: seed.0, pages, resident };
+    let supply = Supply { seed: seed.0, pages: options.pages, resident };
     let (mut half, configured) = half::<A>(supply, &version, true)?;
-    let layout = Layout::of(half.engine().app());
-    let standby = map::inherited_memory(standby, standby_length).map_err(system)?;
-    let before = match before[..] {
-        [file, bytes] => {
-            // A number that is none of a file's is refused there.
-            let file = i32::try_from(file).unwrap_or(-1);
-            Some(map::inherited_memory(file, bytes as usize).map_err(system)?)
-        }
-        _ => None,
-    };
-    let (mut copies, carried) = open_standby(standby, before, &layout, half.engine().app())?;
-    region.set_carried(carried);
-    let lost = catch_up(&mut half, regions, &region, &mut copies, exporter.as_ref())?;
+    let copies = open_copies(arguments, half.engine().app(), page)?;
+    let mut copies = Beating { copies, page };
+    catch_up(&mut half, &regions, &region, &mut copies, exporter.as_ref())?;
     let mut worker = Worker::new(half, &region.rings());
     worker.export_to(exporter.clone());
     worker.arriving.in_force = Some(version.number);
@@ -180,21 +214,24 @@ pub(crate) fn host_half<A: App>(
             control.watch(&mut worker);
         }
         // From here on the region before, if there was one, is nothing to this process.
-        match serve(&mut worker, &region, regions, control.as_mut())? {
-            Left::Done => break,
-            Left::Followed => {
-                // What the NIC published before it ended is the last that comes by this region.
-                while worker.poll()? {}
-                let next = attach::<A>(regions, region.identity().generation)?;
-                worker.replug(&region.rings(), &next.rings())?;
-                region = next;
-            }
+        let mut left = serve(&mut worker, &region, page, control.as_mut())?;
+        if let Left::Followed = left {
+            left = read_rest(&mut worker, &region, page)?;
         }
+        let sound = match left {
+            Left::Done => break,
+            Left::Followed => true,
+            Left::Distrusted => false,
+        };
+        let next = regions.region(page.current())?;
+        worker.replug(sound.then_some(&region.rings()), &next.rings());
+        region = next;
     }
+    page.end();
     if let Some(control) = &mut control {
         control.finish()?;
     }
-    if let Some(path) = &state_out {
+    if let Some(path) = &arguments.options.state_out {
         write_state(path, &final_state(&mut worker))?;
     }
     let records = exporter.map(|exporter| {
@@ -202,35 +239,64 @@ pub(crate) fn host_half<A: App>(
         export_rest(&exporter, &mut worker.half, &left, now);
         exporter.finish()
     });
-    Ok(account(worker, lost, records.transpose()?))
+    Ok(account(worker, records.transpose()?))
 }
 
-fn attach<A: App>(regions: &'static [AtomicU64], seen: u64) -> Result<Region, RunError> {
-    let place = succession::place(regions, succession::current(regions));
-    Region::attach_newer(place, A::PLAN.hash, seen).map_err(RunError::Region)
+/// The copies of durable entries, those of the program before among them.
+fn open_copies(
+    arguments: &HostArguments,
+    app: &mut impl App,
+    page: HostPage,
+) -> Result<SharedStandby, RunError> {
+    let HostArguments { standby, standby_length, before, .. } = arguments;
+    let standby = map::inherited_memory(*standby, *standby_length).map_err(system)?;
+    let before = match before[..] {
+        [file, bytes] => {
+            // A number that is none of a file's is refused there.
+            let file = i32::try_from(file).unwrap_or(-1);
+            Some(map::inherited_memory(file, bytes as usize).map_err(system)?)
+        }
+        _ => None,
+    };
+    let layout = Layout::of(app);
+    let Opened { copies, carried, damaged } = open_standby(standby, before, &layout, app)?;
+    page.set_carried(page.carried() + carried);
+    if damaged > 0 {
+        page.add_damaged(damaged);
+        say(&format!("{damaged} copies of durable entries are damaged, and are not taken over"));
+    }
+    Ok(copies)
 }
 
+/// Handles packets of this region.
 fn serve<A: App>(
     worker: &mut Worker<A>,
     region: &Region,
-    regions: &'static [AtomicU64],
+    page: HostPage,
     mut control: Option<&mut ControlLoop<A::Group>>,
 ) -> Result<Left, RunError> {
     let mut idle = Idle::default();
     let generation = region.identity().generation;
-    let followed = || succession::is_followed(regions, generation);
-    let mut beat = 0;
+    let followed = || page.current() != generation;
+    page.attach(generation);
+    // To the NIC this says that there is a host; who watches over both goes by the page.
+    region.host_beats(1);
     loop {
-        beat += 1;
-        region.host_beats(beat);
-        let busy = worker.poll()?;
+        page.beat();
+        let busy = match worker.poll() {
+            Ok(busy) => busy,
+            Err(error) => return accuse(&error, generation, page).map_err(|()| error),
+        };
+        if busy {
+            page.tell(&worker.half.engine().outcomes);
+        }
         if let Some(number) = worker.arriving.in_force {
-            region.set_version(number.into());
+            page.set_version(number.into());
         }
         if let Some(control) = &mut control {
             control.step(worker);
         }
-        if worker.account.is_some() {
+        if worker.account.is_some() || page.must_finish() {
             return Ok(Left::Done);
         }
         cora_core::region::wake(&region.nic_bell(SharedFutex));
@@ -244,11 +310,58 @@ fn serve<A: App>(
         } else if worker.waits_for_room() {
             idle.pause(std::thread::yield_now);
         } else {
-            idle.wait(&region.host_bell(SharedFutex), std::thread::yield_now, || {
+            let slept = idle.wait(&region.host_bell(SharedFutex), std::thread::yield_now, || {
                 Ok::<_, RunError>(worker.has_nothing()? && !followed())
-            })?;
+            });
+            if let Err(error) = slept {
+                return accuse(&error, generation, page).map_err(|()| error);
+            }
         }
     }
+}
+
+/// Reads the last that comes by a region: what the NIC published before it ended or left.
+fn read_rest<A: App>(
+    worker: &mut Worker<A>,
+    region: &Region,
+    page: HostPage,
+) -> Result<Left, RunError> {
+    loop {
+        page.beat();
+        match worker.poll() {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => {
+                let generation = region.identity().generation;
+                return accuse(&error, generation, page).map_err(|()| error);
+            }
+        }
+    }
+    page.tell(&worker.half.engine().outcomes);
+    Ok(Left::Followed)
+}
+
+/// The NIC broke the protocol, if this is its fault: says so, reads nothing more of it, and waits
+/// for the region that follows. Its supervisor ends the NIC, and the host goes on with another one.
+fn accuse(error: &RunError, generation: u64, page: HostPage) -> Result<Left, ()> {
+    if !error.is_nics_fault() {
+        return Err(());
+    }
+    say(&error.to_string());
+    page.accuse(generation);
+    while page.current() == generation {
+        page.beat();
+        if page.must_finish() {
+            return Ok(Left::Done);
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+    Ok(Left::Distrusted)
+}
+
+/// Tells the operator. Nothing depends on whether that can be read.
+pub(super) fn say(what: &str) {
+    let _told = writeln!(std::io::stderr(), "{what}");
 }
 
 /// The time of the wire, where frames come in as somebody sends them.
@@ -265,20 +378,21 @@ fn final_state<A: App>(worker: &mut Worker<A>) -> Value {
     contents.into_json(app)
 }
 
-/// What both sides tell; so many packets were lost with the host before this one.
-fn account<A: App>(worker: Worker<A>, lost: u64, records: Option<Records>) -> Value {
+/// What both sides tell: its own outcomes, and the NIC's if that came to its end.
+fn account<A: App>(worker: Worker<A>, records: Option<Records>) -> Value {
     let Worker { mut half, account, .. } = worker;
+    let nic_outcomes = account.as_ref().map(|nic| json!(nic.outcomes));
     let nic = account.unwrap_or_default();
-    let mut outcomes = nic.outcomes;
-    half.engine()
-        .outcomes
-        .each(&mut |name, count| *outcomes.entry(name.into()).or_default() += count);
-    if lost > 0 {
-        outcomes.insert("lost-with-host".into(), lost);
-    }
+    let mut outcomes = BTreeMap::new();
+    half.engine().outcomes.each(&mut |name, count| {
+        outcomes.insert(name, count);
+    });
     let mut host = Side::from(half.report);
     host.flows = half.flows().into();
     let mut account = json!({ "outcomes": outcomes, "nic": Side::from(nic.report), "host": host });
+    if let Some(outcomes) = nic_outcomes {
+        account[OF_NIC] = outcomes;
+    }
     if let Some(records) = records {
         account["records"] = json!(records);
     }

@@ -15,11 +15,18 @@
 //! away and its ring full, the NIC drops what is for it as `host-away`, and goes on with the flows
 //! that it owns.
 //!
+//! The supervisor trusts the host half, and neither trusts the NIC half. Supervisor and host tell
+//! each other what they must know by a page that the NIC half can't reach. Whoever finds that the
+//! NIC broke the protocol names it, reads nothing more of it, and goes on with the next one.
+//!
 //! | module | concept |
 //! | --- | --- |
 //! | `ports` | the ports of a live wire |
 //! | `live` | the wire between two ports |
 //! | `process` | one half's process |
+//! | `judge` | which half is ended, because it stands still or broke the protocol |
+//! | `host_page` | what supervisor and host tell each other |
+//! | `account` | which outcome each packet has, deaths included |
 //! | `host_half` | the host half as a process of its own |
 //! | `configuration` | versions of read-mostly states, and how another one takes force |
 //! | `control` | a socket for questions and orders |
@@ -31,10 +38,13 @@
 //! | `stop` | when the run ends |
 //! | `report` | the report at the end |
 
+mod account;
 mod catch_up;
 mod configuration;
 mod control;
 mod host_half;
+mod host_page;
+mod judge;
 mod layout;
 mod live;
 mod orders;
@@ -45,7 +55,7 @@ mod standby;
 mod stop;
 mod upgrade;
 
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::AtomicU64;
@@ -53,15 +63,18 @@ use std::time::{Duration, Instant};
 
 use cora_core::app::App;
 use cora_core::region::{HashSeed, Identity, NicStatus, Region, RegionLayout, succession, wake};
+use serde_json::Value;
 
+use self::account::{Known, Outcomes};
 use self::configuration::Configuration;
 pub(crate) use self::configuration::{CHANGE_COMMAND, make_change};
 use self::control::Control;
 pub(crate) use self::host_half::{HOST_COMMAND, HostArguments, entry_layout, host_half};
+use self::host_page::HostPage;
 use self::layout::Layout;
 use self::live::LiveWire;
 pub(crate) use self::ports::Ports;
-use self::process::Half;
+use self::process::{Half, NIC};
 pub(crate) use self::report::LiveReport;
 use self::stop::Stop;
 pub(crate) use self::upgrade::{LAYOUT_COMMAND, Legacy};
@@ -72,7 +85,7 @@ use crate::pair::layout;
 use crate::run::random_seed;
 use crate::wire::Cable as _;
 use crate::wire_end::WireEnd;
-use crate::{Program, RunError, SharedFutex, map};
+use crate::{Program, RunError, SharedFutex, child, map};
 
 /// Between two looks at the processes.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
@@ -120,7 +133,7 @@ pub(crate) fn supervise<A: App>(
     supervisor.end::<A>()
 }
 
-/// A file of shared memory that both halves inherit.
+/// A file of shared memory, for those halves that are given it.
 struct SharedFile {
     file: OwnedFd,
     bytes: usize,
@@ -147,6 +160,11 @@ struct Supervisor<'a> {
     layout: RegionLayout,
     regions: SharedFile,
     standby: SharedFile,
+    /// What supervisor and host tell each other.
+    page: HostPage,
+    page_file: SharedFile,
+    /// The copies of the program before, and its bytes.
+    before: Option<(OwnedFd, usize)>,
     entries: Layout,
     configuration: Configuration,
     control: Option<Control>,
@@ -156,6 +174,21 @@ struct Supervisor<'a> {
     leaving: bool,
     nic: Half,
     host: Half,
+    /// The generation that the current NIC began with.
+    nic_since: u64,
+    /// The NIC has come to the current region.
+    nic_arrived: bool,
+    /// Since when it lives and is not there.
+    nic_astray: Option<Instant>,
+    /// Its death was noticed.
+    nic_dead: bool,
+    /// What became of packets, as far as halves that ended can't tell.
+    outcomes: Outcomes,
+    /// When the wire was closed, and how often the NIC has died since.
+    stopped_since: Option<Instant>,
+    deaths_at_end: u32,
+    /// The host ends by itself: the NIC does not.
+    ends_alone: bool,
     /// Where the host tells its account.
     account: Option<std::process::ChildStdout>,
     /// When a half was found dead; none is away now if there is none.
@@ -183,6 +216,9 @@ impl<'a> Supervisor<'a> {
         let place = succession::place(regions.words, generation);
         let region = Region::create(place, &layout, identity).map_err(RunError::Region)?;
         succession::announce(regions.words, generation);
+        let page_file = SharedFile::create(host_page::BYTES)?;
+        let page = HostPage::new(page_file.words);
+        page.begin(identity);
         let number = request.legacy.map_or(0, |legacy| legacy.version) + 1;
         let mut supervisor = Self {
             control: options.control.as_deref().map(Control::listen).transpose()?,
@@ -191,13 +227,24 @@ impl<'a> Supervisor<'a> {
             request,
             layout,
             standby,
+            page,
+            page_file,
+            before: request.legacy.map(left_by).transpose()?,
             entries,
             wire: WireEnd::new(wire, &region.rings()),
             region,
             regions,
             leaving: false,
-            nic: Half::new("NIC", options),
+            nic: Half::new(NIC, options),
             host: Half::new("host", options),
+            nic_since: generation,
+            nic_arrived: false,
+            nic_astray: None,
+            nic_dead: false,
+            outcomes: Outcomes::default(),
+            stopped_since: None,
+            deaths_at_end: 0,
+            ends_alone: false,
             account: None,
             away_since: None,
             pauses_us: Vec::new(),
@@ -209,24 +256,37 @@ impl<'a> Supervisor<'a> {
     }
 
     fn start_nic(&mut self) -> Result<(), RunError> {
-        let (mut command, image) =
-            nic_process::command(self.program, self.request.run.options.nic)?;
-        command.args(self.regions.arguments());
-        self.nic.began(nic_process::spawn(command, None, self.request.run.options.pages)?, image);
+        let options = &self.request.run.options;
+        let SharedFile { file, bytes, .. } = &self.regions;
+        let (command, image) =
+            nic_process::command(self.program, options.nic, file.as_fd(), *bytes)?;
+        self.nic.began(child::spawn(command, None, options.pages)?, image);
+        self.nic_since = self.region.identity().generation;
+        self.nic_dead = false;
+        self.outcomes.nic_begins(&self.wire.tally);
         Ok(())
     }
 
     fn start_host(&mut self) -> Result<(), RunError> {
-        let mut command = nic_process::own(HOST_COMMAND);
+        let mut command = child::own(HOST_COMMAND);
         command.args(self.regions.arguments()).args(self.standby.arguments());
-        if let Some(Legacy { standby: (file, bytes), .. }) = self.request.legacy {
-            command.arg("--before").args([file.to_string(), bytes.to_string()]);
+        command.arg(self.page_file.file.as_raw_fd().to_string());
+        command.arg(std::process::id().to_string());
+        let version = self.configuration.file();
+        let memory = [&self.regions, &self.standby, &self.page_file];
+        let mut files: Vec<_> = memory.iter().map(|shared| shared.file.as_fd()).collect();
+        files.push(version);
+        if let Some((file, bytes)) = &self.before {
+            command.arg("--before").args([file.as_raw_fd().to_string(), bytes.to_string()]);
+            files.push(file.as_fd());
         }
-        command.arg("--version").arg(self.configuration.file().to_string());
+        command.arg("--version").arg(version.as_raw_fd().to_string());
         command.args(&self.request.run.words);
+        child::gets(&mut command, &files);
+        self.outcomes.host_begins(self.page.renew());
         self.wire.change_again();
         command.stdout(Stdio::piped());
-        let mut child = nic_process::spawn(command, None, self.request.run.options.pages)?;
+        let mut child = child::spawn(command, None, self.request.run.options.pages)?;
         self.account = child.stdout.take();
         self.host.began(child, None);
         Ok(())
@@ -247,6 +307,7 @@ impl<'a> Supervisor<'a> {
                 self.configure();
                 self.wire.cable.look()?;
                 self.wire.cable.stopped |= replaces || stop.is_now();
+                self.judge()?;
                 self.look()?;
                 if self.wire.cable.stopped && !self.nic.is_alive() && !self.host.is_alive() {
                     return Ok(replaces && !stop.is_now());
@@ -270,19 +331,19 @@ impl<'a> Supervisor<'a> {
 
     /// Whether there were any.
     fn move_frames(&mut self) -> Result<bool, RunError> {
-        let mut busy = self.wire.drain()?;
+        let mut busy = self.of_nic(WireEnd::drain)?;
         // A NIC that leaves its region takes nothing there any more.
         if !self.leaving {
-            busy |= self.wire.feed()?;
+            busy |= self.of_nic(WireEnd::feed)?;
             wake(&self.region.nic_bell(SharedFutex));
         }
-        if self.wire.is_full() && !self.nic_works() {
+        if (self.wire.is_full() || self.wire.is_distrusted()) && !self.nic_works() {
             self.nic_away += self.wire.shed()?;
         }
         Ok(busy)
     }
 
-    /// The NIC is attached to the current region.
+    /// The NIC is attached to the current region, as it says.
     fn nic_works(&self) -> bool {
         self.nic.is_alive()
             && matches!(self.region.nic_status(), Some(NicStatus::Ready | NicStatus::Running))
@@ -290,20 +351,12 @@ impl<'a> Supervisor<'a> {
 
     /// The host has left the region before, and is attached to the current one.
     fn host_works(&self) -> bool {
-        self.host.is_alive() && self.region.host_heartbeat() != 0
+        self.host.is_alive() && self.page.attached() == self.region.identity().generation
     }
 
     /// Notes who died, and goes on to the next region when each living half has arrived in this
     /// one.
     fn look(&mut self) -> Result<(), RunError> {
-        for (half, beat) in [
-            (&mut self.nic, self.region.nic_heartbeat()),
-            (&mut self.host, self.region.host_heartbeat()),
-        ] {
-            if half.look(beat)? && !half.has_finished() {
-                self.away_since.get_or_insert_with(Instant::now);
-            }
-        }
         if !self.nic.is_alive() && self.region.nic_status() == Some(NicStatus::Starting) {
             // It will not come here any more: a new host need not wait until it leaves the region
             // before.
@@ -323,15 +376,21 @@ impl<'a> Supervisor<'a> {
         }
         let arrived = (nic || !self.nic.is_alive()) && (host || !self.host.is_alive());
         // At the end the NIC may be gone when the host still counts, and the other way round.
-        let ends = self.wire.cable.stopped && (self.nic.has_finished() || self.host.has_finished());
-        if !self.host.is_alive() && self.region.host_heartbeat() == 0 && !ends {
+        let finishes = self.nic.has_finished() || self.host.has_finished() || self.ends_alone;
+        let ends = self.wire.cable.stopped && finishes;
+        let may_begin = [&self.nic, &self.host].iter().all(|it| it.is_alive() || it.may_begin());
+        let came_here = self.page.attached() == self.region.identity().generation;
+        if !self.host.is_alive() && !came_here && !ends {
+            if !may_begin {
+                return Ok(());
+            }
             // It died before it came here: what is left unread is still in the region before.
-            eprintln!("the host process ended ({}) as it began", self.host.how_it_ended());
+            self.tell_deaths();
             self.host.again()?;
             return self.start_host();
         }
         let died = [&self.nic, &self.host].iter().any(|half| !half.is_alive());
-        if died && arrived && !self.leaving && !ends {
+        if died && arrived && !self.leaving && !ends && may_begin {
             return self.succeed();
         }
         Ok(())
@@ -342,18 +401,17 @@ impl<'a> Supervisor<'a> {
         let identity = self.region.identity();
         let generation = identity.generation + 1;
         let (nic_died, host_died) = (!self.nic.is_alive(), !self.host.is_alive());
-        for half in [&self.nic, &self.host].into_iter().filter(|half| !half.is_alive()) {
-            let (name, status) = (half.name, half.how_it_ended());
-            eprintln!("the {name} process ended ({status}): generation {generation} begins");
-        }
+        self.tell_deaths();
         let place = succession::place(self.regions.words, generation);
         // Packets wait: that is no time to make pages.
         let identity = Identity { generation, resident: false, ..identity };
         let next = Region::create(place, &self.layout, identity).map_err(RunError::Region)?;
+        self.page.announce(identity);
         succession::announce(self.regions.words, generation);
         wake(&self.region.nic_bell(SharedFutex));
         wake(&self.region.host_bell(SharedFutex));
         self.region = next;
+        (self.nic_arrived, self.nic_astray) = (false, None);
         if nic_died {
             self.nic.again()?;
             // All that it published is there to be read.
@@ -371,6 +429,8 @@ impl<'a> Supervisor<'a> {
 
     /// What is left to the program that goes on.
     fn legacy(&self) -> Legacy {
+        // Of all files of memory, this one stays open. If it does not, the new host says so.
+        let _kept = rustix::io::fcntl_setfd(&self.standby.file, rustix::io::FdFlags::empty());
         Legacy {
             ports: [None; 2],
             standby: (self.standby.file.as_raw_fd(), self.standby.bytes),
@@ -385,17 +445,28 @@ impl<'a> Supervisor<'a> {
     }
 
     fn end<A: App>(mut self) -> Result<LiveReport, RunError> {
-        while self.wire.drain()? {}
-        let halves = match self.account.take() {
+        while self.of_nic(WireEnd::drain)? {}
+        let told: Option<Value> = match self.account.take() {
             Some(told) if self.host.has_finished() => serde_json::from_reader(told).ok(),
             _ => None,
         };
         let (came, left) = self.wire.cable.packets();
         let mut dropped = self.wire.cable.dropped();
         dropped.insert("nic-away", self.nic_away);
-        let upgrades = self.upgrades();
+        let known = Known {
+            fed: came - self.nic_away - self.wire.cable.too_long,
+            tally: self.wire.tally,
+            unread: self.page.lost(),
+            ..account::read(told.as_ref(), || self.page.renew())
+        };
+        let (outcomes, fault) = std::mem::take(&mut self.outcomes).whole(known);
+        let halves = told.map(|told| account::with(told, &outcomes));
+        let mut faults: Vec<String> = fault.into_iter().collect();
+        if halves.is_none() {
+            faults.push("the host half did not come to its end: its account is missing".into());
+        }
         Ok(LiveReport {
-            upgrades,
+            upgrades: self.upgrades(),
             version: self.configuration.number(),
             ports: ["inside", "outside"].into_iter().zip(self.wire.cable.report()).collect(),
             schema: "cora-live/1",
@@ -403,12 +474,25 @@ impl<'a> Supervisor<'a> {
             plan: format!("{:016x}", A::PLAN.hash),
             packets_in: came,
             packets_out: left,
+            outcomes: account::at_wire(outcomes, self.nic_away, self.wire.cable.too_long),
             dropped: dropped.into_iter().filter(|(_, count)| *count > 0).collect(),
             fed_again: self.wire.fed_again,
             restarts: [&self.nic, &self.host].map(|half| (half.name, half.restarts)).into(),
+            stood_still: [&self.nic, &self.host].map(|half| (half.name, half.stood_still)).into(),
+            broke_protocol: self.nic.lied,
+            damaged_copies: self.page.damaged(),
             pauses_us: self.pauses_us,
             generation: self.region.identity().generation,
             halves,
+            faults,
         })
     }
+}
+
+/// The copies that the program before left, and their bytes.
+fn left_by(legacy: Legacy) -> Result<(OwnedFd, usize), RunError> {
+    let (file, bytes) = legacy.standby;
+    let left = map::left_file(file);
+    let failed = |errno| RunError::System { what: "copies of the program before", cause: errno };
+    Ok((left.map_err(|errno| failed(errno.into()))?, bytes))
 }

@@ -55,9 +55,9 @@ impl Supervisor<'_> {
             "pid": std::process::id(),
             "version": self.configuration.number(),
             "upgrades": self.upgrades(),
-            "carried": self.region.carried(),
+            "carried": self.page.carried(),
             "generation": self.region.identity().generation,
-            "works": self.nic_works() && self.host_works(),
+            "works": self.works(),
             "packets_in": came,
             "packets_out": left,
         })
@@ -68,7 +68,7 @@ impl Supervisor<'_> {
         if stop::reads_again() {
             self.configuration.ask();
         }
-        let in_force = self.region.version();
+        let in_force = self.page.version();
         self.wire.in_force(u32::try_from(in_force).unwrap_or(0));
         self.configuration.arrived(in_force);
         if let Some(change) = self.configuration.advance() {

@@ -1,14 +1,31 @@
 //! One half's process: started, watched, and started again.
+//!
+//! A half that dies is started again at once. One that dies again and again, each time before it
+//! has worked for [`SETTLED`], is started after a pause that doubles from [`SHORTEST`] to
+//! [`LONGEST`], and what became of it is told once in [`TELL_EVERY`].
 
-use std::os::fd::OwnedFd;
+use std::fs::File;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-use crate::RunError;
 use crate::options::RunOptions;
+use crate::{RunError, sandbox};
 
 /// Starts in a row that come to nothing before the run is given up, unless the run says otherwise.
 const MOST_FAILURES: u16 = 5;
+
+/// A half that worked for so long does not keep dying.
+const SETTLED: Duration = Duration::from_millis(250);
+/// So many short lives in a row are followed by a new one at once.
+const AT_ONCE: u32 = 3;
+/// The pauses that follow.
+const SHORTEST: Duration = Duration::from_millis(10);
+const LONGEST: Duration = Duration::from_secs(1);
+/// Between two lines about the deaths of a half.
+const TELL_EVERY: Duration = Duration::from_secs(1);
+
+/// What counts of the time between two looks: who watches may have stood still itself.
+const MOST_UNSEEN: Duration = Duration::from_millis(100);
 
 /// A half, and whether it lives.
 #[derive(Debug)]
@@ -16,18 +33,33 @@ pub(super) struct Half {
     pub(super) name: &'static str,
     child: Option<Child>,
     /// Kept open until an emulator has read it.
-    image: Option<OwnedFd>,
-    /// How it ended last.
+    image: Option<File>,
+    /// How it ended last, and why, if somebody ended it.
     ended: Option<ExitStatus>,
+    why: Option<String>,
     beat: u64,
-    moved: Instant,
-    patience: Duration,
-    /// After so many of these in a row the run ends.
-    most_failures: u32,
+    looked: Instant,
+    /// How long it has stood still, as far as that was seen.
+    still: Duration,
+    /// After so many of these in a row the run ends. If the run says nothing, one that has worked
+    /// is started for ever, unless the host.
+    most_failures: Option<u32>,
     /// Times that it was started since it last came so far as to work.
     failures: u32,
+    /// When it came so far.
+    works_since: Option<Instant>,
+    has_worked: bool,
+    /// Lives in a row that were short.
+    short_lives: u32,
+    /// It is not started before.
+    not_before: Option<Instant>,
+    told: Option<Instant>,
+    untold: u32,
     /// Times that it was started again.
     pub(super) restarts: u64,
+    /// Times that it was ended because it stood still, and because it broke the protocol.
+    pub(super) stood_still: u64,
+    pub(super) lied: u64,
 }
 
 impl Half {
@@ -37,70 +69,152 @@ impl Half {
             child: None,
             image: None,
             ended: None,
+            why: None,
             beat: 0,
-            moved: Instant::now(),
-            patience: options.patience(),
-            most_failures: options.restarts.unwrap_or(MOST_FAILURES).into(),
+            looked: Instant::now(),
+            still: Duration::ZERO,
+            most_failures: options.restarts.map(u32::from),
             failures: 0,
+            works_since: None,
+            has_worked: false,
+            short_lives: 0,
+            not_before: None,
+            told: None,
+            untold: 0,
             restarts: 0,
+            stood_still: 0,
+            lied: 0,
         }
     }
 
     /// It runs from now on.
-    pub(super) fn began(&mut self, child: Child, image: Option<OwnedFd>) {
+    pub(super) fn began(&mut self, child: Child, image: Option<File>) {
         self.child = Some(child);
         self.image = image;
-        self.moved = Instant::now();
+        self.why = None;
+        self.not_before = None;
+        (self.looked, self.still) = (Instant::now(), Duration::ZERO);
     }
 
     pub(super) const fn is_alive(&self) -> bool {
         self.child.is_some()
     }
 
-    /// It ended in good order.
-    pub(super) fn has_finished(&self) -> bool {
-        !self.is_alive() && self.ended.is_some_and(|status| status.success())
+    /// It moved since less than half its patience.
+    pub(super) fn moves(&self, patience: Duration) -> bool {
+        self.is_alive() && self.still <= patience / 2
     }
 
-    /// Notes whether it lives and moves; one that stands still is ended. Whether it died just now.
-    pub(super) fn look(&mut self, beat: u64) -> Result<bool, RunError> {
+    /// It ended in good order.
+    pub(super) fn has_finished(&self) -> bool {
+        !self.is_alive() && self.why.is_none() && self.ended.is_some_and(|status| status.success())
+    }
+
+    /// Notes whether it lives and moves; one that stands still for longer than `patience` is ended.
+    /// Whether it died just now.
+    pub(super) fn look(&mut self, beat: u64, patience: Duration) -> Result<bool, RunError> {
         let Some(child) = &mut self.child else { return Ok(false) };
-        let waiting = |cause| RunError::System { what: "waiting for a process", cause };
-        let mut ended = child.try_wait().map_err(waiting)?;
+        if let Some(status) = child.try_wait().map_err(waiting)? {
+            self.died(status);
+            return Ok(true);
+        }
+        let unseen = self.looked.elapsed();
+        self.looked += unseen;
+        self.still += unseen.min(MOST_UNSEEN);
         if beat != self.beat {
             self.beat = beat;
-            self.moved = Instant::now();
-        } else if ended.is_none() && self.moved.elapsed() > self.patience {
-            child.kill().map_err(waiting)?;
-            ended = Some(child.wait().map_err(waiting)?);
+            self.still = Duration::ZERO;
+        } else if self.still > patience {
+            self.stood_still += 1;
+            self.end(format!("stood still for {:.1} s and was ended", self.still.as_secs_f64()))?;
+            return Ok(true);
         }
-        if ended.is_none() {
-            return Ok(false);
-        }
-        self.ended = ended;
+        Ok(false)
+    }
+
+    /// Ends it, if it lives, because of what it did.
+    pub(super) fn end(&mut self, why: String) -> Result<(), RunError> {
+        let Some(child) = &mut self.child else { return Ok(()) };
+        child.kill().map_err(waiting)?;
+        let status = child.wait().map_err(waiting)?;
+        self.died(status);
+        self.why = Some(why);
+        Ok(())
+    }
+
+    fn died(&mut self, status: ExitStatus) {
+        self.ended = Some(status);
         self.child = None;
-        Ok(true)
+        let settled = self.works_since.take().is_some_and(|since| since.elapsed() >= SETTLED);
+        self.short_lives = if settled { 0 } else { self.short_lives + 1 };
+        let doublings = self.short_lives.saturating_sub(AT_ONCE);
+        let pause = match doublings {
+            0 => Duration::ZERO,
+            _ => LONGEST.min(SHORTEST * 2_u32.pow((doublings - 1).min(10))),
+        };
+        self.not_before = Instant::now().checked_add(pause);
+    }
+
+    /// Whether the pause before it is started again is over.
+    pub(super) fn may_begin(&self) -> bool {
+        self.not_before.is_none_or(|when| Instant::now() >= when)
     }
 
     /// It works.
-    pub(super) const fn works(&mut self) {
+    pub(super) fn works(&mut self) {
         self.failures = 0;
+        self.has_worked = true;
+        self.works_since.get_or_insert_with(Instant::now);
     }
 
     /// It is about to be started again; an error when that has been in vain too often.
     pub(super) fn again(&mut self) -> Result<(), RunError> {
-        self.failures += 1;
         self.restarts += 1;
-        if self.failures > self.most_failures {
+        self.failures += 1;
+        let endless = self.has_worked && self.name == NIC;
+        let most = self.most_failures.or((!endless).then_some(MOST_FAILURES.into()));
+        if most.is_some_and(|most| self.failures > most) {
             let status = self.how_it_ended();
             return Err(RunError::KeepsDying { name: self.name, status, times: self.failures });
         }
         Ok(())
     }
 
-    pub(super) fn how_it_ended(&self) -> String {
-        self.ended.map_or_else(|| "never started".to_owned(), |status| status.to_string())
+    /// What is to be told of its death now, if anything.
+    pub(super) fn news(&mut self) -> Option<String> {
+        if self.told.is_some_and(|told| told.elapsed() < TELL_EVERY) {
+            self.untold += 1;
+            return None;
+        }
+        self.told = Some(Instant::now());
+        let before = match std::mem::take(&mut self.untold) {
+            0 => String::new(),
+            times => format!(", after {times} times more that were not told"),
+        };
+        Some(format!("the {} process {}{before}", self.name, self.what_became()))
     }
+
+    fn what_became(&self) -> String {
+        self.why.clone().unwrap_or_else(|| format!("ended ({})", self.how_it_ended()))
+    }
+
+    pub(super) fn how_it_ended(&self) -> String {
+        match (&self.why, self.ended) {
+            (Some(why), _) => why.clone(),
+            (None, Some(status)) if sandbox::ended(status) => {
+                format!("{status}: it made a system call that its filter forbids")
+            }
+            (None, Some(status)) => status.to_string(),
+            (None, None) => "never started".to_owned(),
+        }
+    }
+}
+
+/// The name of the NIC half.
+pub(super) const NIC: &str = "NIC";
+
+fn waiting(cause: std::io::Error) -> RunError {
+    RunError::System { what: "waiting for a process", cause }
 }
 
 impl Drop for Half {
@@ -134,6 +248,81 @@ mod tests {
             // Once it works, it may die as often again.
             half.works();
             assert_eq!(half.again().is_ok(), times > 0, "{line:?}");
+        }
+    }
+
+    fn half(name: &'static str) -> Half {
+        let matches = parser().try_get_matches_from([""; 0]).expect("no options");
+        Half::new(name, &RunOptions::from_arg_matches(&matches).expect("options"))
+    }
+
+    fn sleeper() -> Child {
+        std::process::Command::new("sleep").arg("60").spawn().expect("it starts")
+    }
+
+    #[test]
+    fn a_half_that_stands_still_is_ended_and_named() {
+        let mut half = half(NIC);
+        half.began(sleeper(), None);
+        let patience = Duration::from_millis(60);
+        let begun = Instant::now();
+        let mut beat = 0;
+        while begun.elapsed() < 3 * patience {
+            beat += 1;
+            assert!(!half.look(beat, patience).expect("it is ours"), "it moves");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(half.moves(patience));
+        while !half.look(beat, patience).expect("it is ours") {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let news = half.news().expect("the first one is told");
+        assert!(news.starts_with("the NIC process stood still for 0.1 s"), "{news}");
+        assert!(!half.has_finished() && half.stood_still == 1);
+    }
+
+    #[test]
+    fn who_watches_may_stand_still_itself() {
+        let mut half = half(NIC);
+        half.began(sleeper(), None);
+        assert!(!half.look(1, Duration::from_millis(150)).expect("it is ours"));
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(!half.look(1, Duration::from_millis(150)).expect("it is ours"), "it was not seen");
+    }
+
+    #[test]
+    fn a_half_that_keeps_dying_is_started_after_longer_and_longer_pauses() {
+        let mut half = half(NIC);
+        let mut pauses = Vec::new();
+        for _ in 0..12 {
+            half.began(sleeper(), None);
+            half.works();
+            half.end("was ended by this test".into()).expect("it is ours");
+            let left = half.not_before.map(|when| when.saturating_duration_since(Instant::now()));
+            pauses.push(left.expect("a time").as_millis() as u64);
+            assert_eq!(half.may_begin(), pauses.last() == Some(&0), "{pauses:?}");
+        }
+        assert_eq!(pauses[..3], [0; 3], "{pauses:?}");
+        assert!(pauses[3] <= 10 && pauses[6] > 40 && pauses[11] > 900, "{pauses:?}");
+        assert!(pauses.iter().all(|pause| *pause <= 1000), "{pauses:?}");
+        assert!(half.news().is_some() && half.news().is_none() && half.news().is_none());
+        // One that worked for a while begins at once.
+        half.began(sleeper(), None);
+        half.works_since = Instant::now().checked_sub(SETTLED);
+        half.end("again".into()).expect("it is ours");
+        assert!(half.may_begin());
+        half.told = Instant::now().checked_sub(TELL_EVERY);
+        let news = half.news().expect("a second is over");
+        assert_eq!(news, "the NIC process again, after 2 times more that were not told");
+    }
+
+    #[test]
+    fn a_nic_that_worked_once_is_started_for_ever() {
+        for (name, lives) in [(NIC, true), ("host", false)] {
+            let mut half = half(name);
+            half.works();
+            let all = (0..100).all(|_| half.again().is_ok());
+            assert_eq!(all, lives, "{name}");
         }
     }
 }

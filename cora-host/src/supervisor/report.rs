@@ -19,6 +19,8 @@ pub(crate) struct LiveReport {
     pub(super) packets_in: u64,
     /// Frames that left.
     pub(super) packets_out: u64,
+    /// Of all frames that came, by name: each is in one of them.
+    pub(super) outcomes: BTreeMap<String, u64>,
     /// Frames that the wire dropped, by name.
     pub(super) dropped: BTreeMap<&'static str, u64>,
     /// Counts of each port, by its side.
@@ -27,6 +29,12 @@ pub(crate) struct LiveReport {
     pub(super) fed_again: u64,
     /// How often each half was started again.
     pub(super) restarts: BTreeMap<&'static str, u64>,
+    /// How often each half was ended because it stood still.
+    pub(super) stood_still: BTreeMap<&'static str, u64>,
+    /// How often a NIC was ended because it broke the protocol.
+    pub(super) broke_protocol: u64,
+    /// Copies of durable entries that hosts found damaged.
+    pub(super) damaged_copies: u64,
     /// From the death of a half to the moment when both worked again, each (µs).
     pub(super) pauses_us: Vec<u64>,
     /// How often the program was replaced; what else is told here is of the time since.
@@ -35,8 +43,19 @@ pub(crate) struct LiveReport {
     pub(super) version: u32,
     /// The last region's generation.
     pub(super) generation: u64,
-    /// What the last host and the last NIC counted; nothing if the host did not come to its end.
+    /// What the last host and the last NIC counted, and the outcomes of all frames that they were
+    /// given; nothing if the host did not come to its end.
     pub(super) halves: Option<Value>,
+    /// Why the run can't account for all that came.
+    #[serde(skip)]
+    pub(super) faults: Vec<String>,
+}
+
+impl LiveReport {
+    /// Why the run can't account for all that came; nothing if it can.
+    pub(crate) fn faults(&self) -> &[String] {
+        &self.faults
+    }
 }
 
 /// A port, at the end of a run.
@@ -66,7 +85,7 @@ impl fmt::Display for LiveReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} (plan {})", self.program, self.plan)?;
         writeln!(f, "{:>12} frames came, {} left", self.packets_in, self.packets_out)?;
-        for (name, count) in &self.dropped {
+        for (name, count) in &self.outcomes {
             writeln!(f, "{count:>12} {name}")?;
         }
         for (side, port) in &self.ports {
@@ -78,6 +97,17 @@ impl fmt::Display for LiveReport {
         }
         for (half, times) in &self.restarts {
             writeln!(f, "{times:>12} times the {half} was started again")?;
+        }
+        for (half, times) in self.stood_still.iter().filter(|(_, times)| **times > 0) {
+            writeln!(f, "{times:>12} times the {half} stood still and was ended")?;
+        }
+        for (count, what) in [
+            (self.broke_protocol, "times the NIC broke the protocol and was ended"),
+            (self.damaged_copies, "copies of durable entries were damaged"),
+        ] {
+            if count > 0 {
+                writeln!(f, "{count:>12} {what}")?;
+            }
         }
         let mut pauses = self.pauses_us.clone();
         pauses.sort_unstable();

@@ -1,0 +1,214 @@
+//! Which system calls the native NIC half may make.
+//!
+//! It runs handlers on what a network sends, so that it may be taken over one day. It needs no
+//! files, no sockets and no other process: its memory is mapped, its region is the one file that it
+//! has, and it sleeps by a futex. The kernel ends it, by SIGSYS, at any other call. The filter is
+//! set when the process has begun, behind all that the loader and the command line need. An
+//! emulator makes calls of its own, so the emulated NIC half has none.
+//!
+//! | calls | what for |
+//! | --- | --- |
+//! | `mmap`, `mprotect` without `PROT_EXEC`, `munmap`, `mremap`, `madvise`, `brk` | memory |
+//! | `futex`, `sched_yield`, `clock_gettime`, `restart_syscall` | sleeping, waking, time |
+//! | `write` to standard error | its last words |
+//! | `exit`, `exit_group` | its end |
+//! | `rt_sigaction`, `rt_sigprocmask`, `rt_sigreturn`, `sigaltstack`, `getpid`, `gettid`, `tgkill` to itself | how a fault or a panic ends it |
+//! | `getrandom` | seeds of hash tables in the standard library |
+#![expect(unsafe_code, reason = "hands a filter to the kernel")]
+
+use std::os::raw::c_long;
+use std::process::ExitStatus;
+
+use libc::{sock_filter, sock_fprog};
+use rustix::io::Errno;
+use std::os::unix::process::ExitStatusExt as _;
+
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURE: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: u32 = 0xc000_00b7;
+
+/// Offsets in what the kernel judges by (`struct seccomp_data`).
+const NUMBER: u32 = 0;
+const ARCH: u32 = 4;
+/// The low half of an argument: both machines are little-endian.
+const fn argument(number: u32) -> u32 {
+    16 + 8 * number
+}
+
+const STANDARD_ERROR: u32 = 2;
+
+/// When a call may be made.
+#[derive(Clone, Copy)]
+enum May {
+    Always,
+    /// When this argument is that.
+    When(u32, u32),
+    /// When this argument has none of those bits.
+    Without(u32, u32),
+}
+
+/// The calls of a process with this number.
+fn rules(process: u32) -> Vec<(c_long, May)> {
+    let executable = libc::PROT_EXEC.cast_unsigned();
+    let mut rules = vec![
+        (libc::SYS_futex, May::Always),
+        (libc::SYS_sched_yield, May::Always),
+        (libc::SYS_clock_gettime, May::Always),
+        (libc::SYS_write, May::When(0, STANDARD_ERROR)),
+        (libc::SYS_mmap, May::Without(2, executable)),
+        (libc::SYS_mprotect, May::Without(2, executable)),
+        (libc::SYS_tgkill, May::When(0, process)),
+    ];
+    let always = [
+        libc::SYS_munmap,
+        libc::SYS_mremap,
+        libc::SYS_madvise,
+        libc::SYS_brk,
+        libc::SYS_restart_syscall,
+        libc::SYS_exit,
+        libc::SYS_exit_group,
+        libc::SYS_rt_sigaction,
+        libc::SYS_rt_sigprocmask,
+        libc::SYS_rt_sigreturn,
+        libc::SYS_sigaltstack,
+        libc::SYS_getpid,
+        libc::SYS_gettid,
+        libc::SYS_getrandom,
+    ];
+    rules.extend(always.map(|number| (number, May::Always)));
+    rules
+}
+
+/// From now on this process makes no other calls than those that it may.
+///
+/// # Errors
+/// What the kernel says, if it has no filters.
+pub(crate) fn enter() -> Result<(), Errno> {
+    rustix::thread::set_no_new_privs(true)?;
+    let mut filter = filter(std::process::id());
+    let program = sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    let (number, mode) = (libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER);
+    // SAFETY: the kernel reads `len` instructions at `filter`, which live until the call is done,
+    // and changes no memory.
+    let done = unsafe { libc::syscall(number, mode, 0_u32, &raw const program) };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::NOSYS))
+    }
+}
+
+/// Whether a process ended because of a call that it may not make.
+pub(crate) fn ended(status: ExitStatus) -> bool {
+    status.signal() == Some(libc::SIGSYS)
+}
+
+fn filter(process: u32) -> Vec<sock_filter> {
+    let allow = answer(libc::SECCOMP_RET_ALLOW);
+    let deny = answer(libc::SECCOMP_RET_KILL_PROCESS);
+    let mut filter = vec![load(ARCH), jump(libc::BPF_JEQ, ARCHITECTURE, 1, 0), deny, load(NUMBER)];
+    for (number, may) in rules(process) {
+        // Calls have small numbers.
+        let number = number.cast_unsigned() as u32;
+        match may {
+            May::Always => filter.extend([jump(libc::BPF_JEQ, number, 0, 1), allow]),
+            May::When(at, value) => filter.extend([
+                jump(libc::BPF_JEQ, number, 0, 4),
+                load(argument(at)),
+                jump(libc::BPF_JEQ, value, 0, 1),
+                allow,
+                deny,
+            ]),
+            May::Without(at, bits) => filter.extend([
+                jump(libc::BPF_JEQ, number, 0, 4),
+                load(argument(at)),
+                jump(libc::BPF_JSET, bits, 1, 0),
+                allow,
+                deny,
+            ]),
+        }
+    }
+    filter.push(deny);
+    filter
+}
+
+/// Loads the word at this offset.
+const fn load(offset: u32) -> sock_filter {
+    let code = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    sock_filter { code, jt: 0, jf: 0, k: offset }
+}
+
+/// Skips so many instructions if the word compares so with `k`, or so many if not.
+const fn jump(how: u32, k: u32, yes: u8, no: u8) -> sock_filter {
+    sock_filter { code: (libc::BPF_JMP | how | libc::BPF_K) as u16, jt: yes, jf: no, k }
+}
+
+const fn answer(k: u32) -> sock_filter {
+    sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// This test again, in a process with the filter, where it makes the call of this name.
+    const CALL: &str = "CORA_TEST_CALL";
+
+    fn make(call: &str) {
+        match call {
+            "open" => drop(std::fs::File::open("/dev/null")),
+            "socket" => drop(std::net::UdpSocket::bind("127.0.0.1:0")),
+            "fork" => drop(Command::new("true").spawn()),
+            "kill" => drop(rustix::process::test_kill_process(rustix::process::getppid().unwrap())),
+            "stdout" => drop(rustix::io::write(std::io::stdout(), b"words")),
+            "executable" => {
+                let access = rustix::mm::ProtFlags::READ | rustix::mm::ProtFlags::EXEC;
+                let flags = rustix::mm::MapFlags::PRIVATE;
+                // SAFETY: a new mapping touches no memory of ours.
+                let _mapped = unsafe {
+                    rustix::mm::mmap_anonymous(std::ptr::null_mut(), 4096, access, flags)
+                };
+            }
+            _ => {}
+        }
+    }
+
+    fn ends(call: &str) -> ExitStatus {
+        let own = std::env::current_exe().expect("it runs");
+        let name = "sandbox::tests::a_process_makes_the_calls_that_it_may";
+        let mut command = Command::new(own);
+        command.args(["--exact", name, "--nocapture", "--test-threads=1"]).env(CALL, call);
+        let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
+        quiet.status().expect("it starts")
+    }
+
+    #[test]
+    fn a_process_makes_the_calls_that_it_may() {
+        if let Ok(call) = std::env::var(CALL) {
+            enter().expect("the kernel has filters");
+            // As the NIC half: memory, time, a futex, and last words.
+            let memory = vec![1_u8; 64 << 20];
+            assert!(std::time::Instant::now().elapsed().as_secs() < 9 && memory[5] == 1);
+            std::thread::yield_now();
+            let _told = rustix::io::write(std::io::stderr(), b"in the sandbox\n");
+            make(&call);
+            // SAFETY: it ends the process at once; what others would do at its end is forbidden.
+            unsafe { libc::_exit(42) };
+        }
+        assert_eq!(ends("none").code(), Some(42));
+        for call in ["open", "socket", "fork", "kill", "stdout", "executable"] {
+            let status = ends(call);
+            assert!(ended(status), "{call}: {status}");
+        }
+    }
+
+    #[test]
+    fn a_process_that_aborts_is_not_taken_for_one_that_was_stopped() {
+        let killed = |signal| ExitStatus::from_raw(signal);
+        assert!(ended(killed(libc::SIGSYS)));
+        assert!(!ended(killed(libc::SIGABRT)) && !ended(killed(9)) && !ended(killed(31 << 8)));
+    }
+}

@@ -1,0 +1,270 @@
+//! Which outcome each packet of a live run has, deaths of halves included.
+//!
+//! A half counts outcomes itself. The NIC half tells them at its end, and one that dies tells
+//! nothing. The host half keeps its counts on a page that outlives it, a burst behind at most. What
+//! left at the wire is known there, and of each packet whether NIC or host handled it. All else
+//! that was fed in and is in no count was lost with a half that died:
+//!
+//! | outcome | packets |
+//! | --- | --- |
+//! | `lost-with-host` | those that a dead host had not read, or had read and not counted |
+//! | `lost-with-nic` | those within a NIC that died or on its rings, and those that its handlers dropped |
+//!
+//! So the sum of all outcomes is the number of packets that came. While no half dies, nothing is
+//! lost: then a packet without an outcome is a fault, and the run fails.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::tally::{LOST, Tally, Ways};
+
+/// The outcome of packets whose end only a host knew that is no more.
+const LOST_WITH_HOST: &str = "lost-with-host";
+
+/// Under which name the host tells what the NIC counted.
+pub(super) const OF_NIC: &str = "nic_outcomes";
+
+/// What is known of outcomes while halves come and go.
+#[derive(Debug, Default)]
+pub(super) struct Outcomes {
+    /// Those that dead hosts counted.
+    kept: BTreeMap<String, u64>,
+    /// Packets that NICs before the last one handled, and that left.
+    of_dead_nics: Ways,
+    /// Halves that were started.
+    nics: u64,
+    hosts: u64,
+}
+
+/// What is known at the end.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    /// Packets that came, and that were not dropped at the wire.
+    pub(super) fed: u64,
+    /// Those that left.
+    pub(super) tally: Tally,
+    /// What the last host counted.
+    pub(super) host: BTreeMap<String, u64>,
+    /// What the last NIC counted, if it told.
+    pub(super) nic: Option<BTreeMap<String, u64>>,
+    /// Packets that hosts found unread, and that had been a dead one's.
+    pub(super) unread: u64,
+}
+
+impl Outcomes {
+    /// A NIC is about to begin.
+    pub(super) const fn nic_begins(&mut self, tally: &Tally) {
+        self.nics += 1;
+        self.of_dead_nics = tally.from_nic;
+    }
+
+    /// A host is about to begin; the one before, if there was any, had counted this.
+    pub(super) fn host_begins(&mut self, before: BTreeMap<String, u64>) {
+        self.hosts += 1;
+        add(&mut self.kept, before);
+    }
+
+    /// The outcomes of all packets that were fed in, and what is wrong with them.
+    pub(super) fn whole(self, known: Known) -> (BTreeMap<String, u64>, Option<String>) {
+        let Known { fed, tally, host, nic, unread } = known;
+        let deaths = self.nics > 1 || self.hosts > 1 || nic.is_none();
+        let mut all = self.kept;
+        add(&mut all, host);
+        if deaths {
+            // What a host had sent, and did not leave, was lost with the NIC. What left, and is
+            // not counted, a host had sent that died before it could count it.
+            let Ways { transmit, redirect } = tally.from_host;
+            for (name, left) in [("transmit", transmit), ("redirect", redirect)] {
+                let counted = all.get(name).copied().unwrap_or(0);
+                let known = if self.hosts > 1 { left } else { left.min(counted) };
+                set(&mut all, name, known);
+            }
+        }
+        let of_silent = if nic.is_some() { self.of_dead_nics } else { tally.from_nic };
+        let Ways { transmit, redirect } = of_silent;
+        let of_silent = [("transmit".to_owned(), transmit), ("redirect".to_owned(), redirect)];
+        add(&mut all, of_silent.into());
+        add(&mut all, nic.unwrap_or_default());
+        all.retain(|_, count| *count > 0);
+        let counted: u64 = all.values().sum();
+        if !deaths {
+            let fault = format!("{fed} packets came in, but {counted} have an outcome");
+            return (all, (fed != counted).then_some(fault));
+        }
+        let mut lost = fed.saturating_sub(counted);
+        let with_host = match (self.nics, self.hosts) {
+            (_, 0 | 1) => 0,
+            (0 | 1, _) => lost,
+            _ => lost.min(unread),
+        };
+        lost -= with_host;
+        add(&mut all, [(LOST_WITH_HOST.to_owned(), with_host), (LOST.to_owned(), lost)].into());
+        all.retain(|_, count| *count > 0);
+        take(&mut all, counted.saturating_sub(fed));
+        (all, None)
+    }
+}
+
+/// What the last host told; `otherwise` are the outcomes that it had counted if it told nothing.
+pub(super) fn read(
+    told: Option<&Value>,
+    otherwise: impl FnOnce() -> BTreeMap<String, u64>,
+) -> Known {
+    let counts = |name: &str| {
+        let counts = told?.get(name)?;
+        serde_json::from_value::<BTreeMap<String, u64>>(counts.clone()).ok()
+    };
+    let host = counts("outcomes").unwrap_or_else(otherwise);
+    Known { host, nic: counts(OF_NIC), ..Known::default() }
+}
+
+/// What the last host told, with the outcomes of all packets that were fed in.
+pub(super) fn with(mut told: Value, outcomes: &BTreeMap<String, u64>) -> Value {
+    if let Some(fields) = told.as_object_mut() {
+        fields.remove(OF_NIC);
+    }
+    told["outcomes"] = json!(outcomes);
+    told
+}
+
+/// The same with what was dropped at the wire: of all packets that came.
+pub(super) fn at_wire(
+    mut outcomes: BTreeMap<String, u64>,
+    nic_away: u64,
+    too_long: u64,
+) -> BTreeMap<String, u64> {
+    add(
+        &mut outcomes,
+        [("nic-away".to_owned(), nic_away), ("too-long".to_owned(), too_long)].into(),
+    );
+    outcomes.retain(|_, count| *count > 0);
+    outcomes
+}
+
+fn add(to: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>) {
+    for (name, count) in more {
+        *to.entry(name).or_default() += count;
+    }
+}
+
+fn set(all: &mut BTreeMap<String, u64>, name: &str, count: u64) {
+    all.insert(name.to_owned(), count);
+}
+
+/// More packets were counted than came. A packet that was on its way when the NIC died may have
+/// left twice, and a NIC may say anything: so many are taken away, from those that left first.
+fn take(all: &mut BTreeMap<String, u64>, mut more: u64) {
+    let mut names: Vec<String> = all.keys().cloned().collect();
+    names.sort_by_key(|name| (name != "transmit", name != "redirect"));
+    for name in names {
+        let Some(count) = all.get_mut(&name) else { continue };
+        let taken = more.min(*count);
+        *count -= taken;
+        more -= taken;
+    }
+    all.retain(|_, count| *count > 0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(counts: &[(&str, u64)]) -> BTreeMap<String, u64> {
+        counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
+    }
+
+    fn ways(transmit: u64) -> Ways {
+        Ways { transmit, redirect: 0 }
+    }
+
+    fn tally(from_nic: u64, from_host: u64) -> Tally {
+        Tally { fed: 0, from_nic: ways(from_nic), from_host: ways(from_host) }
+    }
+
+    fn begun(nics: &[Tally], hosts: &[&[(&str, u64)]]) -> Outcomes {
+        let mut outcomes = Outcomes::default();
+        for tally in nics {
+            outcomes.nic_begins(tally);
+        }
+        for host in hosts {
+            outcomes.host_begins(counts(host));
+        }
+        outcomes
+    }
+
+    #[test]
+    fn without_a_death_each_packet_is_counted_or_the_run_fails() {
+        let known = Known {
+            fed: 10,
+            tally: tally(4, 3),
+            host: counts(&[("transmit", 3), ("not-ip", 1)]),
+            nic: Some(counts(&[("transmit", 4), ("not-allowed", 2)])),
+            unread: 0,
+        };
+        let all = || begun(&[Tally::default()], &[&[]]);
+        let (outcomes, fault) = all().whole(known.clone());
+        assert_eq!(outcomes, counts(&[("transmit", 7), ("not-ip", 1), ("not-allowed", 2)]));
+        assert_eq!(fault, None);
+        for fed in [9, 11] {
+            let (_, fault) = all().whole(Known { fed, ..known.clone() });
+            let fault = fault.expect("they do not match");
+            assert_eq!(fault, format!("{fed} packets came in, but 10 have an outcome"));
+        }
+    }
+
+    #[test]
+    fn what_a_dead_nic_had_is_lost_but_for_what_left() {
+        // The first one had sent 30 of its own; 5 of the host's 20 did not leave.
+        let known = Known {
+            fed: 100,
+            tally: tally(40, 15),
+            host: counts(&[("transmit", 20), ("not-ip", 8)]),
+            nic: Some(counts(&[("transmit", 10), ("not-allowed", 2)])),
+            unread: 0,
+        };
+        let (outcomes, fault) = begun(&[tally(0, 0), tally(30, 9)], &[&[]]).whole(known);
+        let expected = counts(&[("transmit", 55), ("not-ip", 8), ("not-allowed", 2), (LOST, 35)]);
+        assert_eq!((outcomes, fault), (expected, None));
+    }
+
+    #[test]
+    fn what_a_dead_host_had_is_lost_but_for_what_it_counted_and_what_left() {
+        // The dead one had counted 6 of the 7 that it had sent, and left 4 unread.
+        let known = Known {
+            fed: 50,
+            tally: tally(20, 12),
+            host: counts(&[("transmit", 5)]),
+            nic: Some(counts(&[("transmit", 20), ("host-away", 9)])),
+            unread: 4,
+        };
+        let hosts: [&[(&str, u64)]; 2] = [&[], &[("transmit", 6), ("not-ip", 3)]];
+        let (outcomes, fault) = begun(&[tally(0, 0)], &hosts).whole(known);
+        let expected =
+            counts(&[("transmit", 32), ("not-ip", 3), ("host-away", 9), (LOST_WITH_HOST, 6)]);
+        assert_eq!((outcomes, fault), (expected, None));
+    }
+
+    #[test]
+    fn whatever_dies_and_whatever_is_told_the_sum_is_what_came() {
+        let names = ["transmit", "redirect", "not-ip", "host-away"];
+        let mut state = 1_u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(97);
+            (state >> 33) % below
+        };
+        for _ in 0..2000 {
+            let mut told = || counts(&names.map(|name| (name, draw(40))));
+            let (host, before, nic) = (told(), told(), told());
+            let mut outcomes = begun(&[tally(0, 0), tally(draw(30), 3)], &[&[]]);
+            if draw(2) > 0 {
+                outcomes.host_begins(before);
+            }
+            let nic = (draw(3) > 0).then_some(nic);
+            let (fed, unread) = (draw(300), draw(50));
+            let tally = tally(30 + draw(30), draw(60));
+            let (all, fault) = outcomes.whole(Known { fed, tally, host, nic, unread });
+            assert_eq!((all.values().sum::<u64>(), fault), (fed, None), "{all:?}");
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! Words that the supervisor and the host half share, and that the NIC half can't reach.
+//!
+//! The region lies in memory that the NIC half can write at any time, so that nothing there can
+//! tell one trusted process what another one does. Here stand the current generation and the seed
+//! (the supervisor's), and the host's heartbeat, the version in force, its accusation of a NIC that
+//! broke the protocol, and its counts of outcomes. Those outlive a host that dies.
+//!
+//! ```text
+//! word 0    the first generation, the current one, seed, pages made at once, end without the NIC
+//! word 16   heartbeat, generation it serves, phase, version, accused generation   of one host
+//! word 32   entries carried over, packets lost, copies found damaged              of all hosts
+//! word 64   outcomes of one host: length of the name, the name (48 bytes), count
+//! ```
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cora_core::migration::{Copied, Holder, Standby};
+use cora_core::outcome::{OTHER, Outcomes};
+use cora_core::region::{AttachError, HashSeed, Identity, Region, RegionLayout, succession};
+
+/// Bytes of the page.
+pub(super) const BYTES: usize = 8192;
+
+const FIRST: usize = 0;
+const CURRENT: usize = 1;
+const SEED: usize = 2;
+const RESIDENT: usize = 3;
+const FINISH: usize = 4;
+
+/// What one host says: zero before it says anything.
+const OF_ONE_HOST: std::ops::Range<usize> = 16..32;
+const HEARTBEAT: usize = 16;
+const ATTACHED: usize = 17;
+const PHASE: usize = 18;
+const VERSION: usize = 19;
+const ACCUSED: usize = 20;
+
+const CARRIED: usize = 32;
+const LOST: usize = 33;
+const DAMAGED: usize = 34;
+
+/// Where the outcomes begin, and the words and bytes of each.
+const OUTCOMES: usize = 64;
+const OUTCOME_WORDS: usize = 8;
+const NAME_BYTES: usize = 48;
+
+/// What a host does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// It makes its states, and takes over those of the host before.
+    Starts,
+    /// It handles packets.
+    Serves,
+    /// It writes its final state.
+    Ends,
+}
+
+/// The page, and where the regions are that it tells of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HostPage {
+    words: &'static [AtomicU64],
+}
+
+impl HostPage {
+    /// The page in this memory.
+    pub(super) const fn new(words: &'static [AtomicU64]) -> Self {
+        Self { words }
+    }
+
+    fn get(self, at: usize) -> u64 {
+        self.words.get(at).map_or(0, |word| word.load(Ordering::Acquire))
+    }
+
+    fn set(self, at: usize, value: u64) {
+        if let Some(word) = self.words.get(at) {
+            word.store(value, Ordering::Release);
+        }
+    }
+
+    fn add(self, at: usize, more: u64) {
+        if let Some(word) = self.words.get(at) {
+            word.fetch_add(more, Ordering::AcqRel);
+        }
+    }
+
+    /// This is the first region in its file: the supervisor's part, as are the next three.
+    pub(super) fn begin(self, identity: Identity) {
+        self.set(FIRST, identity.generation);
+        self.set(SEED, identity.seed.0);
+        self.announce(identity);
+    }
+
+    /// From now on this region counts.
+    pub(super) fn announce(self, identity: Identity) {
+        self.set(RESIDENT, identity.resident.into());
+        self.set(CURRENT, identity.generation);
+    }
+
+    /// The host should end by itself: the NIC does not come to its end.
+    pub(super) fn finish_alone(self) {
+        self.set(FINISH, 1);
+    }
+
+    /// No host lives; another one will say what it does. Gives the outcomes that the dead one
+    /// counted.
+    pub(super) fn renew(self) -> BTreeMap<String, u64> {
+        let outcomes = self.outcomes();
+        for word in self.words.get(OF_ONE_HOST).into_iter().flatten() {
+            word.store(0, Ordering::Relaxed);
+        }
+        for word in self.words.get(OUTCOMES..).into_iter().flatten() {
+            word.store(0, Ordering::Relaxed);
+        }
+        outcomes
+    }
+
+    /// A number that changes while the host lives.
+    pub(super) fn heartbeat(self) -> u64 {
+        self.get(HEARTBEAT)
+    }
+
+    /// The generation that the host serves; 0 if it serves none yet.
+    pub(super) fn attached(self) -> u64 {
+        self.get(ATTACHED)
+    }
+
+    pub(super) fn phase(self) -> Phase {
+        match self.get(PHASE) {
+            0 => Phase::Starts,
+            1 => Phase::Serves,
+            _ => Phase::Ends,
+        }
+    }
+
+    /// The version of read-mostly states that is in force at the host, and was at the NIC before; 0
+    /// until it is known.
+    pub(super) fn version(self) -> u64 {
+        self.get(VERSION)
+    }
+
+    /// The latest generation in which the NIC broke the protocol, as the host says; 0 if none.
+    pub(super) fn accused(self) -> u64 {
+        self.get(ACCUSED)
+    }
+
+    /// Entries that were carried over from the program before.
+    pub(super) fn carried(self) -> u64 {
+        self.get(CARRIED)
+    }
+
+    /// Packets that hosts found unread, and that had been another one's.
+    pub(super) fn lost(self) -> u64 {
+        self.get(LOST)
+    }
+
+    /// Copies of durable entries that hosts found damaged.
+    pub(super) fn damaged(self) -> u64 {
+        self.get(DAMAGED)
+    }
+
+    /// The current generation.
+    pub(super) fn current(self) -> u64 {
+        self.get(CURRENT)
+    }
+
+    /// The region of this generation in the file of regions, for a program with this plan.
+    pub(super) fn region(
+        self,
+        regions: &'static [AtomicU64],
+        layout: &RegionLayout,
+        plan: u64,
+        generation: u64,
+    ) -> Result<Region, AttachError> {
+        let seed = HashSeed(self.get(SEED));
+        let identity = Identity { plan, generation, seed, resident: self.get(RESIDENT) != 0 };
+        Region::known(succession::place(regions, generation), layout, identity)
+    }
+
+    /// The generation before this one, if its region is in the same file.
+    pub(super) fn before(self, generation: u64) -> Option<u64> {
+        generation.checked_sub(1).filter(|before| *before >= self.get(FIRST))
+    }
+
+    /// Whether the host is to end without the NIC.
+    pub(super) fn must_finish(self) -> bool {
+        self.get(FINISH) != 0
+    }
+
+    /// The host lives: its part, as is all that follows.
+    #[inline]
+    pub(super) fn beat(self) {
+        if let Some(word) = self.words.get(HEARTBEAT) {
+            word.store(word.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        }
+    }
+
+    /// The host serves the region of this generation.
+    pub(super) fn attach(self, generation: u64) {
+        self.set(PHASE, 1);
+        self.set(ATTACHED, generation);
+    }
+
+    /// It writes its final state.
+    pub(super) fn end(self) {
+        self.set(PHASE, 2);
+    }
+
+    pub(super) fn set_version(self, version: u64) {
+        self.set(VERSION, version);
+    }
+
+    /// In the region of this generation the NIC broke the protocol.
+    pub(super) fn accuse(self, generation: u64) {
+        self.set(ACCUSED, generation);
+    }
+
+    pub(super) fn set_carried(self, entries: u64) {
+        self.set(CARRIED, entries);
+    }
+
+    pub(super) fn add_lost(self, packets: u64) {
+        self.add(LOST, packets);
+    }
+
+    pub(super) fn add_damaged(self, copies: u64) {
+        self.add(DAMAGED, copies);
+    }
+
+    /// The host counted these outcomes so far. Names that there is no room for are told together.
+    pub(super) fn tell(self, outcomes: &Outcomes) {
+        let (slots, _) = self.words.get(OUTCOMES..).unwrap_or_default().as_chunks();
+        let mut used = 0;
+        let mut rest = 0;
+        outcomes.each(&mut |name, count| {
+            // The last one is for the rest.
+            let free = slots.get(used).filter(|_| used + 1 < slots.len());
+            match free.filter(|_| name.len() <= NAME_BYTES) {
+                Some(slot) => {
+                    if !is_named(slot, name) {
+                        rename(slot, name);
+                    }
+                    slot[OUTCOME_WORDS - 1].store(count, Ordering::Release);
+                    used += 1;
+                }
+                None => rest += count,
+            }
+        });
+        if rest > 0
+            && let Some(slot) = slots.last()
+        {
+            rename(slot, OTHER);
+            slot[OUTCOME_WORDS - 1].store(rest, Ordering::Release);
+        }
+    }
+
+    fn outcomes(self) -> BTreeMap<String, u64> {
+        let (slots, _) = self.words.get(OUTCOMES..).unwrap_or_default().as_chunks();
+        let mut outcomes = BTreeMap::new();
+        for slot in slots {
+            let (name, count) = (name_of(slot), slot[OUTCOME_WORDS - 1].load(Ordering::Acquire));
+            if count > 0 {
+                *outcomes.entry(name).or_default() += count;
+            }
+        }
+        outcomes
+    }
+}
+
+type Slot = [AtomicU64; OUTCOME_WORDS];
+
+fn name_of(slot: &Slot) -> String {
+    let length = slot[0].load(Ordering::Acquire) as usize;
+    let words = slot[1..OUTCOME_WORDS - 1].iter();
+    let bytes: Vec<u8> =
+        words.flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()).collect();
+    String::from_utf8_lossy(bytes.get(..length).unwrap_or_default()).into_owned()
+}
+
+fn is_named(slot: &Slot, name: &str) -> bool {
+    let chunks = name.as_bytes().chunks(8).map(word_of);
+    slot[0].load(Ordering::Relaxed) == name.len() as u64
+        && slot[1..].iter().zip(chunks).all(|(word, wanted)| word.load(Ordering::Relaxed) == wanted)
+}
+
+/// Names the slot; whoever reads it meanwhile finds no count.
+fn rename(slot: &Slot, name: &str) {
+    slot[OUTCOME_WORDS - 1].store(0, Ordering::Release);
+    slot[0].store(name.len() as u64, Ordering::Relaxed);
+    for (word, bytes) in slot[1..OUTCOME_WORDS - 1].iter().zip(name.as_bytes().chunks(8)) {
+        word.store(word_of(bytes), Ordering::Relaxed);
+    }
+}
+
+fn word_of(bytes: &[u8]) -> u64 {
+    let mut whole = [0; 8];
+    whole.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    u64::from_le_bytes(whole)
+}
+
+/// Copies that a host works through, which may take longer than it may stand still: it beats
+/// meanwhile.
+#[derive(Debug)]
+pub(super) struct Beating<S> {
+    pub(super) copies: S,
+    pub(super) page: HostPage,
+}
+
+impl<S: Standby> Standby for Beating<S> {
+    fn keep(&mut self, copy: &Copied<'_>) -> bool {
+        self.page.beat();
+        self.copies.keep(copy)
+    }
+
+    fn forget(&mut self, holder: Holder, state: u16, key: &[u8]) {
+        self.page.beat();
+        self.copies.forget(holder, state, key);
+    }
+
+    fn forget_all(&mut self, holder: Holder, group: Option<&[u8]>) {
+        self.page.beat();
+        self.copies.forget_all(holder, group);
+    }
+
+    fn assign(&mut self, from: Holder, to: Holder, group: Option<&[u8]>) {
+        self.page.beat();
+        self.copies.assign(from, to, group);
+    }
+
+    fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Copied<'_>)) -> bool {
+        self.copies.find(state, key, visit)
+    }
+
+    fn each(&self, holder: Holder, group: Option<&[u8]>, visit: &mut dyn FnMut(&Copied<'_>)) {
+        self.copies.each(holder, group, &mut |copy| {
+            self.page.beat();
+            visit(copy);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cora_core::verdict::reasons::{NotAllowed, NotIp};
+    use cora_core::verdict::{Forward, Reason};
+
+    use super::*;
+
+    fn page() -> HostPage {
+        let words: Vec<AtomicU64> = (0..BYTES / 8).map(|_| AtomicU64::new(0)).collect();
+        HostPage::new(words.leak())
+    }
+
+    #[test]
+    fn outcomes_outlive_the_host_that_counted_them() {
+        let page = page();
+        let mut outcomes = Outcomes::new();
+        outcomes.dropped(NotIp);
+        page.tell(&outcomes);
+        // A name that comes before those that were there moves them on.
+        outcomes.forwarded(Forward::Transmit);
+        outcomes.dropped(NotAllowed);
+        outcomes.dropped(NotIp);
+        page.tell(&outcomes);
+        page.beat();
+        page.attach(7);
+        let told = page.renew();
+        let expected = [("not-allowed", 1), ("not-ip", 2), ("transmit", 1)];
+        assert_eq!(told, expected.map(|(name, count)| (name.to_owned(), count)).into());
+        assert_eq!((page.heartbeat(), page.attached(), page.renew().len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn no_outcome_is_left_out_however_many_names_there_are() {
+        let page = page();
+        let mut outcomes = Outcomes::new();
+        for n in 0..300 {
+            outcomes.dropped(Reason::new(format!("reason-{n}").leak()));
+        }
+        for _ in 0..2 {
+            page.tell(&outcomes);
+        }
+        assert_eq!(page.renew().values().sum::<u64>(), 300);
+    }
+
+    #[test]
+    fn the_region_before_is_in_the_same_file_or_nowhere() {
+        let page = page();
+        let identity = Identity { plan: 1, generation: 4, seed: HashSeed(2), resident: true };
+        page.begin(identity);
+        assert_eq!((page.current(), page.before(4), page.before(5)), (4, None, Some(4)));
+        page.announce(Identity { generation: 5, resident: false, ..identity });
+        page.accuse(4);
+        assert_eq!((page.current(), page.accused(), page.phase()), (5, 4, Phase::Starts));
+    }
+}
