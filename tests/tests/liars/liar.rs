@@ -1,0 +1,314 @@
+//! Writes in the place of a NIC half what no sound one writes: it has the region's file, and all
+//! that a NIC half that was taken over could do there.
+
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cora_core::message::{Message, Stamp};
+use cora_core::packet::{Meta, Port};
+use cora_core::region::{
+    HashSeed, Identity, NicStatus, Parked, Region, RegionLayout, Rings, succession,
+};
+use cora_core::ring::{Consumer, Producer, SharedMemory};
+use cora_host::inherited_memory;
+use cora_host::parts::RING_BYTES;
+
+use super::live::words_of;
+
+/// Words of a region before its first ring.
+const HEADER: usize = 512;
+
+/// Rings, by their places.
+pub(crate) const WIRE_IN: usize = 0;
+pub(crate) const WIRE_OUT: usize = 1;
+pub(crate) const PUNT: usize = 2;
+pub(crate) const BACK: usize = 3;
+
+/// Draws numbers that follow from a seed.
+pub(crate) struct Draw(pub(crate) u64);
+
+impl Draw {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    fn bytes(&mut self, length: u64) -> Vec<u8> {
+        let kind = self.below(4);
+        let word = |draw: &mut Self| match kind {
+            0 => 0,
+            1 => draw.below(4),
+            2 => u64::MAX,
+            _ => draw.next(),
+        };
+        let words = length.div_ceil(8);
+        let mut bytes: Vec<u8> = (0..words).flat_map(|_| word(self).to_le_bytes()).collect();
+        bytes.truncate(length as usize);
+        bytes
+    }
+}
+
+/// What a liar writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lie {
+    /// A word anywhere in the region.
+    Word,
+    /// A word of what a region begins with.
+    Header,
+    /// An index of a ring.
+    Index,
+    /// A whole record on the ring to the host.
+    Punt,
+    /// One that stood there, a little changed.
+    Replay,
+    /// A whole record on the ring to the wire.
+    WireOut,
+    /// What the NIC half says of itself.
+    Status,
+    /// A region that nobody made.
+    Succession,
+    /// Packets for the host, and nothing is taken of what comes back.
+    Flood,
+}
+
+impl Lie {
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Word,
+        Self::Header,
+        Self::Index,
+        Self::Punt,
+        Self::Replay,
+        Self::WireOut,
+        Self::Status,
+        Self::Succession,
+        Self::Flood,
+    ];
+}
+
+/// Somebody who has what a NIC half has.
+pub(crate) struct Liar {
+    _file: File,
+    words: &'static [AtomicU64],
+    layout: RegionLayout,
+    plan: u64,
+    /// Records that were seen.
+    seen: Vec<(u16, Vec<u8>)>,
+    number: u64,
+}
+
+impl Liar {
+    /// In the place of this NIC half.
+    pub(crate) fn of(nic: u32) -> Self {
+        let words = words_of(nic);
+        let number = |at: usize| words.get(at).and_then(|word| word.parse().ok()).unwrap_or(0);
+        let (file, length): (usize, usize) = (number(2), number(3));
+        let path = format!("/proc/{nic}/fd/{file}");
+        let file = OpenOptions::new().read(true).write(true).open(&path);
+        let file = file.unwrap_or_else(|error| panic!("{path}: {error}"));
+        let words = inherited_memory(file.as_raw_fd(), length).expect("its region");
+        let layout = RegionLayout::new(RING_BYTES).expect("sizes of rings");
+        let layout = if length == 2 * layout.bytes() { layout } else { layout.with_lots() };
+        let plan = words[2].load(Ordering::Relaxed);
+        Self { _file: file, words, layout, plan, seen: Vec::new(), number: 1 << 40 }
+    }
+
+    /// The region of this generation.
+    fn region_of(&self, generation: u64) -> Region {
+        let (plan, seed) = (self.plan, HashSeed(0));
+        let identity = Identity { plan, generation, seed, resident: false };
+        let place = succession::place(self.words, generation.max(1));
+        Region::known(place, &self.layout, identity).expect("it is long enough")
+    }
+
+    /// The current one, or what is said to be.
+    pub(crate) fn region(&self) -> Region {
+        self.region_of(succession::current(self.words))
+    }
+
+    fn rings(&self) -> Rings {
+        self.region().rings()
+    }
+
+    /// A record on the ring to the host, behind all that the NIC half wrote: that one has to stand
+    /// still meanwhile, or else it makes nonsense of both. Whether there was room.
+    pub(crate) fn tells_host(&self, kind: u16, bytes: &[u8]) -> bool {
+        push(&mut self.behind(PUNT), kind, bytes)
+    }
+
+    /// The same on the ring to the wire.
+    pub(crate) fn tells_wire(&self, kind: u16, bytes: &[u8]) -> bool {
+        push(&mut self.behind(WIRE_OUT), kind, bytes)
+    }
+
+    /// Moves the NIC's index of this ring to where it can't be.
+    pub(crate) fn moves_index(&self, ring: usize) -> bool {
+        let own = usize::from(ring == BACK || ring == WIRE_IN);
+        let index = self.index_words(ring)[own];
+        self.words[index].fetch_add(1 << 30, Ordering::Relaxed);
+        true
+    }
+
+    /// A writer behind the last record of this ring. A NIC half that is stopped amid its work has
+    /// not said where that is, so it is looked for.
+    fn behind(&self, ring: usize) -> Producer<SharedMemory> {
+        let rings = self.rings();
+        let memory = if ring == PUNT { rings.punt } else { rings.wire_out };
+        let mut reader = Consumer::new(memory);
+        let mut buffer = vec![0; 1 << 17];
+        while reader.pop(&mut buffer).is_ok_and(|popped| popped.is_some()) {}
+        let [head, tail] = self.index_words(ring).map(|at| &self.words[at]);
+        // What it read is the host's all the same.
+        let before = tail.load(Ordering::Relaxed);
+        reader.release();
+        head.store(tail.swap(before, Ordering::Relaxed), Ordering::Relaxed);
+        Producer::new(memory)
+    }
+
+    /// Where writer and reader of this ring say how far they are.
+    fn index_words(&self, ring: usize) -> [usize; 2] {
+        let generation = succession::current(self.words);
+        let base = if generation % 2 == 1 || generation == 0 { 0 } else { self.words.len() / 2 };
+        let before: usize = RING_BYTES[..ring].iter().sum();
+        // A ring's indices take 256 bytes before its data.
+        let first = base + HEADER + (before + 256 * ring) / 8;
+        [first, first + 16]
+    }
+
+    pub(crate) fn beats(&self) {
+        let region = self.region();
+        region.nic_beats(region.nic_heartbeat().wrapping_add(1));
+        // Nobody believes what stands here.
+        region.host_beats(region.host_heartbeat().wrapping_add(1));
+    }
+
+    /// A packet of 1,400 bytes that the host has to handle.
+    fn packet(&mut self, draw: &mut Draw) -> Vec<u8> {
+        self.number += 1;
+        let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
+        let mut ip = vec![0x45, 0, 5, 106, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 0, 203, 0, 113, 1];
+        ip[14..16].copy_from_slice(&(draw.below(1000) as u16).to_be_bytes());
+        let sum: u32 = ip.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
+        let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+        ip[10..12].copy_from_slice(&sum.to_be_bytes());
+        frame.extend(ip);
+        frame.extend([0x30, draw.below(256) as u8, 0, 53, 5, 86, 0, 0]);
+        frame.resize(1400, 0);
+        let meta = Meta { time: self.number, now: self.number, port: Port::INSIDE };
+        let (number, horizon, egress) = (self.number, self.number, Port::OUTSIDE);
+        let stamp = Stamp { meta, number, horizon, egress, parked: Parked::NONE };
+        Message::Punt(stamp, &frame).encode(|_, parts| parts.concat())
+    }
+
+    /// Packets for the host, one burst after the other, as far as its ring has room.
+    pub(crate) fn floods(&mut self, draw: &mut Draw) {
+        let mut ring = self.behind(PUNT);
+        for _ in 0..64 {
+            for _ in 0..32 {
+                let packet = self.packet(draw);
+                // What there is no room for is left out.
+                let _pushed = ring.push(Message::PUNT, &[&packet]);
+            }
+            ring.publish();
+            self.beats();
+        }
+    }
+
+    /// Writes something of this kind.
+    pub(crate) fn lies(&mut self, lie: Lie, draw: &mut Draw) {
+        let any = |draw: &mut Draw| if draw.below(3) > 0 { draw.next() } else { draw.below(6) };
+        match lie {
+            Lie::Word => {
+                let at = draw.below(self.words.len() as u64) as usize;
+                self.words[at].store(any(draw), Ordering::Relaxed);
+            }
+            Lie::Header => {
+                let half = draw.below(2) as usize * self.words.len() / 2;
+                let at = half + draw.below(HEADER as u64) as usize;
+                self.words[at].store(any(draw), Ordering::Relaxed);
+            }
+            Lie::Index => {
+                let at = self.index_words(draw.below(4) as usize)[draw.below(2) as usize];
+                let near = draw.below(64) * 8;
+                let word = &self.words[at];
+                match draw.below(4) {
+                    0 => word.store(draw.next(), Ordering::Relaxed),
+                    1 => drop(word.fetch_add(near, Ordering::Relaxed).to_string()),
+                    2 => drop(word.fetch_sub(near, Ordering::Relaxed).to_string()),
+                    _ => drop(word.fetch_add(near / 8, Ordering::Relaxed).to_string()),
+                }
+            }
+            Lie::Punt | Lie::WireOut => {
+                let kind = if draw.below(16) > 0 { 1 + draw.below(34) } else { draw.next() };
+                let length = match draw.below(8) {
+                    0 => 0,
+                    1..=4 => draw.below(80),
+                    5 | 6 => draw.below(1600),
+                    _ => draw.below(65_000),
+                };
+                let bytes = draw.bytes(length);
+                let on = if lie == Lie::Punt { Self::tells_host } else { Self::tells_wire };
+                on(self, kind as u16, &bytes);
+            }
+            Lie::Replay => self.replays(draw),
+            Lie::Status => {
+                let status = [
+                    NicStatus::Starting,
+                    NicStatus::Ready,
+                    NicStatus::Running,
+                    NicStatus::Done,
+                    NicStatus::Refused(draw.next() as u32),
+                ];
+                self.region().set_nic_status(status[draw.below(5) as usize]);
+            }
+            Lie::Succession => {
+                let current = succession::current(self.words);
+                let next = if draw.below(2) > 0 { current + draw.below(3) } else { draw.next() };
+                succession::announce(self.words, next);
+            }
+            Lie::Flood => self.floods(draw),
+        }
+        self.beats();
+    }
+
+    /// A record that stood on a ring, changed a little.
+    fn replays(&mut self, draw: &mut Draw) {
+        let rings = self.rings();
+        let ring = if draw.below(4) > 0 { rings.punt } else { rings.back };
+        let mut reader = Consumer::new(ring);
+        let mut buffer = vec![0; 1 << 17];
+        while let Ok(Some(popped)) = reader.pop(&mut buffer) {
+            if self.seen.len() < 256 {
+                self.seen.push((popped.kind, buffer[..popped.len].to_vec()));
+            }
+        }
+        let packet = self.packet(draw);
+        self.seen.push((Message::PUNT, packet));
+        let at = draw.below(self.seen.len() as u64) as usize;
+        let (mut kind, mut bytes) = self.seen.swap_remove(at);
+        for _ in 0..draw.below(6) {
+            let length = bytes.len() as u64;
+            if length > 0 {
+                let at = draw.below(length) as usize;
+                bytes[at] = draw.next() as u8;
+            }
+        }
+        if draw.below(8) == 0 {
+            kind = 1 + draw.below(33) as u16;
+        }
+        push(&mut self.behind(PUNT), kind, &bytes);
+    }
+}
+
+/// Whether there was room.
+fn push(ring: &mut Producer<SharedMemory>, kind: u16, bytes: &[u8]) -> bool {
+    let pushed = ring.push(kind, &[bytes]).is_ok();
+    ring.publish();
+    pushed
+}

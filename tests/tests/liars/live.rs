@@ -1,0 +1,151 @@
+//! A live run on traffic from memory, its halves, and what it says.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use cora_tests::process::{Running, start, wait_until};
+use cora_tests::workshop::room;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// A half is there, or what was asked for is done, well before this.
+pub(crate) const SOON: Duration = Duration::from_secs(20);
+
+/// The run, and where it can be asked.
+pub(crate) struct Live {
+    running: Running,
+    socket: PathBuf,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) report: Value,
+    pub(crate) stderr: String,
+}
+
+impl Live {
+    /// Starts it, with these options more, and waits until it works.
+    pub(crate) fn start(name: &str, program: &Path, words: &[&str]) -> Self {
+        let socket = room(&format!("liars-{name}")).join("control");
+        let mut command = Command::new(program);
+        let ports = "inside=mem:flows=50;size=60,outside=mem:flows=5;size=60";
+        command.args(["run", "--json", "--live", ports, "--control"]).arg(&socket).args(words);
+        let live = Self { running: start(&mut command), socket };
+        live.wait_until_it_works();
+        live
+    }
+
+    pub(crate) fn wait_until_it_works(&self) {
+        assert!(wait_until(SOON, || self.works() == Some(true)), "{:?}", self.status());
+    }
+
+    pub(crate) fn status(&self) -> Option<Value> {
+        let mut stream = UnixStream::connect(&self.socket).ok()?;
+        stream.write_all(b"status\n").ok()?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    pub(crate) fn works(&self) -> Option<bool> {
+        self.status()?["works"].as_bool()
+    }
+
+    /// Frames that left so far.
+    pub(crate) fn left(&self) -> u64 {
+        self.status().and_then(|status| status["packets_out"].as_u64()).unwrap_or(0)
+    }
+
+    pub(crate) fn supervisor(&self) -> u32 {
+        self.running.id()
+    }
+
+    /// The process of a half, once it is there.
+    pub(crate) fn half(&self, half: &str) -> u32 {
+        let mut found = None;
+        wait_until(SOON, || {
+            found = children(self.running.id()).into_iter().find(|child| {
+                words_of(*child).get(1).is_some_and(|word| word == &format!("__{half}"))
+            });
+            found.is_some()
+        });
+        found.unwrap_or_else(|| panic!("there is no {half}: {:?}", self.status()))
+    }
+
+    /// Waits until another process is this half, and both work; which one.
+    pub(crate) fn next(&self, half: &str, before: u32) -> u32 {
+        let mut now = before;
+        let came = wait_until(SOON, || {
+            now = self.half(half);
+            now != before && self.works() == Some(true)
+        });
+        assert!(came, "{half} {before} was not replaced: {:?}", self.status());
+        now
+    }
+
+    pub(crate) fn is_alive(&self) -> bool {
+        std::fs::read_to_string(format!("/proc/{}/stat", self.running.id()))
+            .is_ok_and(|stat| !stat.contains(") Z"))
+    }
+
+    /// Waits until frames pass, ends the run, and checks that each has an outcome.
+    pub(crate) fn end(self) -> Ended {
+        self.wait_until_it_works();
+        let before = self.left();
+        assert!(wait_until(SOON, || self.left() > before), "nothing passes: {:?}", self.status());
+        self.stop()
+    }
+
+    /// Ends the run, whether it works or not.
+    pub(crate) fn stop(self) -> Ended {
+        signal(self.running.id(), Signal::INT);
+        let ended = self.running.end(3 * SOON);
+        assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
+        let report = ended.json();
+        let sum = |counts: &Value| -> u64 {
+            counts.as_object().into_iter().flatten().filter_map(|(_, count)| count.as_u64()).sum()
+        };
+        let came = report["packets_in"].as_u64();
+        assert_eq!(came, Some(sum(&report["outcomes"])), "{report:#}");
+        let at_wire = report["dropped"]["nic-away"].as_u64().unwrap_or(0);
+        assert_eq!(came, Some(sum(&report["halves"]["outcomes"]) + at_wire), "{report:#}");
+        Ended { report, stderr: ended.stderr }
+    }
+}
+
+impl Ended {
+    pub(crate) fn count(&self, pointer: &str) -> u64 {
+        self.report.pointer(pointer).and_then(Value::as_u64).unwrap_or(0)
+    }
+}
+
+pub(crate) fn signal(process: u32, signal: Signal) {
+    let process = Pid::from_raw(process.cast_signed()).expect("a process");
+    // It may have ended meanwhile.
+    let _sent = kill_process(process, signal);
+}
+
+pub(crate) fn children(process: u32) -> Vec<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
+    let children = threads
+        .flatten()
+        .filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    children.collect::<String>().split_whitespace().filter_map(|id| id.parse().ok()).collect()
+}
+
+/// The words that a process was started with.
+pub(crate) fn words_of(process: u32) -> Vec<String> {
+    let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
+/// Kilobytes of memory that a process has.
+pub(crate) fn resident(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
