@@ -1,7 +1,6 @@
 //! A NIC half that was taken over: it writes what no sound one does, hangs, dies, or tries to get
 //! at what is not its own. It is ended and replaced, nobody else is, and every packet has an
 //! outcome.
-#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::fs::OpenOptions;
 use std::process::Command;
@@ -212,7 +211,9 @@ fn whatever_dies_every_packet_has_an_outcome() {
     let live = Live::start("outcomes", program("keeper"), &[]);
     for halves in [&["nic"][..], &["host"], &["nic", "host"], &["host"], &["nic"]] {
         let before: Vec<_> = halves.iter().map(|half| (half, live.half(half))).collect();
-        before.iter().for_each(|(_, process)| signal(*process, Signal::KILL));
+        for (_, process) in &before {
+            signal(*process, Signal::KILL);
+        }
         for (half, process) in before {
             live.next(half, process);
         }
@@ -290,7 +291,9 @@ fn halves_of_a_program_with_capabilities_end_with_their_supervisor() {
         stat.map_or(true, |stat| stat.contains(") Z"))
     };
     let all = wait_until(Duration::from_secs(2), || halves.iter().all(gone));
-    halves.iter().for_each(|half| signal(*half, Signal::KILL));
+    for half in halves {
+        signal(half, Signal::KILL);
+    }
     assert!(all, "halves outlive their supervisor");
 }
 

@@ -16,7 +16,9 @@ pub(crate) const SOON: Duration = Duration::from_secs(20);
 
 /// The run, and where it can be asked.
 pub(crate) struct Live {
-    running: Running,
+    /// Until it was ended.
+    running: Option<Running>,
+    supervisor: u32,
     socket: PathBuf,
 }
 
@@ -34,7 +36,8 @@ impl Live {
         let mut command = Command::new(program);
         let ports = "inside=mem:flows=50;size=60,outside=mem:flows=5;size=60";
         command.args(["run", "--json", "--live", ports, "--control"]).arg(&socket).args(words);
-        let live = Self { running: start(&mut command), socket };
+        let running = start(&mut command);
+        let live = Self { supervisor: running.id(), running: Some(running), socket };
         live.wait_until_it_works();
         live
     }
@@ -60,15 +63,15 @@ impl Live {
         self.status().and_then(|status| status["packets_out"].as_u64()).unwrap_or(0)
     }
 
-    pub(crate) fn supervisor(&self) -> u32 {
-        self.running.id()
+    pub(crate) const fn supervisor(&self) -> u32 {
+        self.supervisor
     }
 
     /// The process of a half, once it is there.
     pub(crate) fn half(&self, half: &str) -> u32 {
         let mut found = None;
         wait_until(SOON, || {
-            found = children(self.running.id()).into_iter().find(|child| {
+            found = children(self.supervisor).into_iter().find(|child| {
                 words_of(*child).get(1).is_some_and(|word| word == &format!("__{half}"))
             });
             found.is_some()
@@ -88,7 +91,7 @@ impl Live {
     }
 
     pub(crate) fn is_alive(&self) -> bool {
-        std::fs::read_to_string(format!("/proc/{}/stat", self.running.id()))
+        std::fs::read_to_string(format!("/proc/{}/stat", self.supervisor))
             .is_ok_and(|stat| !stat.contains(") Z"))
     }
 
@@ -101,9 +104,9 @@ impl Live {
     }
 
     /// Ends the run, whether it works or not.
-    pub(crate) fn stop(self) -> Ended {
-        signal(self.running.id(), Signal::INT);
-        let ended = self.running.end(3 * SOON);
+    pub(crate) fn stop(mut self) -> Ended {
+        signal(self.supervisor, Signal::INT);
+        let ended = self.running.take().expect("it ends once").end(3 * SOON);
         assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
         let report = ended.json();
         let sum = |counts: &Value| -> u64 {
@@ -114,6 +117,15 @@ impl Live {
         let at_wire = report["dropped"]["nic-away"].as_u64().unwrap_or(0);
         assert_eq!(came, Some(sum(&report["halves"]["outcomes"]) + at_wire), "{report:#}");
         Ended { report, stderr: ended.stderr }
+    }
+}
+
+/// A test that fails leaves no run behind.
+impl Drop for Live {
+    fn drop(&mut self) {
+        if self.running.is_some() {
+            signal(self.supervisor, Signal::KILL);
+        }
     }
 }
 
