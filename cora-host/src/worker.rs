@@ -299,7 +299,7 @@ impl<A: App> Worker<A> {
         self.forget_told();
         match &mut self.back.standby {
             Some(standby) => self.half.nic_lost(standby.as_mut()),
-            None => self.half.nic_lost(&mut Copies::default()),
+            None => self.half.nic_lost(&mut Copies::new(0)),
         };
     }
 
@@ -345,7 +345,7 @@ impl<A: App> Worker<A> {
 
     /// Keeps copies of durable entries here.
     pub(crate) fn keep_copies(&mut self) {
-        self.back.standby = Some(Box::new(Copies::default()));
+        self.back.standby = Some(Box::new(Copies::new(most_told::<A>())));
     }
 
     /// Tells the NIC the versions of read-mostly states, and that it may begin.

@@ -6,34 +6,53 @@ use cora_core::migration::{Copied, Holder, Standby};
 
 pub(crate) use index::Index;
 
-/// Copies, by state and key.
-#[derive(Debug, Default)]
-pub(crate) struct Copies(Index<()>);
+/// Copies, by state and key, each with the bytes that it takes.
+#[derive(Debug)]
+pub(crate) struct Copies {
+    index: Index<usize>,
+    bytes: usize,
+    most: usize,
+}
+
+impl Copies {
+    /// No copy yet, and room for so many bytes: a NIC may tell of entries that no table has room
+    /// for.
+    pub(crate) fn new(most: usize) -> Self {
+        Self { index: Index::default(), bytes: 0, most }
+    }
+}
 
 impl Standby for Copies {
     fn keep(&mut self, copy: &Copied<'_>) -> bool {
-        let _older = self.0.put(copy, ());
+        let bytes = copy.group.len() + copy.key.len() + copy.piece.len();
+        let older = self.index.place(copy.state, copy.key).unwrap_or(0);
+        if self.bytes - older + bytes > self.most {
+            self.bytes -= self.index.take(copy.state, copy.key).unwrap_or(0);
+            return false;
+        }
+        self.bytes += bytes;
+        self.bytes -= self.index.put(copy, bytes).unwrap_or(0);
         true
     }
 
     fn forget(&mut self, holder: Holder, state: u16, key: &[u8]) {
-        let _known = self.0.take_of(holder, state, key);
+        self.bytes -= self.index.take_of(holder, state, key).unwrap_or(0);
     }
 
     fn forget_all(&mut self, holder: Holder, group: Option<&[u8]>) {
-        self.0.take_all(holder, group);
+        self.bytes -= self.index.take_all(holder, group).iter().sum::<usize>();
     }
 
     fn assign(&mut self, from: Holder, to: Holder, group: Option<&[u8]>) {
-        self.0.assign(from, to, group);
+        self.index.assign(from, to, group);
     }
 
     fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Copied<'_>)) -> bool {
-        self.0.find(state, key, visit)
+        self.index.find(state, key, visit)
     }
 
     fn each(&self, holder: Holder, group: Option<&[u8]>, visit: &mut dyn FnMut(&Copied<'_>)) {
-        self.0.each(holder, group, visit);
+        self.index.each(holder, group, visit);
     }
 }
 
@@ -43,7 +62,7 @@ mod tests {
 
     #[test]
     fn copies_are_found_by_key_holder_and_flow() {
-        let mut copies = Copies::default();
+        let mut copies = Copies::new(1000);
         let copy = |group: &'static [u8], piece: &'static [u8], holder| Copied {
             state: 3,
             holder,
@@ -67,6 +86,27 @@ mod tests {
         copies.assign(Holder::Nic, Holder::Unsure, None);
         copies.forget_all(Holder::Unsure, None);
         assert!(!copies.find(3, b"key2", &mut |_| {}) && copies.find(3, b"key1", &mut |_| {}));
-        assert_eq!(copies.0.groups(), 1, "nothing is left of a flow without copies");
+        assert_eq!(copies.index.groups(), 1, "nothing is left of a flow without copies");
+    }
+
+    #[test]
+    fn copies_take_no_more_than_they_may() {
+        let mut copies = Copies::new(60);
+        let piece = |number: u8| [b'k', b'e', b'y', number, 0, 0];
+        let keep = |copies: &mut Copies, number: u8, more: usize| {
+            let piece = [&piece(number)[..], &vec![7; more]].concat();
+            let (group, key) = (&b"flow"[..], &piece[..4]);
+            copies.keep(&Copied { state: 1, holder: Holder::Nic, group, key, piece: &piece })
+        };
+        // Each takes 14 bytes and those that it is longer.
+        assert!((0..4).all(|number| keep(&mut copies, number, 0)));
+        assert!(!keep(&mut copies, 4, 0), "there is no room");
+        assert!(keep(&mut copies, 0, 4), "in place of the older one");
+        assert!(!keep(&mut copies, 0, 5), "then there is none of it");
+        assert!(!copies.find(1, b"key\0", &mut |_| {}) && copies.bytes == 42);
+        copies.forget(Holder::Nic, 1, b"key\x01");
+        assert!(keep(&mut copies, 5, 18), "there is room again");
+        copies.forget_all(Holder::Nic, Some(b"flow"));
+        assert_eq!(copies.bytes, 0);
     }
 }
