@@ -209,9 +209,26 @@ fn region_refuses_in_sentences() {
     words[1].store(77, Relaxed);
     is(
         attach(words),
-        "the shared region has layout version 77, but this program was built with version 10: \
+        "the shared region has layout version 77, but this program was built with version 11: \
          build both halves with one version of Cora",
     );
+}
+
+/// A side that knows the region by another way goes on, whatever a peer writes into the header.
+#[test]
+fn region_that_is_known_can_not_be_talked_away() {
+    let layout = RegionLayout::new([512; 4]).expect("possible sizes");
+    let words = words(layout.bytes() / 8);
+    let made = Region::create(words, &layout, identity()).expect("long enough");
+    let sound = format!("{:?}", made.rings());
+    for (at, word) in [(0, 0), (1, 77), (2, 5), (3, u64::MAX), (5, 8), (8, 1 << 40), (15, 3)] {
+        words[at].store(word, Relaxed);
+        let known = Region::known(words, &layout, identity()).expect("nothing is read of it");
+        assert_eq!((known.identity(), format!("{:?}", known.rings())), (identity(), sound.clone()));
+        assert!(Region::attach(words, 0x1234).is_err() || at == 3, "word {at} = {word}");
+    }
+    let short = Region::known(&words[..600], &layout, identity()).map(|region| region.identity());
+    assert!(matches!(short, Err(AttachError::TooShort { .. })), "{short:?}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use cora_tests::process::wait_until;
+use cora_tests::process::{start_fed, wait_until};
 use cora_tests::tell;
 use cora_tests::workshop::{program, room};
 use rustix::process::Signal;
@@ -93,6 +93,31 @@ fn a_record_that_makes_no_sense_does_not_end_host_after_host() {
     let ended = live.end();
     assert_eq!(ended.count("/restarts/host"), 1, "{ended:#?}");
     assert!(ended.stderr.contains("kind 77 are none: what follows"), "{}", ended.stderr);
+}
+
+/// A run on a capture goes on with another NIC, too, if its states are durable.
+#[test]
+fn a_record_that_makes_no_sense_does_not_end_a_run_on_a_capture() {
+    let capture = room("liars-capture").join("mix.pcap");
+    cora_tests::captures::generate(cora_traffic::Profile::Mix, 7, 12_000, 300, &capture);
+    let mut command = Command::new(program("keeper"));
+    command.args(["run", "--json", "--in", "/dev/stdin"]);
+    let running = start_fed(&mut command, cora_tests::captures::paced(&capture));
+    let nics = || live::children(running.id());
+    assert!(wait_until(SOON, || !nics().is_empty()));
+    sleep(Duration::from_millis(300));
+    for _ in 0..2 {
+        let nic = nics()[0];
+        signal(nic, Signal::STOP);
+        sleep(Duration::from_millis(20));
+        assert!(Liar::of(nic).tells_host(77, &[0; 8]));
+        assert!(wait_until(SOON, || nics().first().is_some_and(|now| *now != nic)));
+        sleep(Duration::from_millis(200));
+    }
+    let report = running.end(3 * SOON).well("a capture").json();
+    let outcomes = report["outcomes"].as_object().unwrap().values();
+    let sum: u64 = outcomes.filter_map(serde_json::Value::as_u64).sum();
+    assert_eq!((sum, report["recovery"]["restarts"].as_u64()), (12_000, Some(2)), "{report:#}");
 }
 
 /// The header belongs to nobody who is trusted: whatever stands there, another NIC works.

@@ -98,6 +98,8 @@ pub(crate) struct Liar {
     words: &'static [AtomicU64],
     layout: RegionLayout,
     plan: u64,
+    /// The file has one region, as a run on a capture makes one.
+    single: bool,
     /// Records that were seen.
     seen: Vec<(u16, Vec<u8>)>,
     number: u64,
@@ -114,16 +116,21 @@ impl Liar {
         let file = file.unwrap_or_else(|error| panic!("{path}: {error}"));
         let words = inherited_memory(file.as_raw_fd(), length).expect("its region");
         let layout = RegionLayout::new(RING_BYTES).expect("sizes of rings");
-        let layout = if length == 2 * layout.bytes() { layout } else { layout.with_lots() };
+        let bytes = [layout.bytes(), 2 * layout.bytes()];
+        let layout = if bytes.contains(&length) { layout } else { layout.with_lots() };
+        let single = length == layout.bytes();
         let plan = words[2].load(Ordering::Relaxed);
-        Self { _file: file, words, layout, plan, seen: Vec::new(), number: 1 << 40 }
+        Self { _file: file, words, layout, plan, single, seen: Vec::new(), number: 1 << 40 }
     }
 
     /// The region of this generation.
     fn region_of(&self, generation: u64) -> Region {
         let (plan, seed) = (self.plan, HashSeed(0));
         let identity = Identity { plan, generation, seed, resident: false };
-        let place = succession::place(self.words, generation.max(1));
+        let place = match self.single {
+            true => self.words,
+            false => succession::place(self.words, generation.max(1)),
+        };
         Region::known(place, &self.layout, identity).expect("it is long enough")
     }
 
