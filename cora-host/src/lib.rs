@@ -30,6 +30,7 @@
 //! | `progress` | how far a run is, for somebody who watches |
 //! | `wire` | the capture at the NIC's wire |
 //! | `wire_end` | the wire's end of a region |
+//! | `back` | the host's way to the NIC, and what waits for it |
 //! | `worker` | the host's half of the protocol, on its rings |
 //! | `direct` | packets to the wire, where there is no NIC between |
 //! | `ipfix` | records of entries that ended, to a file or a collector |
@@ -43,6 +44,7 @@
 
 mod account;
 mod apart;
+mod back;
 pub mod capture;
 mod child;
 mod command;
@@ -92,13 +94,14 @@ pub use supply::memory_for_states;
 /// with traffic from memory. What is measured so is what runs.
 pub mod parts {
     pub use crate::apart::{Apart, Bytes, bytes as bytes_apart};
+    pub use crate::back::Back;
     pub use crate::direct::Direct;
     pub use crate::pages::Pages;
     pub use crate::pair::{RING_BYTES, layout as region_layout};
     pub use crate::run::configure;
     pub use crate::supply::Supply;
     pub use crate::wire::Source;
-    pub use crate::worker::{Back, Worker};
+    pub use crate::worker::Worker;
 }
 
 /// A program, as `cora::app!` hands it over.

@@ -1,0 +1,193 @@
+//! The host's way to the NIC: what its ring has no room for waits in memory, and that is bounded.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use cora_control::Ledger;
+use cora_core::message::{MAX_MESSAGE, Message, Stamp};
+use cora_core::migration::{Outbox, Standby};
+use cora_core::packet::Port;
+use cora_core::region::Rings;
+use cora_core::ring::{Consumer, Producer, PushError, SharedMemory};
+use cora_core::state::table::Ending;
+
+use crate::RunError;
+use crate::ipfix::Exporter;
+use crate::pair::RING_BYTES;
+use crate::tally::{HANDLED, Ways};
+
+/// Bytes that may wait for room on the way to the NIC. A sound NIC can't be behind so far: within
+/// one round it sends at most its queue of held packets (4 MiB) and what its ring has room for.
+const MOST_WAITING: usize = 32 * RING_BYTES[3];
+/// How long a NIC with so much to take may take nothing.
+const MOST_STUCK: Duration = Duration::from_secs(1);
+/// Bytes that a message takes that waits.
+pub(crate) const fn taken(bytes: &[u8]) -> usize {
+    size_of::<(u16, Vec<u8>)>() + bytes.len()
+}
+
+/// What a NIC that ended left unread on the ring to it, as far as that makes sense.
+pub(crate) fn left_unread(rings: &Rings) -> VecDeque<(u16, Vec<u8>)> {
+    let mut rest = Consumer::new(rings.back);
+    let mut buffer = vec![0; MAX_MESSAGE];
+    let mut unread = VecDeque::new();
+    while let Ok(Some(popped)) = rest.pop(&mut buffer) {
+        unread.push_back((popped.kind, buffer.get(..popped.len).unwrap_or_default().to_vec()));
+    }
+    unread
+}
+
+/// The way to the NIC (or, where both sides take turns on one thread, from it): what its ring has
+/// no room for now waits in memory, so that the host never waits for the NIC (which may be waiting
+/// for the host).
+pub struct Back {
+    pub(crate) ring: Producer<SharedMemory>,
+    pub(crate) waiting: VecDeque<(u16, Vec<u8>)>,
+    /// Bytes that those take.
+    pub(crate) waiting_bytes: usize,
+    /// More wait than may, and the NIC has taken none since then.
+    pub(crate) stuck_since: Option<Instant>,
+    pub(crate) broken: bool,
+    /// Notes which flows change sides, when somebody wants to know.
+    pub(crate) ledger: Option<Ledger>,
+    /// Where copies of durable entries are kept.
+    pub(crate) standby: Option<Box<dyn Standby + Send>>,
+    /// Packets sent to the wire since the NIC began.
+    pub(crate) sent: Ways,
+    /// Where records of entries that ended go, if anybody wants them.
+    pub(crate) exporter: Option<Exporter>,
+}
+
+impl Back {
+    /// A way over this ring.
+    pub fn new(memory: SharedMemory) -> Self {
+        Self {
+            ring: Producer::new(memory),
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            stuck_since: None,
+            broken: false,
+            ledger: None,
+            standby: None,
+            sent: Ways::default(),
+            exporter: None,
+        }
+    }
+
+    /// Whether nothing waits for room.
+    pub fn is_clear(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Whether the ring is of no use any more.
+    pub const fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// Bytes on the ring.
+    pub fn occupancy(&self) -> usize {
+        self.ring.occupancy()
+    }
+
+    /// Pushes a message, if there is room.
+    #[inline(always)]
+    fn push(&mut self, message: &Message<'_>) -> bool {
+        match message.push(&mut self.ring) {
+            Ok(()) => true,
+            Err(PushError::Full) => false,
+            Err(PushError::TooLong | PushError::Failed(_)) => {
+                self.broken = true;
+                false
+            }
+        }
+    }
+
+    /// Sends a message that somebody wants to know of, or that may have to wait behind others.
+    #[inline(never)]
+    fn note_and_send(&mut self, message: &Message<'_>) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.sent(message);
+        }
+        if self.waiting.is_empty() && self.push(message) {
+            return;
+        }
+        let (kind, bytes) = message.encode(|kind, parts| (kind, parts.concat()));
+        self.waiting_bytes += taken(&bytes);
+        self.waiting.push_back((kind, bytes));
+    }
+
+    /// Whether so much waits that nothing more is to be read from the NIC. An error when the NIC
+    /// has taken nothing for a while.
+    pub(crate) fn is_over_full(&mut self) -> Result<bool, RunError> {
+        if self.waiting_bytes <= MOST_WAITING {
+            self.stuck_since = None;
+            return Ok(false);
+        }
+        if self.stuck_since.get_or_insert_with(Instant::now).elapsed() > MOST_STUCK {
+            let (seconds, mib) = (MOST_STUCK.as_secs(), self.waiting_bytes >> 20);
+            return Err(RunError::NicTakesNothing { seconds, mib });
+        }
+        Ok(true)
+    }
+
+    /// Sends what waits, as far as there is room, and makes all visible.
+    pub fn flush(&mut self) {
+        while let Some((kind, bytes)) = self.waiting.front() {
+            match self.ring.push(*kind, &[bytes]) {
+                Ok(()) => {
+                    self.waiting_bytes -= taken(bytes);
+                    self.stuck_since = None;
+                    drop(self.waiting.pop_front());
+                }
+                Err(PushError::Full) => break,
+                Err(PushError::TooLong | PushError::Failed(_)) => {
+                    self.broken = true;
+                    break;
+                }
+            }
+        }
+        self.ring.publish();
+    }
+}
+
+impl fmt::Debug for Back {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let waiting = self.waiting.len();
+        f.debug_struct("Back")
+            .field("waiting", &waiting)
+            .field("broken", &self.broken)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Outbox for Back {
+    #[inline(always)]
+    fn send(&mut self, message: &Message<'_>) {
+        if self.ledger.is_some() || !self.waiting.is_empty() || !self.push(message) {
+            self.note_and_send(message);
+        }
+    }
+
+    /// Marked, so that it can be told from what the NIC handled.
+    #[inline(always)]
+    fn leave(&mut self, stamp: &Stamp, egress: Port, frame: &[u8]) {
+        self.sent.note(stamp.meta.port, egress);
+        self.send(&Message::Send(Stamp { egress, horizon: HANDLED, ..*stamp }, frame));
+    }
+
+    #[inline]
+    fn show(&mut self) {
+        self.ring.publish();
+    }
+
+    fn ended(&mut self, state: u16, ending: Ending<'_>) {
+        if let Some(exporter) = &self.exporter {
+            exporter.ended(state, ending);
+        }
+    }
+
+    fn standby(&mut self) -> Option<&mut dyn Standby> {
+        self.standby.as_mut().map(|standby| standby.as_mut() as &mut dyn Standby)
+    }
+}
