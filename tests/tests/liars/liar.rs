@@ -127,10 +127,8 @@ impl Liar {
     fn region_of(&self, generation: u64) -> Region {
         let (plan, seed) = (self.plan, HashSeed(0));
         let identity = Identity { plan, generation, seed, resident: false };
-        let place = match self.single {
-            true => self.words,
-            false => succession::place(self.words, generation.max(1)),
-        };
+        let place =
+            if self.single { self.words } else { succession::place(self.words, generation.max(1)) };
         Region::known(place, &self.layout, identity).expect("it is long enough")
     }
 
