@@ -55,8 +55,8 @@ pub mod prelude {
     };
     pub use cora_core::mac::MacPair;
     pub use cora_core::packet::{
-        Datagrams, Headers, IpFragment, Meta, Packet, Port, ROOM, Roomy, TcpFlags, TcpHeader,
-        TcpOptions, TcpSegment, Vlan, checksum,
+        Datagrams, Headers, IpFragment, Meta, Packet, Port, Query, ROOM, Roomy, TcpFlags,
+        TcpHeader, TcpOptions, TcpSegment, Vlan, checksum,
     };
     pub use cora_core::plain::{Describe, Plain};
     pub use cora_core::record::{Element, End, FlowRecord, Record, element};
@@ -64,6 +64,7 @@ pub mod prelude {
     pub use cora_core::state::table::Direction;
     pub use cora_core::state::{Configure, Generation, Table};
     pub use cora_core::tcp::TcpState;
+    pub use cora_core::timeouts::Timeouts;
     pub use cora_core::verdict::reasons::{self, *};
     pub use cora_core::verdict::{Drop, Pass, Reason, Redirect, Transmit, Verdict};
 }

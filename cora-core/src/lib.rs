@@ -20,6 +20,7 @@
 //! | [`mac`] | pairs of Ethernet addresses as a key |
 //! | [`verdict`] | transmit, drop with a named reason, pass, redirect |
 //! | [`tcp`] | the states of a TCP connection, as a middlebox sees them |
+//! | [`timeouts`] | how long a connection may be silent, by protocol and state |
 //! | [`plain`] | data that may stand in a state |
 //! | [`record`] | what is told of an entry that ended |
 //! | [`state`] | tables, singletons, commutative and read-mostly states |
@@ -54,5 +55,6 @@ pub mod sentence;
 pub mod state;
 pub mod steering;
 pub mod tcp;
+pub mod timeouts;
 pub mod trace;
 pub mod verdict;

@@ -2,9 +2,13 @@
 //!
 //! The states and the moves between them follow the table that Linux's connection tracking
 //! publishes (`net/netfilter/nf_conntrack_proto_tcp.c`), since operators know it and it has met the
-//! world's traffic. Where this differs: nothing but a SYN moves a connection on from
-//! [`TcpState::New`]; picking up a running connection is asked for with [`TcpState::open`].
-//! Sequence numbers are not followed, so a guessed RST closes a connection here.
+//! world's traffic. Where this differs: nothing but a SYN opens a connection; picking up a running
+//! one is asked for with [`TcpState::pick_up`]. Sequence numbers are not followed, so a guessed RST
+//! closes a connection here.
+//!
+//! The same type opens and follows exchanges that are not TCP's, since a table holds all of them:
+//! they stay in [`TcpState::New`]. A query of ICMP is opened by a question, and from then on
+//! questions go one way and answers the other; an ICMP error opens nothing.
 //!
 //! ```text
 //! New ─SYN→ SynSent ─reply SYN+ACK→ SynReceived ─ACK→ Established ─FIN→ FinWait ─ACK→ CloseWait
@@ -15,11 +19,12 @@
 
 use core::fmt;
 
-use crate::packet::{Headers, TcpFlags};
+use crate::key::protocol;
+use crate::packet::{Headers, Query, TcpFlags};
 use crate::plain::{Describe, Plain};
 use crate::state::table::Direction;
 use crate::verdict::Reason;
-use crate::verdict::reasons::BadTcpState;
+use crate::verdict::reasons::{BadTcpState, NotAllowed};
 
 /// The state of a TCP connection. "Original" is the direction of the connection's first segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -174,8 +179,11 @@ const fn by_flags(moves: &Moves, state: usize) -> [Option<TcpState>; 32] {
 }
 
 impl TcpState {
+    /// How many there are.
+    pub(crate) const COUNT: usize = 10;
+
     /// All states, in the order of their numbers.
-    const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; Self::COUNT] = [
         Self::New,
         Self::SynSent,
         Self::SimultaneousOpen,
@@ -188,32 +196,67 @@ impl TcpState {
         Self::Closed,
     ];
 
-    /// The state that this packet, the first seen of its connection, leaves it in.
+    /// The state that a packet leaves its connection in which opens it: of TCP a SYN, of ICMP a
+    /// question, of other transports any.
     ///
-    /// A SYN opens; an ACK is taken as the middle of a connection that began unseen, a FIN with ACK
-    /// as its end. Everything else, other transports included, gives [`Self::New`].
-    #[inline]
-    pub fn open(packet: &Headers<'_>) -> Self {
-        match packet.tcp_flags().and_then(Segment::of) {
-            Some(Segment::Syn) => Self::SynSent,
-            Some(Segment::Ack) => Self::Established,
-            Some(Segment::Fin) => Self::FinWait,
-            Some(Segment::SynAck | Segment::Rst) | None => Self::New,
+    /// Refused with `bad-tcp-state` for another segment, with `not-allowed` for other messages of
+    /// ICMP: an answer that nobody asked for, an error about nothing that is known.
+    pub fn open(packet: &Headers<'_>) -> Result<Self, Reason> {
+        Self::begin(packet, false)
+    }
+
+    /// Likewise for a program that also takes connections which it did not see begin, as after a
+    /// restart: an ACK is the middle of one.
+    pub fn pick_up(packet: &Headers<'_>) -> Result<Self, Reason> {
+        Self::begin(packet, true)
+    }
+
+    fn begin(packet: &Headers<'_>, running: bool) -> Result<Self, Reason> {
+        match packet.protocol()? {
+            protocol::TCP => match packet.tcp_flags().and_then(Segment::of) {
+                Some(Segment::Syn) => Ok(Self::SynSent),
+                Some(Segment::Ack) if running => Ok(Self::Established),
+                _ => Err(BadTcpState),
+            },
+            protocol::ICMP | protocol::ICMPV6 => match packet.icmp_query() {
+                Some(Query::Question) => Ok(Self::New),
+                Some(Query::Answer) | None => Err(NotAllowed),
+            },
+            _ => Ok(Self::New),
         }
+    }
+
+    /// Whether a packet begins another connection in the place of this one, which is over: then
+    /// nothing that was chosen for the old one binds the new one.
+    #[inline]
+    pub fn reopens(self, packet: &Headers<'_>) -> bool {
+        self.is_closed() && packet.tcp_flags().and_then(Segment::of) == Some(Segment::Syn)
     }
 
     /// Moves on by a packet that travels in `direction`; other transports than TCP change nothing.
     ///
-    /// Refused with `bad-tcp-state` when no such segment can be: then nothing has changed.
+    /// Refused with `bad-tcp-state` when no such segment can be, and with `not-allowed` for a
+    /// question of ICMP in the direction of answers and an answer in that of questions: then
+    /// nothing has changed.
     #[inline]
     pub fn advance(&mut self, packet: &Headers<'_>, direction: Direction) -> Result<(), Reason> {
-        let Some(flags) = packet.tcp_flags() else { return Ok(()) };
+        let Some(flags) = packet.tcp_flags() else { return Self::converse(packet, direction) };
         // Nearly all segments are so, and it changes nothing.
         if *self == Self::Established && flags.0 & COUNTING_FLAGS == TcpFlags::ACK.0 {
             return Ok(());
         }
         *self = self.after(flags, direction).ok_or(BadTcpState)?;
         Ok(())
+    }
+
+    /// Whether a packet that is none of TCP may travel in `direction`.
+    #[inline]
+    fn converse(packet: &Headers<'_>, direction: Direction) -> Result<(), Reason> {
+        match (packet.icmp_query(), direction) {
+            (Some(Query::Question), Direction::Reply)
+            | (Some(Query::Answer), Direction::Original) => Err(NotAllowed),
+            _ => Ok(()),
+        }
     }
 
     /// The state after a segment with these flags; `None` if there can't be one.

@@ -187,6 +187,21 @@ pub mod reasons {
     pub const KeyTaken: Reason = Reason::new("key-taken");
     /// A TCP segment that the state of its connection does not allow.
     pub const BadTcpState: Reason = Reason::new("bad-tcp-state");
+    /// From an address that no host behind a router has: see
+    /// [`forwardable`](crate::packet::Headers::forwardable), as of the four below.
+    pub const MartianSource: Reason = Reason::new("martian-source");
+    /// To an address that no router sends to.
+    pub const MartianDestination: Reason = Reason::new("martian-destination");
+    /// From the address that it goes to.
+    pub const Land: Reason = Reason::new("land");
+    /// IPv4 with a source route that has stops left.
+    pub const SourceRouted: Reason = Reason::new("source-routed");
+    /// IPv6 with a routing header of type 0 that has stops left.
+    pub const RoutingHeader: Reason = Reason::new("routing-header");
+    /// An ICMP redirect, where addresses are translated.
+    pub const IcmpRedirect: Reason = Reason::new("icmp-redirect");
+    /// From inside to the translator's own address, which leads nowhere.
+    pub const Hairpin: Reason = Reason::new("hairpin");
     /// Longer than the longest frame that the rings carry.
     pub const TooLong: Reason = Reason::new("too-long");
 }

@@ -2,6 +2,7 @@
 
 mod packet_support;
 
+use cora_core::key::Address;
 use cora_core::packet::{Meta, Packet, Port};
 use cora_core::verdict::reasons::{Fragment, Malformed, NoFlow, Truncated};
 use packet_support::*;
@@ -122,4 +123,19 @@ fn link_local_control_is_what_no_router_forwards() {
     let alert = [ICMPV6, 0, 5, 2, 0, 0, 1, 0];
     let mut report = with(ethernet(&ip_with(SIX, 0, &alert, &icmp(SIX, 143, [0; 4], b""))), 21, 1);
     assert!(control(&mut report));
+}
+
+#[test]
+fn group_membership_of_ipv4_is_link_local_control_too() {
+    // With the router alert option, as reports and queries have it.
+    let igmp = |to, hops| {
+        let message = [0x22, 0, 0xf9, 2, 0, 0, 0, 0];
+        let whole = ip_with((A4, to), 2, &[0x94, 4, 0, 0], &message);
+        packet(&mut with_right(ethernet(&whole), 22, hops)).is_link_local_control()
+    };
+    let group = Address::v4([224, 0, 0, 22]);
+    assert!(igmp(group, 1));
+    assert!(!igmp(group, 2) && !igmp(B4, 1));
+    let mut datagram = with_right(ethernet(&ip((A4, group), UDP, &[0; 8])), 22, 1);
+    assert!(!packet(&mut datagram).is_link_local_control());
 }

@@ -22,8 +22,11 @@ fn exercise(frame: &mut [u8], address: Address, port: u16) {
     assert!(packet.vlans().count() <= 4);
     let _ = (packet.inside_address(), packet.is_link_local_control(), packet.ttl());
     let _ = (packet.mac_source(), packet.mac_destination(), checksum::verify(&packet));
-    let mut state = TcpState::open(&packet);
+    let opened = TcpState::open(&packet);
+    assert!(opened.is_err() || TcpState::pick_up(&packet) == opened);
+    let mut state = opened.unwrap_or_default();
     let _ = state.advance(&packet, Direction::Reply);
+    let _ = (packet.forwardable(), packet.is_redirect(), packet.is_dhcp(), packet.icmp_query());
     if flow.is_ok() {
         assert!(packet.source().is_ok() && packet.destination().is_ok());
     }

@@ -2,11 +2,12 @@
 
 mod packet_support;
 
+use cora_core::packet::Query;
 use cora_core::plain::Plain;
 use cora_core::state::table::Direction::{self, Original, Reply};
 use cora_core::tcp::TcpState::{self, *};
 use cora_core::verdict::Reason;
-use cora_core::verdict::reasons::BadTcpState;
+use cora_core::verdict::reasons::{BadTcpState, NotAllowed};
 use packet_support::*;
 
 const F: u8 = 1;
@@ -24,8 +25,12 @@ fn advance(state: &mut TcpState, flags: u8, direction: Direction) -> Result<(), 
     state.advance(&packet(&mut frame(flags)), direction)
 }
 
-fn open(flags: u8) -> TcpState {
+fn open(flags: u8) -> Result<TcpState, Reason> {
     TcpState::open(&packet(&mut frame(flags)))
+}
+
+fn pick_up(flags: u8) -> Result<TcpState, Reason> {
+    TcpState::pick_up(&packet(&mut frame(flags)))
 }
 
 /// Walks a conversation from its first state, with the state expected after each segment.
@@ -227,25 +232,85 @@ fn what_the_other_end_will_settle_passes_without_effect() {
 }
 
 #[test]
-fn opening_by_the_first_packet_seen() {
-    assert_eq!(open(S), SynSent);
-    assert_eq!(open(S | 0xc0), SynSent);
-    assert_eq!(open(A), Established);
-    assert_eq!(open(P | A), Established);
-    assert_eq!(open(F | A), FinWait);
-    for flags in [0, S | A, S | F, R, R | A, F, F | P | U] {
-        assert_eq!(open(flags), New, "{flags:#x}");
+fn a_syn_alone_opens_and_an_ack_is_picked_up_by_choice() {
+    for flags in [S, S | 0xc0, S | P] {
+        assert_eq!((open(flags), pick_up(flags)), (Ok(SynSent), Ok(SynSent)), "{flags:#x}");
     }
+    for flags in [A, P | A, A | U, A | 0xc0] {
+        assert_eq!((open(flags), pick_up(flags)), (Err(BadTcpState), Ok(Established)));
+    }
+    for flags in [0, S | A, S | F, S | R, R, R | A, F, F | A, F | P | U, F | P | A, 0xff] {
+        assert_eq!(open(flags), Err(BadTcpState), "{flags:#x}");
+        assert_eq!(pick_up(flags), Err(BadTcpState), "{flags:#x}");
+    }
+}
+
+/// As Linux's `valid_new` has it, of the messages that have an identifier.
+#[test]
+fn a_question_of_icmp_opens_and_nothing_else_of_it() {
+    for (ends, questions, answers, errors) in [
+        (FOUR, &[8, 13][..], &[0, 14][..], &[3, 4, 5, 11, 12][..]),
+        (SIX, &[128], &[129], &[1, 2, 3, 4]),
+    ] {
+        let protocol = if ends.0.is_v4() { ICMP } else { ICMPV6 };
+        let frame = |kind| ethernet(&ip(ends, protocol, &icmp(ends, kind, [0, 7, 0, 1], &[0; 64])));
+        for open in [TcpState::open, TcpState::pick_up] {
+            for kind in questions {
+                assert_eq!(open(&packet(&mut frame(*kind))), Ok(New), "{kind}");
+            }
+            for kind in answers.iter().chain(errors).chain(&[9, 17, 137, 200]) {
+                assert_eq!(open(&packet(&mut frame(*kind))), Err(NotAllowed), "{kind}");
+            }
+        }
+        for (kinds, wrong, right) in [(questions, Reply, Original), (answers, Original, Reply)] {
+            for kind in kinds {
+                let mut frame = frame(*kind);
+                let packet = packet(&mut frame);
+                assert_eq!(New.clone().advance(&packet, wrong), Err(NotAllowed), "{kind}");
+                assert_eq!(New.clone().advance(&packet, right), Ok(()), "{kind}");
+            }
+        }
+    }
+}
+
+/// Of a fragment that holds the beginning, the message is known, but not that of a later one.
+#[test]
+fn a_fragment_opens_what_it_shows() {
+    let message = icmp(FOUR, 8, [0, 7, 0, 1], &[0; 64]);
+    let first = right(with(ethernet(&ip(FOUR, ICMP, &message)), 20, 0x20), 14);
+    assert_eq!(TcpState::open(&packet(&mut first.clone())), Ok(New));
+    let later = right(with(first, 21, 5), 14);
+    assert_eq!(TcpState::open(&packet(&mut later.clone())), Err(NotAllowed));
+    let segment = right(with(frame(S), 20, 0x20), 14);
+    assert_eq!(TcpState::open(&packet(&mut segment.clone())), Err(BadTcpState));
+}
+
+#[test]
+fn another_connection_begins_where_one_is_over() {
+    let reopens = |state: TcpState, flags| state.reopens(&packet(&mut frame(flags)));
+    for state in all() {
+        let over = matches!(state, TimeWait | Closed);
+        assert_eq!(reopens(state, S), over, "{state}");
+        for flags in [0, A, S | A, F | A, R, S | F] {
+            assert!(!reopens(state, flags), "{state} {flags:#x}");
+        }
+    }
+    let mut datagram = ethernet(&ip(FOUR, UDP, &udp(FOUR, (1, 2), b"x")));
+    assert!(!Closed.reopens(&packet(&mut datagram)));
 }
 
 #[test]
 fn other_transports_change_nothing() {
     for (name, mut frame) in plain_frames((A4, B4), b"x") {
         if name != "tcp" {
-            assert_eq!(TcpState::open(&packet(&mut frame)), New);
+            let is_answer = packet(&mut frame).icmp_query() == Some(Query::Answer);
+            let direction = if is_answer { Reply } else { Original };
+            if !is_answer {
+                assert_eq!(TcpState::open(&packet(&mut frame)), Ok(New), "{name}");
+            }
             for mut state in all() {
                 let before = state;
-                assert_eq!(state.advance(&packet(&mut frame), Reply), Ok(()));
+                assert_eq!(state.advance(&packet(&mut frame), direction), Ok(()));
                 assert_eq!(state, before);
             }
         }

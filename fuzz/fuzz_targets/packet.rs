@@ -95,7 +95,13 @@ fn read_all(frame: &mut [u8], choice: &Choice) {
         assert_eq!(tcp.payload_len as usize, packet.payload().len());
         assert_eq!(flow.map(|flow| flow.source_port), Ok(tcp.source_port));
     }
-    let mut state = TcpState::open(&packet);
+    let opened = TcpState::open(&packet);
+    assert!(opened.is_err() || TcpState::pick_up(&packet) == opened);
+    // What is judged has addresses.
+    assert!(packet.forwardable().is_ok() || packet.source().is_ok());
+    assert!(!packet.is_dhcp() || flow.is_ok());
+    assert!(packet.icmp_query().is_none() || packet.tcp().is_none());
+    let mut state = opened.unwrap_or_default();
     let before = state;
     if state.advance(&packet, choice.direction).is_err() {
         assert_eq!(state, before);

@@ -91,6 +91,48 @@ impl Address {
         }
     }
 
+    /// Whether it is a group's: multicast, or of IPv4 also the link's broadcast and the reserved
+    /// addresses before it.
+    #[inline]
+    pub const fn is_group(&self) -> bool {
+        match self.as_v4() {
+            Some([first, ..]) => first >= 224,
+            None => self.high >> 56 == 0xff,
+        }
+    }
+
+    /// Whether it means one link alone: 169.254.0.0/16 (RFC 3927), fe80::/10 (RFC 4291, 2.5.6).
+    #[inline]
+    pub const fn is_link_local(&self) -> bool {
+        match self.as_v4() {
+            Some([first, second, ..]) => first == 169 && second == 254,
+            None => self.high >> 54 == 0xfe80 >> 6,
+        }
+    }
+
+    /// Whether it is a host's on the internet, as far as IANA's registries tell (RFC 6890): no
+    /// private network's (RFC 1918, RFC 4193), not shared by a carrier's customers (RFC 6598), of
+    /// no benchmark (RFC 2544), no protocol's own (192.0.0.0/24), and of no link, group or host
+    /// itself. Addresses for documentation count as the internet's, which they stand for.
+    pub const fn is_public(&self) -> bool {
+        if self.is_group() || self.is_link_local() {
+            return false;
+        }
+        match self.as_v4() {
+            Some([first, second, third, _]) => !matches!(
+                (first, second, third),
+                (0 | 10 | 127, ..)
+                    | (100, 64..=127, _)
+                    | (172, 16..=31, _)
+                    | (192, 0, 0)
+                    | (192, 168, _)
+                    | (198, 18 | 19, _)
+            ),
+            // Global unicast (RFC 4291, 2.4), and IPv4 behind a translator (RFC 6052).
+            None => self.high >> 61 == 1 || self.high == 0x0064_ff9b_0000_0000,
+        }
+    }
+
     /// Whether it is an IPv4 address.
     #[inline]
     pub const fn is_v4(&self) -> bool {

@@ -49,6 +49,13 @@ impl FiveTuple {
         (self.protocol as u64) << 32 | ports
     }
 
+    /// Whether its ports are ports. A query of ICMP has its identifier in their place, which means
+    /// no service: a rule about a port is not about it.
+    #[inline]
+    pub const fn has_ports(&self) -> bool {
+        !matches!(self.protocol, protocol::ICMP | protocol::ICMPV6)
+    }
+
     /// The same flow, seen in the other direction.
     #[inline]
     #[must_use]

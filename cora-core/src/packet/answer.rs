@@ -3,7 +3,6 @@
 
 use super::Headers;
 use super::flow::End;
-use crate::key::Address;
 use crate::verdict::Reason;
 use crate::verdict::reasons::NoFlow;
 
@@ -13,14 +12,6 @@ pub const NotAnswered: Reason = Reason::new("not-answered");
 
 /// Hops that an answer may take.
 const FRESH_TTL: u8 = 64;
-
-/// Whether an address is of a group: multicast, or the link's broadcast.
-const fn is_group(address: Address) -> bool {
-    match address.as_v4() {
-        Some([first, ..]) => first >= 224,
-        None => address.octets()[0] == 0xff,
-    }
-}
 
 impl Headers<'_> {
     /// Turns the packet back: Ethernet addresses, IP addresses and ports change places, and it has
@@ -39,7 +30,7 @@ impl Headers<'_> {
         }
         let (from, to) = (self.mac_source()?, self.mac_destination()?);
         let of_many = (from[0] | to[0]) & 1 == 1;
-        if outer.routed || of_many || is_group(flow.source) || is_group(flow.destination) {
+        if outer.routed || of_many || flow.source.is_group() || flow.destination.is_group() {
             return Err(NotAnswered);
         }
         self.set_mac_source(to)?;

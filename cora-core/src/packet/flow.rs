@@ -4,8 +4,9 @@ use super::Headers;
 use super::layers::{ETHERTYPE_ARP, Fault, Header, Layers, Part, Version, chunk, number};
 use super::parsed::Parsed;
 use super::plain::PLAIN_TTL;
+use super::transport::IGMP;
 use crate::hash::FlowHasher;
-use crate::key::{Address, FiveTuple, protocol};
+use crate::key::{Address, FiveTuple};
 use crate::verdict::Reason;
 use crate::verdict::reasons::NotIp;
 
@@ -148,11 +149,12 @@ impl Headers<'_> {
     }
 
     /// Whether it keeps the link itself going, so that a bump in the wire must let it through:
-    /// ARP, and of IPv6 neighbour and router discovery (types 133 to 137) and multicast listener
-    /// messages (130 to 132, 143).
+    /// ARP; of IPv6 neighbour and router discovery (types 133 to 137) and multicast listener
+    /// messages (130 to 132, 143); and IGMP, which is IPv4's for listeners.
     ///
-    /// Of IPv6 only messages that can't have come through a router: hop limit 255 for discovery
-    /// (RFC 4861), 1 for listeners (RFC 3810).
+    /// Of IP only messages that can't have come through a router or won't go through one: hop
+    /// limit 255 for discovery (RFC 4861), 1 for listeners (RFC 3810, RFC 3376), whose messages go
+    /// to groups.
     #[inline]
     pub fn is_link_local_control(&self) -> bool {
         // TCP or UDP, over IPv4.
@@ -165,15 +167,15 @@ impl Headers<'_> {
         if layers.ethertype == ETHERTYPE_ARP {
             return true;
         }
-        if layers.version != Version::V6
-            || outer.protocol != protocol::ICMPV6
-            || outer.part != Part::Whole
-            || outer.sum == 0
-        {
+        if layers.network_fault != Fault::None || outer.part != Part::Whole {
             return false;
         }
-        let [kind] = self.read(usize::from(outer.transport));
         let [hops] = self.read(self.ttl_at());
+        if layers.version == Version::V4 {
+            let group = layers.address(self.frame, outer, End::Destination);
+            return outer.protocol == IGMP && hops == 1 && group.is_group();
+        }
+        let Some((Version::V6, kind)) = self.icmp_kind() else { return false };
         matches!((kind, hops), (133..=137, 255) | (130..=132 | 143, 1))
     }
 

@@ -176,20 +176,30 @@ const fn extension(kind: u8, length: u8) -> usize {
     }
 }
 
-/// The last fragment header before `transport`, of an IPv6 packet whose header is at `ip`: its
-/// bytes.
-pub(super) fn fragment_header(packet: &[u8], ip: usize, transport: usize) -> Option<[u8; 8]> {
-    let mut kind = *packet.get(ip + 6)?;
-    let (mut at, mut found) = (ip + V6_HEADER, None);
-    while at < transport {
-        let fixed: &[u8; 8] = chunk(packet, at)?;
-        if kind == next::FRAGMENT {
-            found = Some(*fixed);
-        }
+/// The first eight bytes of each extension header before `transport`, and its kind, of an IPv6
+/// packet whose header is at `ip`.
+fn extensions(packet: &[u8], ip: usize, transport: usize) -> impl Iterator<Item = (u8, [u8; 8])> {
+    let mut kind = packet.get(ip + 6).copied().unwrap_or_default();
+    let mut at = ip + V6_HEADER;
+    core::iter::from_fn(move || {
+        let fixed: [u8; 8] = if at < transport { *chunk(packet, at)? } else { return None };
+        let this = kind;
         at += extension(kind, fixed[1]);
         kind = fixed[0];
-    }
-    found
+        Some((this, fixed))
+    })
+}
+
+/// The last fragment header of them: its bytes.
+pub(super) fn fragment_header(packet: &[u8], ip: usize, transport: usize) -> Option<[u8; 8]> {
+    let fragments = extensions(packet, ip, transport).filter(|(kind, _)| *kind == next::FRAGMENT);
+    fragments.last().map(|(_, fixed)| fixed)
+}
+
+/// Whether one of them is a routing header of type 0 with stops left.
+pub(super) fn has_stops_of_type_0(packet: &[u8], ip: usize, transport: usize) -> bool {
+    extensions(packet, ip, transport)
+        .any(|(kind, [_, _, of, left, ..])| kind == next::ROUTING && of == 0 && left > 0)
 }
 
 #[inline]

@@ -11,7 +11,7 @@
 use core::hint;
 use core::ops::Range;
 
-use super::{ip, transport};
+use super::{Vlan, ip, transport};
 use crate::key::protocol::{TCP, UDP};
 use crate::key::{Address, FiveTuple};
 use crate::verdict::{Reason, reasons};
@@ -287,7 +287,7 @@ fn ethernet(frame: &[u8]) -> Option<(u16, usize)> {
     let mut ethertype = number(frame, at)?;
     // The compiler would write four copies of the loop, did it know the number.
     let most = ETHERTYPE + 4 * hint::black_box(MAX_TAGS);
-    while is_tag(ethertype) && at < most {
+    while Vlan::is_tag(ethertype) && at < most {
         at += 4;
         ethertype = number(frame, at)?;
     }
@@ -299,16 +299,10 @@ fn ethernet(frame: &[u8]) -> Option<(u16, usize)> {
 pub(super) fn tags(frame: &[u8]) -> impl Iterator<Item = (u16, u16)> {
     let places = (0..MAX_TAGS).map(|tag| ETHERTYPE + 4 * tag);
     places.map_while(|at| {
-        let kind = number(frame, at).filter(|kind| is_tag(*kind))?;
+        let kind = number(frame, at).filter(|kind| Vlan::is_tag(*kind))?;
         number(frame, at + 4)?;
         Some((kind, number(frame, at + 2)?))
     })
-}
-
-/// Customer tag, service tag, and the service tag's number from before the standard.
-#[inline]
-const fn is_tag(ethertype: u16) -> bool {
-    matches!(ethertype, 0x8100 | 0x88a8 | 0x9100)
 }
 
 #[cfg(test)]

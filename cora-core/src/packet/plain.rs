@@ -102,13 +102,15 @@ impl PlainFrame {
         Some(Self { addresses, rest, end: end as u32 })
     }
 
+    /// The addresses as one number, the source's in its upper half.
     #[inline(always)]
-    const fn addresses(&self) -> u64 {
+    pub(super) const fn addresses(&self) -> u64 {
         u64::from_le_bytes(self.addresses)
     }
 
+    /// The last of its flow's words.
     #[inline(always)]
-    const fn rest(&self) -> u64 {
+    pub(super) const fn rest(&self) -> u64 {
         u64::from_le_bytes(self.rest)
     }
 

@@ -2,11 +2,14 @@
 
 use super::ip;
 use super::layers::{Fault, Header, Layers, Part, Version, chunk, number};
+use super::query::Query;
 use crate::key::protocol::{ICMP, ICMPV6, SCTP, TCP, UDP};
 
 /// Lightweight UDP and DCCP are not flows to Cora, but their checksums cover the addresses.
 pub(super) const UDP_LITE: u8 = 136;
 pub(super) const DCCP: u8 = 33;
+/// Group membership of IPv4 (RFC 3376).
+pub(super) const IGMP: u8 = 2;
 
 pub(super) const TCP_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
@@ -38,6 +41,22 @@ impl Message {
             _ => Self::Other,
         }
     }
+}
+
+/// Whether a message of this type asks or answers.
+pub(super) const fn query(version: Version, kind: u8) -> Option<Query> {
+    match (Message::of(version, kind), version, kind) {
+        (Message::Query, Version::V4, 8 | 13) | (Message::Query, Version::V6, 128) => {
+            Some(Query::Question)
+        }
+        (Message::Query, ..) => Some(Query::Answer),
+        _ => None,
+    }
+}
+
+/// Whether a message of this type is a redirect.
+pub(super) const fn is_redirect(version: Version, kind: u8) -> bool {
+    matches!((version, kind), (Version::V4, 5) | (Version::V6, 137))
 }
 
 /// Where a transport has its internet checksum, counted from its header.

@@ -6,8 +6,7 @@ use super::layers;
 /// One VLAN tag (IEEE 802.1Q).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vlan {
-    /// What kind of tag: 0x8100 for a customer's, 0x88a8 for a service provider's, 0x9100 for a
-    /// provider's from before the standard.
+    /// What kind of tag: [`Self::CUSTOMER`], [`Self::SERVICE`] or [`Self::OLD_SERVICE`].
     pub kind: u16,
     /// The network's number: 0 (none, the tag is there for its priority) to 4095.
     pub id: u16,
@@ -15,6 +14,21 @@ pub struct Vlan {
     pub priority: u8,
     /// Whether it may be dropped before others when the way is full.
     pub drop_eligible: bool,
+}
+
+impl Vlan {
+    /// The kind of a customer's tag (IEEE 802.1Q).
+    pub const CUSTOMER: u16 = 0x8100;
+    /// The kind of a service provider's tag (IEEE 802.1ad).
+    pub const SERVICE: u16 = 0x88a8;
+    /// The kind of a provider's tag from before the standard.
+    pub const OLD_SERVICE: u16 = 0x9100;
+
+    /// Whether a VLAN tag stands where the Ethernet type is this one.
+    #[inline]
+    pub const fn is_tag(ethertype: u16) -> bool {
+        matches!(ethertype, Self::CUSTOMER | Self::SERVICE | Self::OLD_SERVICE)
+    }
 }
 
 impl Headers<'_> {

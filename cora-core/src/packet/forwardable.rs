@@ -1,0 +1,150 @@
+//! Packets that nobody may forward, whatever a program's policy says.
+//!
+//! | refused as | packet | by |
+//! | --- | --- | --- |
+//! | `martian-source` | from an address that no host on another link can have: this network (0/8, ::), loopback, link-local, a group, the reserved rest of IPv4; of IPv6 also the deprecated kinds: IPv4-compatible, site-local, ORCHID | RFC 1812, 5.3.7; RFC 6890; RFC 6092, REC-1 and REC-3 |
+//! | `martian-destination` | to such an address; to a group of this link or, of IPv6, of no wider scope than an organisation; to the link's broadcast | RFC 1812, 5.3.5 and 5.3.7; RFC 5771, 4; RFC 6092, REC-2 |
+//! | `land` | from the address that it goes to | no host sends to itself through a link |
+//! | `source-routed` | IPv4 with a source route that has stops left | RFC 7126, 4.3 and 4.4 |
+//! | `routing-header` | IPv6 with a routing header of type 0 that has stops left | RFC 5095; RFC 6092, REC-4 |
+//!
+//! Messages that keep the link itself going have such addresses by right. A bump in the wire lets
+//! them through first: see [`Headers::is_link_local_control`] and [`Headers::is_dhcp`].
+//!
+//! Of most packets one look at the first octets of both addresses tells that nothing is special.
+
+use super::Headers;
+use super::flow::End;
+use super::ip;
+use super::layers::{Fault, Layers, Version};
+use super::parsed::Parsed;
+use super::transport;
+use crate::key::Address;
+use crate::verdict::Reason;
+use crate::verdict::reasons::{
+    Land, MartianDestination, MartianSource, RoutingHeader, SourceRouted,
+};
+
+/// Whether all addresses of IPv4 that begin with this octet may be at either end.
+static USUAL: [bool; 256] = {
+    let mut usual = [true; 256];
+    let mut first = 0;
+    while first < 256 {
+        usual[first] = !matches!(first, 0 | 127 | 169 | 224..);
+        first += 1;
+    }
+    usual
+};
+
+/// 169.254.0.0/16 (RFC 3927).
+const LINK_LOCAL: u32 = 0xa9fe;
+/// 224.0.0.0/24 (RFC 5771, 4).
+const LINK_GROUPS: u32 = 0x00e0_0000;
+/// 2001:10::/28 (RFC 4843).
+const ORCHID: u64 = 0x0200_1001;
+/// The scope of an organisation (RFC 4291, 2.7).
+const ORGANISATION: u16 = 8;
+
+impl Headers<'_> {
+    /// Whether anybody may forward the packet: refused with `martian-source`,
+    /// `martian-destination`, `land`, `source-routed` or `routing-header`.
+    ///
+    /// A frame whose addresses can't be told is not judged: [`Self::flow`] says why they can't.
+    #[inline(always)]
+    pub fn forwardable(&self) -> Result<(), Reason> {
+        if let Parsed::Plain(plain) = &self.parsed {
+            let addresses = plain.addresses();
+            let first = |end: u64| USUAL[usize::from((end >> 24) as u8)];
+            let (source, destination) = (addresses >> 32, addresses & u64::from(u32::MAX));
+            if first(source) & first(destination) & (source != destination) {
+                return Ok(());
+            }
+        }
+        core::hint::cold_path();
+        self.forwardable_any()
+    }
+
+    #[inline(never)]
+    fn forwardable_any(&self) -> Result<(), Reason> {
+        match &self.parsed {
+            Parsed::Unparsed => Ok(()),
+            Parsed::Plain(plain) => {
+                let addresses = plain.addresses();
+                judge_v4((addresses >> 32) as u32, addresses as u32)
+            }
+            Parsed::Other(layers, _) if layers.network_fault != Fault::None => Ok(()),
+            Parsed::Other(layers, _) => self.judge(layers),
+        }
+    }
+
+    fn judge(&self, layers: &Layers) -> Result<(), Reason> {
+        let outer = &layers.outer;
+        let [source, destination] =
+            [End::Source, End::Destination].map(|end| layers.address(self.frame, outer, end));
+        if layers.version == Version::V6 {
+            judge_v6(source, destination)?;
+            let (at, transport) = (usize::from(outer.ip), usize::from(outer.transport));
+            if outer.routed && ip::has_stops_of_type_0(self.frame, at, transport) {
+                return Err(RoutingHeader);
+            }
+            return Ok(());
+        }
+        judge_v4(source.bits() as u32, destination.bits() as u32)?;
+        if outer.routed { Err(SourceRouted) } else { Ok(()) }
+    }
+
+    /// Whether it is an ICMP redirect: a router's advice to a host of its own link. Whoever hands
+    /// one through a translation lets strangers choose that host's routes.
+    #[inline]
+    pub fn is_redirect(&self) -> bool {
+        if self.is_plain() {
+            return false;
+        }
+        core::hint::cold_path();
+        self.icmp_kind().is_some_and(|(version, kind)| transport::is_redirect(version, kind))
+    }
+}
+
+/// Whether an address of IPv4 can be no host's behind a router.
+const fn is_martian_v4(address: u32) -> bool {
+    matches!(address >> 24, 0 | 127 | 240..) || address >> 16 == LINK_LOCAL
+}
+
+const fn judge_v4(source: u32, destination: u32) -> Result<(), Reason> {
+    if is_martian_v4(source) || source >> 28 == 0xe {
+        return Err(MartianSource);
+    }
+    if is_martian_v4(destination) || destination >> 8 == LINK_GROUPS {
+        return Err(MartianDestination);
+    }
+    if source == destination { Err(Land) } else { Ok(()) }
+}
+
+/// The first 16 bits of an address of IPv6.
+const fn first(address: Address) -> u16 {
+    let [high, _] = address.halves();
+    (high >> 48) as u16
+}
+
+/// Whether an address of IPv6 can be no host's behind a router.
+const fn is_martian_v6(address: Address) -> bool {
+    let [high, low] = address.halves();
+    match first(address) {
+        // Nobody, loopback, and the deprecated forms of IPv4's addresses.
+        0 => high == 0 && low >> 32 == 0,
+        0x2001 => high >> 36 == ORCHID,
+        0xfe80..=0xfeff => true,
+        _ => false,
+    }
+}
+
+fn judge_v6(source: Address, destination: Address) -> Result<(), Reason> {
+    if is_martian_v6(source) || source.is_group() {
+        return Err(MartianSource);
+    }
+    let stays = destination.is_group() && first(destination) & 0xf <= ORGANISATION;
+    if is_martian_v6(destination) || stays {
+        return Err(MartianDestination);
+    }
+    if source == destination { Err(Land) } else { Ok(()) }
+}

@@ -1,0 +1,131 @@
+//! How long a connection may be silent before it counts as gone, by its protocol and its state.
+//!
+//! | | [`Timeouts::NAT`] | [`Timeouts::TRACKING`] |
+//! | --- | --- | --- |
+//! | TCP, established | 2 h 4 min (RFC 5382, REQ-5) | the same |
+//! | TCP, opening or closing | 4 min (RFC 5382, REQ-5; RFC 7857, 2 and 3) | 10 s to 2 min by its state |
+//! | UDP | 5 min (RFC 4787, REQ-5) | 30 s, 3 min once it was answered |
+//! | queries of ICMP | 60 s (RFC 5508, REQ-2) | 30 s |
+//! | other transports | 5 min | as UDP |
+//!
+//! The first one is for whoever holds an address or a port for the connection; the second one, of
+//! Linux's connection tracking, for a firewall, which a flood of openings must not fill.
+
+use core::time::Duration;
+
+use crate::key::protocol;
+use crate::plain::{Describe, Plain};
+use crate::tcp::TcpState;
+
+/// Seconds of silence by protocol and state. A program has one as a constant, or as a field of a
+/// read-mostly state, made by [`Timeouts::with`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// By TCP's states, of which the first is that of no TCP; then those of [`Silent`].
+    seconds: [u16; TIMES],
+}
+
+/// The times of connections that are not TCP's, by their places.
+#[derive(Clone, Copy)]
+enum Silent {
+    Udp = TcpState::COUNT as isize,
+    UdpAnswered,
+    Icmp,
+    Other,
+    OtherAnswered,
+}
+
+const TIMES: usize = TcpState::COUNT + 5;
+
+/// The names of the times that are not of a TCP state.
+const NAMES: [&str; 5] = ["udp", "udp-answered", "icmp", "other", "other-answered"];
+
+/// RFC 5382, REQ-5: two hours and four minutes.
+const ESTABLISHED: u16 = 2 * 3600 + 4 * 60;
+
+impl Timeouts {
+    /// For translators: as RFC 5382, RFC 4787 and RFC 5508 ask.
+    pub const NAT: Self = Self {
+        seconds: [0, 240, 240, 240, ESTABLISHED, 240, 240, 240, 240, 240, 300, 300, 60, 300, 300],
+    };
+
+    /// For firewalls: established connections as RFC 5382 asks, all others as Linux's connection
+    /// tracking has them.
+    pub const TRACKING: Self = Self {
+        seconds: [0, 120, 120, 60, ESTABLISHED, 120, 60, 30, 120, 10, 30, 180, 30, 30, 180],
+    };
+
+    /// How long a connection of this protocol may be silent, in seconds: of TCP by its state, of
+    /// others by whether it was answered. At least 1.
+    #[inline]
+    pub const fn seconds(&self, protocol: u8, tcp: TcpState, answered: bool) -> u16 {
+        let at = match (protocol, answered) {
+            (protocol::TCP, _) => tcp as usize,
+            (protocol::UDP, false) => Silent::Udp as usize,
+            (protocol::UDP, true) => Silent::UdpAnswered as usize,
+            (protocol::ICMP | protocol::ICMPV6, _) => Silent::Icmp as usize,
+            (_, false) => Silent::Other as usize,
+            (_, true) => Silent::OtherAnswered as usize,
+        };
+        match self.seconds[at] {
+            0 => 1,
+            seconds => seconds,
+        }
+    }
+
+    /// These times, changed by the lines of a text, each `NAME SECONDS`: the name of a
+    /// [`TcpState`], or `udp`, `udp-answered`, `icmp`, `other` or `other-answered`; `#` begins a
+    /// remark. A time is from 1 to `most` seconds, of which a state that holds them says `idle`.
+    ///
+    /// # Errors
+    /// The fault, in words.
+    pub fn with(mut self, text: &str, most: u16) -> Result<Self, &'static str> {
+        let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+        for line in lines.filter(|line| !line.is_empty()) {
+            const FORM: &str = "a line is `NAME SECONDS`, the name that of a TCP state, `udp`, \
+                                `udp-answered`, `icmp`, `other` or `other-answered`";
+            let (name, seconds) = line.split_once(char::is_whitespace).ok_or(FORM)?;
+            let place = Self::place(name).and_then(|at| self.seconds.get_mut(at)).ok_or(FORM)?;
+            let seconds = seconds.trim().parse().map_err(|_| "seconds are a whole number")?;
+            if seconds == 0 || seconds > most {
+                return Err(
+                    "a time is from 1 second to the longest that the state's `idle` allows",
+                );
+            }
+            *place = seconds;
+        }
+        Ok(self)
+    }
+
+    fn place(name: &str) -> Option<usize> {
+        let tcp = TcpState::ALL.iter().skip(1).position(|state| state.name() == name);
+        let others = || NAMES.iter().position(|of| *of == name).map(|at| TcpState::COUNT + at);
+        tcp.map(|at| at + 1).or_else(others)
+    }
+}
+
+impl TcpState {
+    /// How long a connection in this state may be silent, as [`Timeouts::NAT`] has it; one that is
+    /// not TCP's five minutes, as RFC 4787 (REQ-5) recommends for UDP. For `idle_by`.
+    #[inline]
+    pub const fn idle(self) -> Duration {
+        Duration::from_secs(match self {
+            Self::Established => ESTABLISHED as u64,
+            Self::New => 300,
+            _ => 240,
+        })
+    }
+}
+
+impl Plain for Timeouts {
+    const SIZE: usize = 2 * TIMES;
+    fn put(&self, out: &mut [u8]) {
+        self.seconds.put(out);
+    }
+    fn get(bytes: &[u8]) -> Option<Self> {
+        Some(Self { seconds: Plain::get(bytes)? })
+    }
+    fn describe(&self, to: &mut dyn Describe) {
+        self.seconds.describe(to);
+    }
+}
