@@ -20,7 +20,7 @@
 //!             connection.packets += 1;
 //!         }
 //!         None if packet.from_inside() => {
-//!             connections.insert(flow, Connection { tcp: TcpState::open(packet), packets: 1 })?;
+//!             connections.insert(flow, Connection { tcp: TcpState::open(packet)?, packets: 1 })?;
 //!         }
 //!         None => return Drop(NotAllowed),
 //!     }

@@ -27,7 +27,9 @@ const SOON: Duration = Duration::from_secs(10);
 fn build(name: &str, changes: &[(&str, &str)]) -> PathBuf {
     let example = root().join("examples/firewall/src/main.rs");
     let mut source = std::fs::read_to_string(example).unwrap();
-    for (from, to) in [("idle = \"5m\")", "idle = \"5m\", durable)")].iter().chain(changes) {
+    for (from, to) in
+        [("idle_by = Self::idle)", "idle_by = Self::idle, durable)")].iter().chain(changes)
+    {
         assert!(source.contains(from), "the example has no `{from}` any more");
         source = source.replace(from, to);
     }

@@ -39,7 +39,7 @@ fn handle(packet: &Packet<'_>, connections: &mut Table<Connection>) -> Verdict {
             }
         }
         None if packet.from_inside() => {
-            connections.insert(flow, Connection { tcp: TcpState::open(packet), packets: 1 })?;
+            connections.insert(flow, Connection { tcp: TcpState::pick_up(packet)?, packets: 1 })?;
         }
         None => return Drop(reasons::NotAllowed),
     }

@@ -1,19 +1,22 @@
 //! # nat: many inside hosts share one public address
 //!
-//! Source NAT for IPv4 (RFC 3022, behaviour as in RFC 4787): each connection from inside gets a
-//! port of the public address 192.0.2.1, and keeps it until it was idle for five minutes, closed
-//! ones included (RFC 5382 asks for four). Checksums are updated, not recomputed; pings are
-//! translated by their identifier, ICMP errors together with the packet they quote. IPv6, ARP and
-//! neighbour discovery pass untranslated.
+//! Source NAT for IPv4 (RFC 3022): each connection from inside gets a port of the public address
+//! 192.0.2.1, and keeps it as long as RFC 5382, RFC 4787 and RFC 5508 ask for: an established one
+//! for 2 h 4 min of silence, another one of TCP for four minutes, UDP for five, a ping for one. The
+//! times are configured. Checksums are updated, not recomputed; pings are translated by their
+//! identifier, ICMP errors together with the packet they quote. IPv6, ARP, neighbour discovery and
+//! group membership pass untranslated; what nobody may forward is dropped by name.
 //!
-//! Try it:  `cargo cora run nat --nic native --in some.pcap --out out.pcap`
+//! Try it:  `cargo cora run nat --nic native --in some.pcap --out out.pcap`, with other times
+//! `--config Times=times.txt`, where a line is `udp 300`.
 //!
-//! Expect:  the host holds the port pool, so it handles the first packet of a connection, the one
-//! that closes it (its port's lease is cut short), and one every five minutes to renew the lease.
-//! In between the NIC owns the connection; each such packet is a punt.
+//! Expect:  the host holds the port pool, so it handles the first packet of a connection, those
+//! that establish and end it (its port's lease gets another length), and one a minute to renew the
+//! lease. In between the NIC owns the connection; each such packet is a punt.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use core::net::Ipv4Addr;
+use core::time::Duration;
 
 use cora::prelude::*;
 
@@ -23,30 +26,48 @@ const PORTS: usize = 32_768;
 /// The unit of leases (ns): about a second, and a power of two, so that no packet's time is
 /// divided.
 const TICK: u64 = 1 << 30;
-/// Ticks that a session lives unused: five minutes, rounded up.
-const IDLE: u32 = 300_000_000_000_u64.div_ceil(TICK) as u32;
-/// A lease outlives every session that uses the port: it is renewed when less than an idle time is
-/// left, and so long that the NIC need not ask the pool for each packet.
-const LEASE: u32 = 2 * IDLE;
+/// Ticks that a lease outlives its session: a minute, for which the NIC need not ask the pool.
+const SPARE: u32 = 56;
+/// The longest time that a session may be silent (s), as its table has it.
+const LONGEST: u16 = 2 * 3600 + 4 * 60;
 
 const NO_PORT_LEFT: Reason = Reason::new("no-port-left");
 
 /// A translated connection, found by packets from inside and by their answers. In four bytes, the
 /// address leaves it one line of the cache.
-#[state(key = FiveTuple, reply, capacity = 65_536, idle = "5m")]
+#[state(key = FiveTuple, reply, capacity = 65_536, idle = "2h4m", idle_by = Self::idle)]
 struct Session {
     inside: Ipv4Addr,
     inside_port: u16,
     public_port: u16,
     leased_until: u32,
+    /// How long it may be silent (s).
+    idle: u16,
     tcp: TcpState,
+}
+
+/// How long sessions may be silent.
+#[state(read_mostly)]
+struct Times {
+    idle: Timeouts,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Self { idle: Timeouts::NAT }
+    }
+}
+
+impl Configure for Times {
+    fn configure(text: &str) -> Result<Self, &'static str> {
+        Ok(Self { idle: Timeouts::NAT.with(text, LONGEST)? })
+    }
 }
 
 impl Session {
     /// The key of the answers to `flow`.
     fn reply(&self, flow: &FiveTuple) -> FiveTuple {
-        let ping = matches!(flow.protocol, protocol::ICMP | protocol::ICMPV6);
-        let port = if ping { self.public_port } else { flow.destination_port };
+        let port = if flow.has_ports() { flow.destination_port } else { self.public_port };
         let answer = flow.reversed();
         FiveTuple {
             destination: PUBLIC,
@@ -56,19 +77,35 @@ impl Session {
         }
     }
 
-    /// When its port's lease should end, if not when it does: not much later than a closed
-    /// connection's last packets.
+    fn idle(&self) -> Duration {
+        Duration::from_secs(self.idle.into())
+    }
+
+    /// Moves on by another packet, and to the time that its new state has.
+    #[inline(always)]
+    fn advance(
+        &mut self,
+        packet: &Headers,
+        protocol: u8,
+        direction: Direction,
+        times: &Timeouts,
+    ) -> Result<(), Reason> {
+        let before = self.tcp;
+        self.tcp.advance(packet, direction)?;
+        if self.tcp != before {
+            self.idle = times.seconds(protocol, self.tcp, false);
+        }
+        Ok(())
+    }
+
+    /// When its port's lease should end, if not when it does: it outlives the session, and by two
+    /// minutes at most.
+    #[inline(always)]
     fn renewal(&self, now: u32) -> Option<u32> {
-        // Ticks are rounded down, sessions live to the nanosecond.
-        let idle = IDLE + 1;
-        let until = if self.tcp.is_closed() {
-            now + idle
-        } else if now + idle > self.leased_until {
-            now + LEASE
-        } else {
-            return None;
-        };
-        (until != self.leased_until).then_some(until)
+        let end = now + ticks_of(self.idle);
+        // Beyond that, too, where it ends before the session may.
+        let outlives = self.leased_until.wrapping_sub(end);
+        (outlives > 2 * SPARE).then_some(end + SPARE)
     }
 
     #[inline(always)]
@@ -96,14 +133,14 @@ impl Default for PortPool {
 }
 
 impl PortPool {
-    /// The first free port from where the last search ended, so that a port rests before it is
-    /// reused.
-    fn lease(&mut self, now: u32) -> Result<u16, Reason> {
+    /// Leases the first port that is free from where the last search ended, so that a port rests
+    /// before it is reused.
+    fn lease(&mut self, now: u32, until: u32) -> Result<u16, Reason> {
         for _ in 0..PORTS {
             let at = usize::from(self.next) % PORTS;
             self.next = self.next.wrapping_add(1);
             if self.leased_until[at] <= now {
-                self.leased_until[at] = now + LEASE;
+                self.leased_until[at] = until;
                 return Ok(FIRST_PORT + at as u16);
             }
         }
@@ -120,16 +157,35 @@ fn ticks(packet: &Headers) -> u32 {
     (packet.now() / TICK) as u32
 }
 
+/// So many seconds, rounded up by less than one percent, and one tick more: times in ticks are
+/// rounded down, sessions live to the nanosecond.
+const fn ticks_of(seconds: u16) -> u32 {
+    let seconds = seconds as u32;
+    seconds - seconds / 16 + 2
+}
+
 /// Inside may open, from the public address; outside may only answer.
 #[flow_handler]
-fn nat(packet: &mut Headers, sessions: &mut Table<Session>, ports: &mut PortPool) -> Verdict {
-    if packet.is_link_local_control() || packet.is_ipv6() {
+fn nat(
+    packet: &mut Headers,
+    sessions: &mut Table<Session>,
+    ports: &mut PortPool,
+    times: &Times,
+) -> Verdict {
+    if packet.is_link_local_control() {
+        return Transmit;
+    }
+    packet.forwardable()?;
+    if packet.is_ipv6() {
         return Transmit;
     }
     let flow = packet.five_tuple()?;
+    if packet.is_redirect() {
+        return Drop(IcmpRedirect);
+    }
     match sessions.find_mut(&flow) {
         Some((direction, session)) => {
-            session.tcp.advance(packet, direction)?;
+            session.advance(packet, flow.protocol, direction, &times.idle)?;
             session.translate(packet, direction)?;
             if let Some(until) = session.renewal(ticks(packet)) {
                 ports.renew(session.public_port, until);
@@ -137,19 +193,29 @@ fn nat(packet: &mut Headers, sessions: &mut Table<Session>, ports: &mut PortPool
             }
         }
         None if packet.from_inside() => {
+            // Whoever is asked for there has answers from the servers that it asked, and from
+            // nobody else.
+            if flow.destination == PUBLIC {
+                return Drop(Hairpin);
+            }
+            if flow.source == PUBLIC {
+                return Drop(MartianSource);
+            }
+            // A connection from before a restart goes on by another port, so that its server
+            // resets it, rather than hang.
+            let tcp = TcpState::pick_up(packet)?;
+            let idle = times.idle.seconds(flow.protocol, tcp, false);
             let now = ticks(packet);
-            let mut session = Session {
+            let leased_until = now + ticks_of(idle) + SPARE;
+            let session = Session {
                 // Packets without an IPv4 address have passed.
                 inside: Ipv4Addr::from_bits(flow.source.bits() as u32),
                 inside_port: flow.source_port,
-                public_port: ports.lease(now)?,
-                leased_until: now + LEASE,
-                tcp: TcpState::open(packet),
+                public_port: ports.lease(now, leased_until)?,
+                leased_until,
+                idle,
+                tcp,
             };
-            if let Some(until) = session.renewal(now) {
-                ports.renew(session.public_port, until);
-                session.leased_until = until;
-            }
             let kept = sessions.insert_with_reply(flow, session.reply(&flow), session);
             if kept.is_err() {
                 ports.renew(session.public_port, now);
@@ -163,3 +229,6 @@ fn nat(packet: &mut Headers, sessions: &mut Table<Session>, ports: &mut PortPool
 }
 
 cora::app!(nat);
+
+#[cfg(test)]
+mod tests;

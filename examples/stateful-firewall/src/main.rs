@@ -3,7 +3,7 @@
 //! As `firewall`, inside may open and outside only answer; but a connection is remembered as long
 //! as its protocol and its state ask for: an established one for more than two hours, one that is
 //! only opened or about to end for a minute or two, a question by UDP for half a minute. So a flood
-//! of openings takes room for two minutes, not for hours.
+//! of openings takes room for two minutes, not for hours. The times are configured.
 //!
 //! Which addresses outside nobody may talk to is configured, and may change while packets come: a
 //! connection that was judged under other rules is judged again at its next packet, in either
@@ -11,7 +11,8 @@
 //!
 //! Try it:  `cargo cora run stateful-firewall --nic native --in some.pcap --out out.pcap
 //! --state-out state.json` With rules: `--config Rules=rules.txt`, where a line is `deny PREFIX` or
-//! `deny PREFIX PORT`.
+//! `deny PREFIX PORT`; with other
+//! times: `--config Times=times.txt`, where a line is `established 7440`.
 //!
 //! Expect:  `transmit`, `not-allowed` and `bad-tcp-state` as of `firewall`. Times are those of
 //! packets, so a capture gives the same result however fast it is fed, and under every plan.
@@ -25,12 +26,16 @@ mod rules;
 
 use rules::Rules;
 
+/// The longest time that a connection may be silent (s), as its table has it.
+const LONGEST: u16 = 2 * 3600 + 4 * 60;
+
 /// A connection that somebody inside opened. `idle` is the longest time that one may be silent.
 #[state(key = FiveTuple, reply, capacity = 1_000_000, idle = "2h4m", idle_by = Self::idle)]
 struct Connection {
     /// By which rules it was allowed.
     judged: Generation,
-    protocol: u8,
+    /// How long it may be silent (s).
+    idle: u16,
     tcp: TcpState,
     /// Whether outside has answered.
     answered: bool,
@@ -39,13 +44,26 @@ struct Connection {
 }
 
 impl Connection {
-    fn open(packet: &Headers, protocol: u8, judged: Generation) -> Self {
-        let tcp = TcpState::open(packet);
-        Self { judged, protocol, tcp, answered: false, original_packets: 1, reply_packets: 0 }
+    fn open(
+        packet: &Headers,
+        protocol: u8,
+        judged: Generation,
+        times: &Timeouts,
+    ) -> Result<Self, Reason> {
+        let tcp = TcpState::open(packet)?;
+        let idle = times.seconds(protocol, tcp, false);
+        Ok(Self { judged, idle, tcp, answered: false, original_packets: 1, reply_packets: 0 })
     }
 
     /// One more packet; those that can't be of the connection change nothing.
-    fn advance(&mut self, packet: &Headers, direction: Direction) -> Result<(), Reason> {
+    fn advance(
+        &mut self,
+        packet: &Headers,
+        protocol: u8,
+        direction: Direction,
+        times: &Timeouts,
+    ) -> Result<(), Reason> {
+        let before = (self.tcp, self.answered);
         self.tcp.advance(packet, direction)?;
         match direction {
             Direction::Original => self.original_packets += 1,
@@ -54,38 +72,52 @@ impl Connection {
                 self.reply_packets += 1;
             }
         }
+        // An entry knows its own time: it is asked for by both sides, and by no packet.
+        if before != (self.tcp, self.answered) {
+            self.idle = times.seconds(protocol, self.tcp, self.answered);
+        }
         Ok(())
     }
 
-    /// How long the connection may be silent: as RFC 5382 (REQ-5) asks where it is established,
-    /// else the times of Linux's connection tracking.
     fn idle(&self) -> Duration {
-        let seconds = match self.protocol {
-            protocol::TCP => match self.tcp {
-                TcpState::Established => 2 * 3600 + 4 * 60,
-                TcpState::New | TcpState::SynSent | TcpState::SimultaneousOpen => 120,
-                TcpState::SynReceived | TcpState::CloseWait => 60,
-                TcpState::FinWait | TcpState::TimeWait => 120,
-                TcpState::LastAck => 30,
-                TcpState::Closed => 10,
-            },
-            protocol::UDP if self.answered => 180,
-            // A question without an answer, and a ping.
-            _ => 30,
-        };
-        Duration::from_secs(seconds)
+        Duration::from_secs(self.idle.into())
+    }
+}
+
+/// How long connections may be silent.
+#[state(read_mostly)]
+struct Times {
+    idle: Timeouts,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Self { idle: Timeouts::TRACKING }
+    }
+}
+
+impl Configure for Times {
+    fn configure(text: &str) -> Result<Self, &'static str> {
+        Ok(Self { idle: Timeouts::TRACKING.with(text, LONGEST)? })
     }
 }
 
 /// Inside may open as the rules allow; outside may only answer.
 #[flow_handler]
-fn firewall(packet: &mut Headers, connections: &mut Table<Connection>, rules: &Rules) -> Verdict {
-    if packet.is_link_local_control() {
+fn firewall(
+    packet: &mut Headers,
+    connections: &mut Table<Connection>,
+    rules: &Rules,
+    times: &Times,
+) -> Verdict {
+    if packet.is_link_local_control() || packet.is_dhcp() {
         return Transmit;
     }
+    packet.forwardable()?;
     let flow = packet.five_tuple()?;
     let outside = if packet.from_inside() { flow } else { flow.reversed() };
-    let allowed = || rules.allow(outside.destination, outside.destination_port);
+    let port = outside.has_ports().then_some(outside.destination_port);
+    let allowed = || rules.allow(outside.destination, port);
     match connections.find_mut(&flow) {
         Some((direction, connection)) => {
             if connection.judged != rules.generation {
@@ -95,10 +127,11 @@ fn firewall(packet: &mut Headers, connections: &mut Table<Connection>, rules: &R
                 }
                 connection.judged = rules.generation;
             }
-            connection.advance(packet, direction)?;
+            connection.advance(packet, flow.protocol, direction, &times.idle)?;
         }
         None if packet.from_inside() && allowed() => {
-            let connection = Connection::open(packet, flow.protocol, rules.generation);
+            let connection =
+                Connection::open(packet, flow.protocol, rules.generation, &times.idle)?;
             connections.insert(flow, connection)?;
         }
         None => return Drop(NotAllowed),

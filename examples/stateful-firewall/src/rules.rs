@@ -62,11 +62,12 @@ fn denied(line: &str) -> Result<Denied, &'static str> {
 }
 
 impl Rules {
-    /// Whether somebody inside may talk to that address and port outside.
-    pub fn allow(&self, outside: Address, port: u16) -> bool {
+    /// Whether somebody inside may talk to that address and port outside. What has no port, as a
+    /// ping, no rule about a port is about.
+    pub fn allow(&self, outside: Address, port: Option<u16>) -> bool {
         let denied = self.denied.get(..usize::from(self.count)).unwrap_or_default();
         !denied.iter().any(|rule| {
-            outside.bits() & rule.mask == rule.prefix && (rule.port == 0 || rule.port == port)
+            outside.bits() & rule.mask == rule.prefix && (rule.port == 0 || port == Some(rule.port))
         })
     }
 }
@@ -80,14 +81,15 @@ mod tests {
         let text = "# closed\ndeny 203.0.113.0/24 443 # web\n\ndeny 2001:db8::/32\n";
         let Ok(rules) = Rules::configure(text) else { panic!("it is right") };
         let (closed, other) = (Address::v4([203, 0, 113, 9]), Address::v4([203, 0, 112, 9]));
-        assert!(!rules.allow(closed, 443));
-        assert!(rules.allow(closed, 80) && rules.allow(other, 443));
+        assert!(!rules.allow(closed, Some(443)));
+        assert!(rules.allow(closed, Some(80)) && rules.allow(other, Some(443)));
+        assert!(rules.allow(closed, None), "without a port");
         let mut six = [0; 16];
         six[..4].copy_from_slice(&[0x20, 1, 0xd, 0xb8]);
-        assert!(!rules.allow(Address::v6(six), 80));
-        assert!(Rules::default().allow(closed, 443));
+        assert!(!rules.allow(Address::v6(six), Some(80)) && !rules.allow(Address::v6(six), None));
+        assert!(Rules::default().allow(closed, Some(443)));
         let Ok(all) = Rules::configure("deny 0.0.0.0/0") else { panic!("it is right") };
-        assert!(!all.allow(closed, 1) && all.allow(Address::v6(six), 80), "IPv4 alone");
+        assert!(!all.allow(closed, Some(1)) && all.allow(Address::v6(six), Some(80)), "IPv4 alone");
     }
 
     #[test]

@@ -29,19 +29,21 @@ fn frame(protocol: u8, port: Port, flags: u8) -> Vec<u8> {
 struct Bench {
     connections: Table<Connection>,
     rules: Rules,
+    times: Times,
     now: u64,
 }
 
 impl Bench {
     fn new() -> Self {
-        Self { connections: cora::testing::table(), rules: Rules::default(), now: SECOND }
+        let connections = cora::testing::table();
+        Self { connections, rules: Rules::default(), times: Times::default(), now: SECOND }
     }
 
     fn send(&mut self, protocol: u8, port: Port, flags: u8) -> Verdict {
         let mut frame = frame(protocol, port, flags);
         let mut packet = Packet::new(&mut frame, Meta { port, now: self.now, ..Meta::default() });
         cora::testing::at(&mut self.connections, self.now);
-        firewall(&mut packet, &mut self.connections, &self.rules)
+        firewall(&mut packet, &mut self.connections, &self.rules, &self.times)
     }
 
     /// The connection is remembered for so many seconds since it was last asked for.
@@ -112,6 +114,48 @@ fn a_ping_is_remembered_for_its_answer() {
     assert_eq!(bench.send(protocol::ICMP, INSIDE, 0), Transmit);
     assert_eq!(bench.send(protocol::ICMP, OUTSIDE, 0), Transmit);
     bench.is_idle_after(30, protocol::ICMP);
+}
+
+#[test]
+fn times_are_configured_and_hold_from_the_next_state_on() {
+    let mut bench = Bench::new();
+    bench.times = Times::configure("established 300\nudp 60 # seconds").unwrap();
+    bench.tcp(&[(INSIDE, SYN), (OUTSIDE, SYN_ACK), (INSIDE, ACK)]);
+    bench.is_idle_after(300, protocol::TCP);
+    assert_eq!(bench.send(protocol::UDP, INSIDE, 0), Transmit);
+    bench.is_idle_after(60, protocol::UDP);
+    assert!(Times::configure("established 7441").is_err(), "longer than an entry lives");
+}
+
+#[test]
+fn a_segment_that_opens_nothing_leaves_nothing() {
+    let mut bench = Bench::new();
+    for flags in [0, ACK, FIN_ACK, SYN_ACK, RST, SYN | 1] {
+        assert_eq!(bench.send(protocol::TCP, INSIDE, flags), Drop(BadTcpState), "{flags:#x}");
+    }
+    assert_eq!(bench.send(protocol::TCP, OUTSIDE, ACK), Drop(NotAllowed));
+}
+
+#[test]
+fn a_rule_about_a_port_is_not_about_pings() {
+    let mut bench = Bench::new();
+    let Ok(rules) = Rules::configure("deny 10.0.0.2/32 7\ndeny 10.0.0.2/32 8") else { panic!() };
+    bench.rules = rules;
+    let echo = |identifier| {
+        cora::testing::ipv4(
+            [10, 0, 0, 1],
+            [10, 0, 0, 2],
+            64,
+            protocol::ICMP,
+            &[8, 0, 0, 0, 0, identifier, 0, 1],
+        )
+    };
+    for identifier in [7, 8, 9] {
+        let mut frame = echo(identifier);
+        let mut packet = Packet::new(&mut frame, Meta { now: bench.now, ..Meta::default() });
+        let Bench { connections, rules, times, .. } = &mut bench;
+        assert_eq!(firewall(&mut packet, connections, rules, times), Transmit, "{identifier}");
+    }
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn greet(
     let segment = packet.tcp().ok_or(BadTcpState)?;
     let flags = segment.flags;
     if packet.from_inside() && is_syn(flags) {
-        connections.insert(flow, Connection::untouched(packet))?;
+        connections.insert(flow, Connection::untouched(packet)?)?;
         return Transmit;
     }
     if is_syn(flags) {

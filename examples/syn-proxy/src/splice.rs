@@ -18,9 +18,9 @@ pub(crate) fn scaled(window: u16, from: u8, to: u8) -> u16 {
 
 impl Connection {
     /// One that a packet from inside opens.
-    pub(crate) fn untouched(packet: &Packet) -> Self {
-        let tcp = TcpState::open(packet);
-        Self { tcp, spliced: false, cookie: 0, client_seq: 0, shift: 0, server_scale: UNSCALED }
+    pub(crate) fn untouched(packet: &Packet) -> Result<Self, Reason> {
+        let tcp = TcpState::open(packet)?;
+        Ok(Self { tcp, spliced: false, cookie: 0, client_seq: 0, shift: 0, server_scale: UNSCALED })
     }
 
     /// One with a client that acknowledges its cookie.

@@ -83,7 +83,7 @@ pub fn all(
         Some((direction, session)) => session.tcp.advance(packet, direction)?,
         None if packet.from_inside() => {
             ports.next = ports.next.wrapping_add(1);
-            let tcp = TcpState::open(packet);
+            let tcp = TcpState::open(packet)?;
             sessions.insert(flow, Session { tcp, mode: Mode::Free, bytes: [0; 2] })?;
         }
         None => return Drop(NotAllowed),

@@ -52,7 +52,7 @@ fn firewall(
             connection.fragments += u64::from(packet.is_fragment());
         }
         None if packet.from_inside() => {
-            let tcp = TcpState::open(packet);
+            let tcp = TcpState::open(packet)?;
             connections.insert(flow, Connection { tcp, packets: 1, fragments: 0 })?;
         }
         None => return Drop(NotAllowed),
