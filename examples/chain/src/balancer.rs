@@ -11,7 +11,15 @@ const NO_BACKEND: Reason = Reason::new("no-backend");
 #[state(key = FiveTuple, reply, capacity = 65_536, idle = "5m")]
 pub(crate) struct Pin {
     backend: Address,
+    tcp: TcpState,
     packets: u64,
+}
+
+impl Pin {
+    /// Moves on by another packet. One that can't be of the connection is the ends' to judge.
+    fn follow(&mut self, packet: &Headers, direction: Direction) {
+        let _is_of_it = self.tcp.advance(packet, direction).is_ok();
+    }
 }
 
 /// The service and its backends.
@@ -44,7 +52,13 @@ impl Configure for Backends {
                 address.trim().parse().map_err(|_| "not an IP address")?;
             let address = Address::from(address);
             match what {
+                "service" if backends.service != Address::default() => {
+                    return Err("two `service` lines");
+                }
                 "service" => backends.service = address,
+                "backend" if backends.all().contains(&address) => {
+                    return Err("a backend stands there twice");
+                }
                 "backend" if usize::from(backends.count) == MOST_BACKENDS => {
                     return Err("more than 16 backends");
                 }
@@ -109,23 +123,34 @@ pub(crate) fn balancer(
         return Transmit;
     }
     let flow = packet.five_tuple()?;
-    match pins.find_mut(&flow) {
-        Some((Direction::Original, pin)) => {
+    let is_over = match pins.find_mut(&flow) {
+        Some((Direction::Original, pin)) if !pin.tcp.reopens(packet) => {
             pin.packets += 1;
+            pin.follow(packet, Direction::Original);
             packet.set_destination(pin.backend)?;
+            return Transmit;
         }
         Some((Direction::Reply, pin)) => {
             pin.packets += 1;
+            pin.follow(packet, Direction::Reply);
             packet.set_source(backends.service)?;
+            return Transmit;
         }
-        // The service is outside: its clients there are none of ours.
-        None if packet.from_inside() && flow.destination == backends.service => {
-            let backend = backends.choose(&flow)?;
-            let answer = FiveTuple { source: backend, ..flow.reversed() };
-            pins.insert_with_reply(flow, answer, Pin { backend, packets: 1 })?;
-            packet.set_destination(backend)?;
-        }
-        None => {}
+        Some((Direction::Original, _)) => true,
+        None => false,
+    };
+    // The service is outside: its clients there are none of ours.
+    if !packet.from_inside() || flow.destination != backends.service {
+        return Transmit;
     }
+    let backend = backends.choose(&flow)?;
+    // The firewall has let it open something, or it is an error about nothing that is known.
+    let tcp = TcpState::open(packet)?;
+    if is_over {
+        pins.remove(&flow);
+    }
+    let answer = FiveTuple { source: backend, ..flow.reversed() };
+    pins.insert_with_reply(flow, answer, Pin { backend, tcp, packets: 1 })?;
+    packet.set_destination(backend)?;
     Transmit
 }

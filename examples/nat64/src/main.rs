@@ -4,14 +4,17 @@
 //! the IPv4 address in its last four octets, from a port of the public address 192.0.2.64; answers
 //! come back from where the hosts had sent. TCP, UDP and pings, and ICMP errors about them together
 //! with the packet that they quote. IPv6 to elsewhere, and IPv4 that is not for the public address,
-//! pass untranslated.
+//! pass untranslated. What nobody may forward is dropped by name, and so is what the prefix must not
+//! stand for: private addresses, and the translator's own.
 //!
 //! Try it:  `cargo cora run nat64 --nic native --in some.pcap --out out.pcap`
 //!
 //! Expect:  as of `nat`: the host holds the port pool, so it handles the first packet of a session,
-//! the one that closes it, and one every five minutes to renew the lease. The NIC changes a packet
+//! those that establish and end it, and one a minute to renew the lease. The NIC changes a packet
 //! before it knows whether the lease is due; then the host gets it as it came.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
+
+use core::time::Duration;
 
 use cora::prelude::*;
 
@@ -23,14 +26,13 @@ const PUBLIC: Address = Address::v4([192, 0, 2, 64]);
 const PREFIX: u128 = 0x0064_ff9b << 96;
 const FIRST_PORT: u16 = 32_768;
 const PORTS: usize = 32_768;
-/// Seconds that a session lives unused.
-const IDLE: u32 = 300;
-/// A lease outlives every session that uses the port: it is renewed when less than an idle time is
-/// left, and so long that the NIC need not ask the pool for each packet.
-const LEASE: u32 = 2 * IDLE;
+/// Seconds that a lease outlives its session: for so long the NIC need not ask the pool.
+const SPARE: u32 = 60;
 const SECOND: u64 = 1_000_000_000;
 
 const NO_PORT_LEFT: Reason = Reason::new("no-port-left");
+/// The prefix must not stand for it (RFC 6052, 3.1).
+const NOT_PUBLIC: Reason = Reason::new("not-public");
 
 /// The server behind an address of IPv6, if it is one of the prefix.
 fn embedded(address: Address) -> Option<Address> {
@@ -44,20 +46,38 @@ fn embed(address: Address) -> Address {
 }
 
 /// A translated session, found by packets from inside and by their answers.
-#[state(key = FiveTuple, reply, capacity = 65_536, idle = "5m")]
+#[state(key = FiveTuple, reply, capacity = 65_536, idle = "2h4m", idle_by = Self::idle)]
 struct Session {
     inside: Address,
     server: Address,
     inside_port: u16,
     public_port: u16,
     leased_until: u32,
+    /// How long it may be silent (s).
+    idle: u16,
     tcp: TcpState,
 }
 
 impl Session {
+    fn idle(&self) -> Duration {
+        Duration::from_secs(self.idle.into())
+    }
+
+    /// Moves on by another packet, and to the time that its new state has.
+    fn advance(
+        &mut self,
+        packet: &Headers,
+        protocol: u8,
+        direction: Direction,
+    ) -> Result<(), Reason> {
+        self.tcp.advance(packet, direction)?;
+        self.idle = Timeouts::NAT.seconds(protocol, self.tcp, false);
+        Ok(())
+    }
+
     /// The key of the answers to `flow`.
     fn reply(&self, flow: &FiveTuple) -> FiveTuple {
-        let is_ping = flow.protocol == protocol::ICMPV6;
+        let is_ping = !flow.has_ports();
         FiveTuple {
             source: self.server,
             destination: PUBLIC,
@@ -67,22 +87,16 @@ impl Session {
         }
     }
 
-    /// How long its port should be leased: not much longer than a closed connection's last packets.
-    fn lease_wanted(&self, now: u32) -> u32 {
-        // Seconds are rounded down, sessions live to the nanosecond.
-        let idle = IDLE + 1;
-        if self.tcp.is_closed() {
-            now + idle
-        } else if now + idle > self.leased_until {
-            now + LEASE
-        } else {
-            self.leased_until
-        }
+    /// When its port's lease should end, if not when it does: it outlives the session, and by two
+    /// minutes at most.
+    fn renewal(&self, now: u32) -> Option<u32> {
+        let end = end(self.idle, now);
+        // Beyond that, too, where it ends before the session may.
+        let outlives = self.leased_until.wrapping_sub(end);
+        (outlives > 2 * SPARE).then_some(end + SPARE)
     }
 
-    /// A translator is a router, too: it counts as one, and drops packets without a hop left.
     fn translate(&self, packet: &mut Packet, direction: Direction) -> Result<(), Reason> {
-        packet.decrement_ttl()?;
         match direction {
             Direction::Original => {
                 packet.translate(PUBLIC, self.server, PUBLIC)?;
@@ -96,6 +110,25 @@ impl Session {
             }
         }
     }
+}
+
+/// When a session ends that is silent from now on. Seconds are rounded down, sessions live to the
+/// nanosecond.
+fn end(idle: u16, now: u32) -> u32 {
+    now + u32::from(idle) + 1
+}
+
+/// The server that a packet from inside is for, unless nobody may send there by the prefix.
+fn server(flow: &FiveTuple) -> Result<Address, Reason> {
+    let server = embedded(flow.destination).ok_or(NotAllowed)?;
+    if server == PUBLIC {
+        return Err(Hairpin);
+    }
+    // A host of the prefix would be one of IPv4, and its packets come back (RFC 6146, 3.5).
+    if embedded(flow.source).is_some() {
+        return Err(MartianSource);
+    }
+    if server.is_public() { Ok(server) } else { Err(NOT_PUBLIC) }
 }
 
 /// The ports of the public address: when each one's lease ends, in seconds.
@@ -114,12 +147,12 @@ impl Default for PortPool {
 impl PortPool {
     /// The first free port from where the last search ended, so that a port rests before it is
     /// reused.
-    fn lease(&mut self, now: u32) -> Result<u16, Reason> {
+    fn lease(&mut self, now: u32, until: u32) -> Result<u16, Reason> {
         for _ in 0..PORTS {
             let at = usize::from(self.next) % PORTS;
             self.next = self.next.wrapping_add(1);
             if self.leased_until[at] <= now {
-                self.leased_until[at] = now + LEASE;
+                self.leased_until[at] = until;
                 return Ok(FIRST_PORT + at as u16);
             }
         }
@@ -137,39 +170,57 @@ fn nat64(packet: &mut Packet, sessions: &mut Table<Session>, ports: &mut PortPoo
     if packet.is_link_local_control() {
         return Transmit;
     }
+    packet.forwardable()?;
     let from_inside = packet.from_inside();
     let to = packet.destination()?;
     if from_inside && embedded(to).is_none() || !from_inside && to != PUBLIC {
         return Transmit;
     }
     let flow = packet.five_tuple()?;
+    if packet.is_redirect() {
+        return Drop(IcmpRedirect);
+    }
     let now = (packet.now() / SECOND) as u32;
+    // A translator is a router, too: it counts as one, and drops packets without a hop left.
     let (direction, session) = match sessions.find_mut(&flow) {
         Some((direction, session)) => {
-            session.tcp.advance(packet, direction)?;
+            session.advance(packet, flow.protocol, direction)?;
+            packet.decrement_ttl()?;
             (direction, *session)
         }
         None if from_inside => {
+            let server = server(&flow)?;
+            // A connection from before a restart goes on by another port, so that its server
+            // resets it, rather than hang.
+            let tcp = TcpState::pick_up(packet)?;
+            packet.decrement_ttl()?;
+            let idle = Timeouts::NAT.seconds(flow.protocol, tcp, false);
+            let leased_until = end(idle, now) + SPARE;
             let session = Session {
                 inside: flow.source,
-                server: embedded(flow.destination).ok_or(NotAllowed)?,
+                server,
                 inside_port: flow.source_port,
-                public_port: ports.lease(now)?,
-                leased_until: now + LEASE,
-                tcp: TcpState::open(packet),
+                public_port: ports.lease(now, leased_until)?,
+                leased_until,
+                idle,
+                tcp,
             };
+            let translated = session.translate(packet, Direction::Original);
+            if translated.is_err() {
+                ports.renew(session.public_port, now);
+            }
+            translated?;
             let kept = sessions.insert_with_reply(flow, session.reply(&flow), session);
             if kept.is_err() {
                 ports.renew(session.public_port, now);
             }
             kept?;
-            (Direction::Original, session)
+            return Transmit;
         }
         None => return Drop(NotAllowed),
     };
     session.translate(packet, direction)?;
-    let until = session.lease_wanted(now);
-    if until != session.leased_until {
+    if let Some(until) = session.renewal(now) {
         ports.renew(session.public_port, until);
         if let Some(session) = sessions.get_mut(&flow) {
             session.leased_until = until;

@@ -189,6 +189,62 @@ fn ports_are_reused_only_when_no_session_has_them() {
     }
     let mut one_more = ethernet(&udp([HOST, embed(FAR_ROUTER)], 7, 53));
     assert_eq!(nat.handle(&mut one_more, Port::INSIDE, 2), Drop(NO_PORT_LEFT));
-    let after = 2 + u64::from(LEASE);
-    assert_eq!(nat.handle(&mut one_more, Port::INSIDE, after), Transmit);
+    // Five minutes of silence, and at most two more.
+    assert_eq!(nat.handle(&mut one_more, Port::INSIDE, 301), Drop(NO_PORT_LEFT));
+    assert_eq!(nat.handle(&mut one_more, Port::INSIDE, 301 + 120), Transmit);
+}
+
+/// How many ports are leased then.
+fn leased(nat: &Box64, second: u32) -> usize {
+    nat.ports.leased_until.iter().filter(|until| **until > second).count()
+}
+
+#[test]
+fn the_prefix_stands_for_public_servers_alone() {
+    let mut nat = Box64::new();
+    for (server, reason) in [
+        ([10, 0, 0, 1], NOT_PUBLIC),
+        ([172, 31, 0, 1], NOT_PUBLIC),
+        ([192, 168, 1, 1], NOT_PUBLIC),
+        ([100, 64, 0, 1], NOT_PUBLIC),
+        ([127, 0, 0, 1], NOT_PUBLIC),
+        ([169, 254, 169, 254], NOT_PUBLIC),
+        ([0, 0, 0, 0], NOT_PUBLIC),
+        ([224, 0, 0, 1], NOT_PUBLIC),
+        ([255, 255, 255, 255], NOT_PUBLIC),
+        ([192, 0, 2, 64], Hairpin),
+    ] {
+        let mut out = ethernet(&udp([HOST, embed(Address::v4(server))], 5000, 53));
+        assert_eq!(nat.handle(&mut out, Port::INSIDE, 1), Drop(reason), "{server:?}");
+    }
+    for (host, reason) in [(embed(SERVER), MartianSource), (Address::v6([0; 16]), MartianSource)] {
+        let mut out = ethernet(&udp([host, embed(FAR_ROUTER)], 5000, 53));
+        assert_eq!(nat.handle(&mut out, Port::INSIDE, 1), Drop(reason), "{host}");
+    }
+    assert_eq!(leased(&nat, 1), 0);
+}
+
+#[test]
+fn what_is_not_translated_takes_no_port() {
+    let mut nat = Box64::new();
+    let question = udp([HOST, embed(SERVER)], 5000, 53);
+    let mut last_hop = question.clone();
+    last_hop[7] = 1;
+    let mut damaged = echo([HOST, embed(SERVER)], 128, 9);
+    damaged[42] ^= 1;
+    let answer = echo([HOST, embed(SERVER)], 129, 9);
+    let reason = |nat: &mut Box64, packet: &[u8]| {
+        nat.handle(&mut ethernet(packet), Port::INSIDE, 1).unwrap_err().reason().unwrap().name()
+    };
+    assert_eq!(reason(&mut nat, &last_hop), "ttl-exceeded");
+    assert_eq!(reason(&mut nat, &damaged), "bad-checksum");
+    assert_eq!(reason(&mut nat, &answer), "not-allowed");
+    // A router's error about nothing that is known.
+    let quoted = udp([embed(SERVER), HOST], 53, 5000);
+    let message = [&[1, 4, 0, 0, 0, 0, 0, 0], &quoted[..]].concat();
+    let about = ip([ROUTER, embed(SERVER)], protocol::ICMPV6, &message);
+    assert_eq!(reason(&mut nat, &about), "not-allowed");
+    assert_eq!(leased(&nat, 1), 0);
+    nat.handle(&mut ethernet(&question), Port::INSIDE, 1).unwrap();
+    assert_eq!(leased(&nat, 1), 1);
 }
