@@ -4,7 +4,7 @@
 mod packet_support;
 
 use cora_core::key::Address;
-use cora_core::packet::{IpFragment, Vlan, checksum};
+use cora_core::packet::{IpFragment, Meta, Packet, Roomy, Vlan, checksum};
 use cora_core::verdict::reasons::{BadIpChecksum, Fragment};
 use packet_support::*;
 use proptest::prelude::*;
@@ -35,6 +35,10 @@ fn tags_are_told_as_far_as_they_are_there() {
         let mut cut = frame[..length].to_vec();
         let whole_tags = length.saturating_sub(14) / 4;
         assert_eq!(packet(&mut cut).vlans().count(), whole_tags.min(4), "{length}");
+        // The room behind a frame is no part of it.
+        let mut roomy = frame.clone();
+        let in_room = Packet::in_room(Roomy::new(&mut roomy, length), Meta::default());
+        assert_eq!(in_room.vlans().count(), whole_tags.min(4), "{length} in room");
     }
 }
 

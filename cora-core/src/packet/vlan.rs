@@ -44,7 +44,7 @@ impl Headers<'_> {
     /// two networks are one flow. A program for networks with overlapping addresses needs a key of
     /// its own.
     pub fn vlans(&self) -> impl Iterator<Item = Vlan> {
-        layers::tags(self.frame).map(|(kind, control)| Vlan {
+        layers::tags(self.here()).map(|(kind, control)| Vlan {
             kind,
             id: control & 0x0fff,
             priority: (control >> 13) as u8,

@@ -2,8 +2,9 @@
 //!
 //! Spreads connections to a service address over its backends by consistent hashing (Maglev, NSDI
 //! 2016): when a backend comes or goes, few connections would be sent elsewhere, and those that are
-//! open stay where they are, because each is pinned. Answers leave with the service's address. IPv4
-//! and IPv6.
+//! open stay where they are, because each is pinned, until it is over. Answers leave with the
+//! service's address. IPv4 and IPv6. What is neither for the service nor an answer passes as it is,
+//! whatever it is.
 //!
 //! Try it:  `cargo cora run balancer --nic native --in some.pcap --out out.pcap --config
 //! Backends=backends.txt`
@@ -30,7 +31,17 @@ const NO_BACKEND: Reason = Reason::new("no-backend");
 #[state(key = FiveTuple, reply, capacity = 1 << 19, idle = "5m")]
 struct Pin {
     backend: Address,
+    tcp: TcpState,
     packets: u64,
+}
+
+impl Pin {
+    /// Moves on by another packet. One that can't be of the connection is the ends' to judge.
+    #[inline(always)]
+    fn follow(&mut self, packet: &Headers, direction: Direction) {
+        self.packets += 1;
+        let _is_of_it = self.tcp.advance(packet, direction).is_ok();
+    }
 }
 
 /// The service and its backends, with the look-up table made of them.
@@ -75,7 +86,11 @@ impl Configure for Backends {
             };
             match what {
                 _ if words.next().is_some() => return Err(LINE),
-                Some("service") if third.is_none() => backends.service = address,
+                Some("service") if third.is_some() => return Err(LINE),
+                Some("service") if backends.service != Address::default() => {
+                    return Err("two `service` lines");
+                }
+                Some("service") => backends.service = address,
                 Some("backend") if backends.all().contains(&address) => {
                     return Err("a backend stands there twice");
                 }
@@ -123,35 +138,35 @@ impl Backends {
     }
 
     /// Maglev's population (section 3.4 of the paper): the backends take turns, each claiming the
-    /// next free slot of a permutation of its own, as many in a turn as its weight says. One that
-    /// is draining claims none: it gets no new connection, and keeps those that are pinned to it.
+    /// next free slot of a permutation of its own, until it has its share; those with smaller
+    /// shares leave turns out, evenly. One that is draining has no share: it gets no new
+    /// connection, and keeps those that are pinned to it.
     fn fill(&mut self, weights: &[u8; MOST_BACKENDS]) {
-        let Self { count, addresses, slots, .. } = self;
-        // How far each one is in its permutation.
-        let mut turns = [0_usize; MOST_BACKENDS];
-        let mut free = SLOTS;
-        loop {
-            let before = free;
-            let backends = addresses.iter().zip(weights).zip(&mut turns);
-            for (number, ((address, weight), turn)) in (0..*count).zip(backends) {
+        let shares = shares(weights, usize::from(self.count));
+        let most = shares.iter().copied().max().unwrap_or(0);
+        // How far each one is in its permutation, and how many slots it has.
+        let mut steps = [0_usize; MOST_BACKENDS];
+        let mut claimed = [0_usize; MOST_BACKENDS];
+        for turn in 1..=most {
+            let backends =
+                self.addresses.iter().zip(&shares).zip(steps.iter_mut().zip(&mut claimed));
+            for (number, ((address, share), (step, claimed))) in (0..self.count).zip(backends) {
+                if *claimed >= (share * turn).div_ceil(most) {
+                    continue;
+                }
                 let hash = mix(&SourceAddress(*address).words());
                 let (offset, skip) =
                     (hash as usize % SLOTS, (hash >> 32) as usize % (SLOTS - 1) + 1);
-                for _ in 0..free.min(usize::from(*weight)) {
-                    let slot = loop {
-                        let slot = slots.get_mut((offset + *turn) % SLOTS);
-                        *turn += skip;
-                        if let Some(slot) = slot.filter(|slot| **slot == NOBODY) {
-                            break slot;
-                        }
-                    };
-                    *slot = number;
-                    free -= 1;
-                }
-            }
-            // None is free, or nobody may take one.
-            if free == before {
-                break;
+                // All shares together are the slots, so one is free.
+                let slot = loop {
+                    let slot = self.slots.get_mut((offset + *step) % SLOTS);
+                    *step += skip;
+                    if let Some(slot) = slot.filter(|slot| **slot == NOBODY) {
+                        break slot;
+                    }
+                };
+                *slot = number;
+                *claimed += 1;
             }
         }
     }
@@ -160,6 +175,44 @@ impl Backends {
         let slot = (mix(&flow.words()) % SLOTS as u64) as usize;
         self.all().get(usize::from(self.slots[slot])).copied().ok_or(NO_BACKEND)
     }
+}
+
+/// The slots of each backend: proportional to its weight, by largest remainders, and one at least
+/// where the weight is not 0.
+fn shares(weights: &[u8; MOST_BACKENDS], count: usize) -> [usize; MOST_BACKENDS] {
+    let mut shares = [0; MOST_BACKENDS];
+    let mut remainders = [0; MOST_BACKENDS];
+    let total: usize = weights.iter().take(count).map(|weight| usize::from(*weight)).sum();
+    let mut given = 0;
+    for (weight, (share, remainder)) in
+        weights.iter().take(count).zip(shares.iter_mut().zip(&mut remainders))
+    {
+        let wanted = usize::from(*weight) * SLOTS;
+        if wanted > 0 {
+            (*share, *remainder) = (wanted / total, wanted % total);
+            if *share == 0 {
+                (*share, *remainder) = (1, 0);
+            }
+        }
+        given += *share;
+    }
+    // The first of the largest, so that the order alone decides between equal ones.
+    let largest = |of: &[usize; MOST_BACKENDS]| {
+        let better = |best: usize, at: usize| if of[at] > of[best] { at } else { best };
+        (0..MOST_BACKENDS).fold(0, better)
+    };
+    while total > 0 && given < SLOTS {
+        let at = largest(&remainders);
+        (shares[at], remainders[at]) = (shares[at] + 1, 0);
+        given += 1;
+    }
+    // Where many have their one slot against their weight, those with most do without.
+    while given > SLOTS {
+        let at = largest(&shares);
+        shares[at] -= 1;
+        given -= 1;
+    }
+    shares
 }
 
 /// SplitMix64's finaliser over the words of a key.
@@ -172,31 +225,61 @@ fn mix(words: &[u64; 5]) -> u64 {
     })
 }
 
+/// Sends a packet for the service on to its backend. A redirect is for the service's own link.
+#[inline(always)]
+fn sent_to(packet: &mut Headers, backend: Address) -> Verdict {
+    if packet.is_redirect() {
+        return Drop(IcmpRedirect);
+    }
+    packet.set_destination(backend)?;
+    Transmit
+}
+
 /// Connections to the service go to a backend, answers come from the service; the rest passes.
 #[flow_handler]
 fn balancer(packet: &mut Headers, pins: &mut Table<Pin>, backends: &Backends) -> Verdict {
     if packet.is_link_local_control() {
         return Transmit;
     }
-    let flow = packet.five_tuple()?;
-    match pins.find_mut(&flow) {
-        Some((Direction::Original, pin)) => {
-            pin.packets += 1;
-            packet.set_destination(pin.backend)?;
+    let flow = match packet.flow() {
+        Ok(flow) => flow,
+        // Which backend it is for can't be told, and nobody has the service's address.
+        Err(reason) if packet.destination() == Ok(backends.service) => return Drop(reason),
+        Err(_) => return Transmit,
+    };
+    let is_over = match pins.find_mut(&flow) {
+        Some((Direction::Original, pin)) if !pin.tcp.reopens(packet) => {
+            pin.follow(packet, Direction::Original);
+            return sent_to(packet, pin.backend);
         }
         Some((Direction::Reply, pin)) => {
-            pin.packets += 1;
+            pin.follow(packet, Direction::Reply);
+            if packet.is_redirect() {
+                return Drop(IcmpRedirect);
+            }
             packet.set_source(backends.service)?;
+            return Transmit;
         }
-        None if flow.destination == backends.service => {
-            let backend = backends.choose(flow)?;
-            let answer = FiveTuple { source: backend, ..flow.reversed() };
-            pins.insert_with_reply(flow, answer, Pin { backend, packets: 1 })?;
-            packet.set_destination(backend)?;
-        }
-        None => {}
+        Some((Direction::Original, _)) => true,
+        None => false,
+    };
+    if flow.destination != backends.service {
+        return Transmit;
     }
-    Transmit
+    let backend = backends.choose(flow)?;
+    // An error about a connection that is not known, from before a restart: its backend is most
+    // likely the one that it would get now.
+    if packet.is_icmp_error() {
+        return sent_to(packet, backend);
+    }
+    packet.forwardable()?;
+    let tcp = TcpState::pick_up(packet)?;
+    if is_over {
+        pins.remove(&flow);
+    }
+    let answer = FiveTuple { source: backend, ..flow.reversed() };
+    pins.insert_with_reply(flow, answer, Pin { backend, tcp, packets: 1 })?;
+    sent_to(packet, backend)
 }
 
 cora::app!(balancer);

@@ -2,20 +2,17 @@
 //! port.
 //!
 //! Leases end by themselves: a session renews those of its ports, and a port that of its block,
-//! before they do. So a block is free when no session of its subscriber's can be alive.
+//! before they do. So a block is free when no session of its subscriber's can be alive. A mapping
+//! counts the sessions that were opened with it and are not over: when the last one ends, so does
+//! the lease. One that falls silent is never counted as over; then the lease ends in its time.
 
 use cora::prelude::*;
 
-const FIRST_PORT: u16 = 32_768;
+pub(crate) const FIRST_PORT: u16 = 32_768;
 const PORTS: usize = 32_768;
 /// Ports of a block: as many mappings has a subscriber at most (RFC 6888, REQ-4).
 pub(crate) const BLOCK: usize = 64;
 const BLOCKS: usize = PORTS / BLOCK;
-/// Seconds that a session lives unused.
-pub(crate) const IDLE: u32 = 300;
-/// A lease outlives every session that uses the port: it is renewed when less than an idle time is
-/// left, and so long that the NIC need not ask the pool for each packet.
-pub(crate) const LEASE: u32 = 2 * IDLE;
 
 pub(crate) const NO_BLOCK_LEFT: Reason = Reason::new("no-block-left");
 pub(crate) const BLOCK_USED_UP: Reason = Reason::new("block-used-up");
@@ -35,11 +32,24 @@ struct Block {
     until: u32,
 }
 
+/// What a session wants of its port's lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// It begins.
+    Begin,
+    /// It goes on.
+    Renew,
+    /// It is over.
+    End,
+}
+
 /// A port: the endpoint of its block's subscriber that is mapped to it, and when its lease ends
 /// (s).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Plain)]
 struct Mapping {
     until: u32,
+    /// Sessions that began and were not seen to end.
+    open: u32,
     inside_port: u16,
     protocol: u8,
 }
@@ -54,15 +64,15 @@ pub(crate) struct Pool {
 impl Default for Pool {
     fn default() -> Self {
         let block = Block { subscriber: Address::default(), until: 0 };
-        let free = Mapping { until: 0, inside_port: 0, protocol: 0 };
+        let free = Mapping { until: 0, open: 0, inside_port: 0, protocol: 0 };
         Self { blocks: [block; BLOCKS], ports: [free; PORTS] }
     }
 }
 
 impl Pool {
-    /// The public port of an endpoint: the one that it has, or a free one of its subscriber's
-    /// block.
-    pub(crate) fn lease(&mut self, from: &Endpoint, now: u32) -> Result<u16, Reason> {
+    /// The public port of an endpoint, for another session: the one that it has, or a free one of
+    /// its subscriber's block.
+    pub(crate) fn lease(&mut self, from: &Endpoint, now: u32, until: u32) -> Result<u16, Reason> {
         let block = self.block_of(from.address, now).ok_or(NO_BLOCK_LEFT)?;
         let first = block * BLOCK;
         let Some(ports) = self.ports.get_mut(first..first + BLOCK) else {
@@ -81,11 +91,12 @@ impl Pool {
                 .find(|at| ports.get(*at).is_some_and(|port| port.until <= now))
         };
         let at = its.or_else(free).ok_or(BLOCK_USED_UP)?;
-        if let Some(port) = ports.get_mut(at) {
-            *port = Mapping { until: 0, inside_port: from.port, protocol: from.protocol };
+        if let (None, Some(port)) = (its, ports.get_mut(at)) {
+            let Endpoint { port: inside_port, protocol, .. } = *from;
+            *port = Mapping { until: 0, open: 0, inside_port, protocol };
         }
         let port = FIRST_PORT + (first + at) as u16;
-        self.renew(port, now + LEASE);
+        self.claim(port, Claim::Begin, until);
         Ok(port)
     }
 
@@ -98,14 +109,22 @@ impl Pool {
         is_leased.then_some((block.subscriber, mapping.inside_port))
     }
 
-    /// From now on the port is leased at least so long, and its block a little longer.
-    pub(crate) fn renew(&mut self, port: u16, until: u32) {
+    /// From now on the port is leased at least so long, or no longer if that was the last of its
+    /// sessions; its block is a little longer than any of its ports.
+    pub(crate) fn claim(&mut self, port: u16, claim: Claim, until: u32) {
         let at = usize::from(port.saturating_sub(FIRST_PORT));
-        if let Some(mapping) = self.ports.get_mut(at) {
-            mapping.until = mapping.until.max(until);
+        let Some(mapping) = self.ports.get_mut(at) else { return };
+        match claim {
+            Claim::Begin => mapping.open += 1,
+            Claim::Renew => {}
+            Claim::End => mapping.open = mapping.open.saturating_sub(1),
         }
+        let is_last = claim == Claim::End && mapping.open == 0;
+        mapping.until = if is_last { until } else { mapping.until.max(until) };
+        let first = at / BLOCK * BLOCK;
+        let ports = self.ports.get(first..first + BLOCK).unwrap_or_default();
         if let Some(block) = self.blocks.get_mut(at / BLOCK) {
-            block.until = block.until.max(until + 1);
+            block.until = ports.iter().map(|port| port.until + 1).max().unwrap_or(until);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The handler, packet by packet.
 
-use super::pool::{BLOCK, BLOCK_USED_UP, NO_BLOCK_LEFT};
+use super::pool::{BLOCK, BLOCK_USED_UP, FIRST_PORT, NO_BLOCK_LEFT};
 use super::*;
 
 const ALICE: Address = Address::v4([10, 0, 0, 1]);
@@ -38,9 +38,21 @@ impl Nat {
         frame[38..40].copy_from_slice(&[0, 12]);
         let sum = checksum::transport(from, to, protocol::UDP, &frame[34..46]);
         frame[40..42].copy_from_slice(&sum.to_be_bytes());
+        self.frame(port, &mut frame)
+    }
+
+    /// A segment, likewise.
+    fn tcp(&mut self, port: Port, ends: Ends, flags: u8) -> Result<(Ends, Verdict), Verdict> {
+        let (from, from_port, to, to_port) = ends;
+        let segment = TcpSegment { flags: TcpFlags(flags), ..TcpSegment::default() };
+        let (from, to) = (from.as_v4().unwrap(), to.as_v4().unwrap());
+        self.frame(port, &mut cora::testing::tcp((from, from_port), (to, to_port), &segment))
+    }
+
+    fn frame(&mut self, port: Port, frame: &mut [u8]) -> Result<(Ends, Verdict), Verdict> {
         let now = self.now * SECOND;
         cora::testing::at(&mut self.sessions, now);
-        let mut packet = Packet::new(&mut frame, Meta { now, port, ..Meta::default() });
+        let mut packet = Packet::new(frame, Meta { now, port, ..Meta::default() });
         let verdict = carrier_nat(&mut packet, &mut self.sessions, &mut self.pool);
         if verdict.is_err() {
             return Err(verdict);
@@ -139,6 +151,89 @@ fn to_a_port_that_nobody_has_there_is_no_way() {
     let asked = nat.udp(Port::INSIDE, (ALICE, 1_000, PUBLIC, 40_000));
     assert_eq!(asked, Err(Drop(NO_MAPPING)));
     assert_eq!(nat.udp(Port::INSIDE, (ALICE, 1_000, PUBLIC, 80)), Err(Drop(NO_MAPPING)));
+}
+
+const SYN: u8 = 2;
+const ACK: u8 = 0x10;
+const FIN_ACK: u8 = 0x11;
+const SYN_ACK: u8 = 0x12;
+
+impl Nat {
+    /// A connection of Alice's from this port to that one of the server; its public port.
+    fn connect(&mut self, port: u16, to_port: u16) -> u16 {
+        let there = (ALICE, port, SERVER, to_port);
+        let public = self.tcp(Port::INSIDE, there, SYN).unwrap().0.1;
+        let back = (SERVER, to_port, PUBLIC, public);
+        self.all_pass(&[(Port::OUTSIDE, back, SYN_ACK), (Port::INSIDE, there, ACK)]);
+        public
+    }
+
+    fn close(&mut self, port: u16, to_port: u16, public: u16) {
+        let (there, back) = ((ALICE, port, SERVER, to_port), (SERVER, to_port, PUBLIC, public));
+        let (inside, outside) = (Port::INSIDE, Port::OUTSIDE);
+        self.all_pass(&[(inside, there, FIN_ACK), (outside, back, FIN_ACK), (inside, there, ACK)]);
+    }
+
+    fn all_pass(&mut self, segments: &[(Port, Ends, u8)]) {
+        for (port, ends, flags) in segments {
+            assert!(self.tcp(*port, *ends, *flags).is_ok(), "{flags:#x}");
+        }
+    }
+
+    fn is_mapped(&self, port: u16) -> bool {
+        self.pool.owner(port, protocol::TCP, self.now as u32).is_some()
+    }
+}
+
+#[test]
+fn a_mapping_lives_as_long_as_its_last_session() {
+    let mut nat = Nat::new();
+    let public = nat.connect(1_000, 80);
+    nat.now += 7_400;
+    assert!(nat.is_mapped(public), "an established connection is silent for two hours");
+    assert_eq!(nat.connect(1_000, 443), public);
+    nat.close(1_000, 80, public);
+    nat.now += 7_300;
+    assert!(nat.is_mapped(public), "the other one lives");
+    nat.close(1_000, 443, public);
+    nat.now += 239;
+    assert!(nat.is_mapped(public));
+    nat.now += 65;
+    assert!(!nat.is_mapped(public), "five minutes after the last one");
+    // Again from the same ends: a SYN where the last one is over.
+    let public = nat.connect(1_000, 80);
+    nat.close(1_000, 80, public);
+    assert_eq!(nat.connect(1_000, 80), public);
+    nat.now += 7_400;
+    assert!(nat.is_mapped(public));
+}
+
+#[test]
+fn nothing_but_an_opening_takes_a_port() {
+    let mut nat = Nat::new();
+    for flags in [0, FIN_ACK, SYN_ACK, 4, SYN | 1] {
+        let opened = nat.tcp(Port::INSIDE, (ALICE, 1_000, SERVER, 80), flags);
+        assert_eq!(opened, Err(Drop(BadTcpState)), "{flags:#x}");
+    }
+    let ping = |kind, from: [u8; 4], to: [u8; 4]| {
+        let [high, low] = (!(u16::from(kind) << 8 | 8)).to_be_bytes();
+        cora::testing::ipv4(from, to, 64, protocol::ICMP, &[kind, 0, high, low, 0, 7, 0, 1])
+    };
+    let (alice, server, public) = ([10, 0, 0, 1], [198, 51, 100, 9], [192, 0, 2, 1]);
+    for (mut frame, reason) in [
+        (ping(0, alice, server), NotAllowed),
+        (ping(8, alice, public), NO_MAPPING),
+        (ping(8, [127, 0, 0, 1], server), MartianSource),
+        (ping(8, alice, [169, 254, 0, 1]), MartianDestination),
+        (ping(8, public, server), MartianSource),
+        (ping(8, alice, alice), Land),
+    ] {
+        assert_eq!(nat.frame(Port::INSIDE, &mut frame), Err(Drop(reason)));
+    }
+    assert!(
+        (FIRST_PORT..=u16::MAX).all(|port| nat.pool.owner(port, protocol::ICMP, 100).is_none())
+    );
+    assert!(nat.frame(Port::INSIDE, &mut ping(8, alice, server)).is_ok());
 }
 
 #[test]

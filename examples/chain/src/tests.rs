@@ -39,7 +39,10 @@ impl Row {
 
     /// Sends a packet through the three as the program does; gives how it leaves.
     fn send(&mut self, port: Port, flow: &FiveTuple) -> Result<FiveTuple, Verdict> {
-        let mut frame = frame(flow);
+        self.carry(port, frame(flow))
+    }
+
+    fn carry(&mut self, port: Port, mut frame: Vec<u8>) -> Result<FiveTuple, Verdict> {
         let mut packet = Packet::new(&mut frame, Meta { port, ..Meta::default() });
         let mut order = [0, 1, 2];
         if !packet.from_inside() {
@@ -74,6 +77,77 @@ fn what_goes_out_through_all_three_comes_back_through_them() {
     assert_ne!(left.destination, SERVICE, "a backend's");
     assert_eq!(row.send(Port(0), &asked), Ok(left), "and it stays there");
     assert_eq!(row.send(Port(1), &left.reversed()), Ok(asked.reversed()));
+}
+
+/// A frame with a segment.
+fn segment(flow: &FiveTuple, flags: u8) -> Vec<u8> {
+    let [from, to] = [flow.source, flow.destination].map(|address| address.as_v4().unwrap());
+    let segment = TcpSegment { flags: TcpFlags(flags), ..TcpSegment::default() };
+    cora::testing::tcp((from, flow.source_port), (to, flow.destination_port), &segment)
+}
+
+#[test]
+fn a_connection_that_is_over_binds_no_new_one() {
+    let mut row = Row::new();
+    let ask = FiveTuple {
+        source: INSIDE,
+        destination: SERVICE,
+        source_port: 999,
+        destination_port: 443,
+        protocol: protocol::TCP,
+    };
+    let first = row.carry(Port::INSIDE, segment(&ask, 2)).unwrap();
+    let backend = first.destination.as_v4().unwrap();
+    let others: String = (1..=4)
+        .filter(|host| *host != backend[3])
+        .map(|host| format!("backend 10.1.0.{host}\n"))
+        .collect();
+    row.backends = Backends::configure(&format!("service 192.0.2.80\n{others}")).unwrap();
+    assert_eq!(row.carry(Port::INSIDE, segment(&ask, 2)), Ok(first), "it is opening");
+    assert_eq!(row.carry(Port::OUTSIDE, segment(&first.reversed(), 0x14)), Ok(ask.reversed()));
+    let next = row.carry(Port::INSIDE, segment(&ask, 2)).unwrap();
+    assert_ne!(next.destination, first.destination);
+    assert_eq!((next.source, next.source_port), (first.source, first.source_port));
+    assert_eq!(row.carry(Port::OUTSIDE, segment(&next.reversed(), 0x12)), Ok(ask.reversed()));
+}
+
+#[test]
+fn what_opens_nothing_or_leads_nowhere_takes_no_port() {
+    let mut row = Row::new();
+    let flow = |source: [u8; 4], destination: [u8; 4]| FiveTuple {
+        source: Address::v4(source),
+        destination: Address::v4(destination),
+        source_port: 999,
+        destination_port: 443,
+        protocol: protocol::TCP,
+    };
+    let server = [198, 51, 100, 1];
+    for (from, to, flags, reason) in [
+        ([10, 0, 0, 1], server, 0x10, BadTcpState),
+        ([10, 0, 0, 1], server, 0x12, BadTcpState),
+        ([10, 0, 0, 1], server, 0, BadTcpState),
+        ([127, 0, 0, 1], server, 2, MartianSource),
+        ([192, 0, 2, 1], server, 2, MartianSource),
+        ([10, 0, 0, 1], [169, 254, 1, 1], 2, MartianDestination),
+        ([10, 0, 0, 1], [192, 0, 2, 1], 2, Hairpin),
+        ([10, 0, 0, 1], [10, 0, 0, 1], 2, Land),
+    ] {
+        let sent = row.carry(Port::INSIDE, segment(&flow(from, to), flags));
+        assert_eq!(sent, Err(Drop(reason)), "{from:?} {to:?} {flags:#x}");
+    }
+    let first = row.carry(Port::INSIDE, segment(&flow([10, 0, 0, 1], server), 2)).unwrap();
+    assert_eq!(first.source_port, 32_768, "the first of all");
+}
+
+#[test]
+fn backends_that_cannot_be_are_refused() {
+    for (text, why) in [
+        ("service 192.0.2.80\nservice 192.0.2.81", "two `service` lines"),
+        ("service 192.0.2.80\nbackend 10.1.0.1\nbackend 10.1.0.1", "a backend stands there twice"),
+        ("backend 10.1.0.1", "no `service ADDRESS`"),
+    ] {
+        assert_eq!(Backends::configure(text).err(), Some(why));
+    }
 }
 
 #[test]

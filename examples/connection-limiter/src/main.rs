@@ -14,17 +14,26 @@
 //! a list of its own, and the report shows the merge, the same under every plan.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
+use core::time::Duration;
+
 use cora::prelude::*;
 
 const SECOND: u64 = 1_000_000_000;
 
 const TOO_MANY: Reason = Reason::new("too-many-connections");
 
-/// A connection that was let through.
-#[state(key = FiveTuple, reply, capacity = 1_000_000, idle = "5m")]
+/// A connection that was let through. `idle` is the longest time that one may be silent.
+#[state(key = FiveTuple, reply, capacity = 1_000_000, idle = "2h4m", idle_by = Self::idle)]
 struct Connection {
+    tcp: TcpState,
     packets: u64,
     bytes: u64,
+}
+
+impl Connection {
+    fn idle(&self) -> Duration {
+        self.tcp.idle()
+    }
 }
 
 /// The connections that an inside host opened within its window.
@@ -109,6 +118,7 @@ fn limit(
         if packet.from_inside() != (direction == Direction::Original) {
             return Drop(NotAllowed);
         }
+        connection.tcp.advance(packet, direction)?;
         connection.packets += 1;
         connection.bytes += bytes;
         return Transmit;
@@ -117,6 +127,8 @@ fn limit(
     if !packet.from_inside() || packet.is_icmp_error() {
         return Drop(NotAllowed);
     }
+    // One that was open before this program is counted as another.
+    let tcp = TcpState::pick_up(packet)?;
     let (inside, now) = (packet.inside_address()?, packet.now());
     asked.connections.add(&SourceAddress(inside), 1);
     let (key, most, window) = (InsideAddress(inside), limit.connections, limit.window);
@@ -132,7 +144,7 @@ fn limit(
         asked.refused.raise(SourceAddress(inside), refused);
         return Drop(TOO_MANY);
     }
-    connections.insert(flow, Connection { packets: 1, bytes })?;
+    connections.insert(flow, Connection { tcp, packets: 1, bytes })?;
     Transmit
 }
 

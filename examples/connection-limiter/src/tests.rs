@@ -37,6 +37,31 @@ fn what_is_open_goes_on() {
 }
 
 #[test]
+fn what_opens_nothing_does_not_count() {
+    let limits = Limit { connections: 1, ..Limit::default() };
+    let (mut connections, mut clients) = (cora::testing::table(), cora::testing::table());
+    let mut asked = cora::testing::replica::<Asked>();
+    let mut send = |mut frame: Vec<u8>| {
+        let mut packet = Packet::new(&mut frame, Meta::default());
+        limit(&mut packet, &mut connections, &mut clients, &mut asked, &limits)
+    };
+    let segment = |flags| {
+        let segment = TcpSegment { flags: TcpFlags(flags), ..TcpSegment::default() };
+        cora::testing::tcp(([10, 0, 0, 1], 1), ([10, 9, 9, 9], 2), &segment)
+    };
+    for flags in [0, 4, 0x12, 0x11, 3] {
+        assert_eq!(send(segment(flags)), Drop(BadTcpState), "{flags:#x}");
+    }
+    let echo = |kind| {
+        let message = [kind, 0, 0, 0, 0, 7, 0, 1];
+        cora::testing::ipv4([10, 0, 0, 1], [10, 9, 9, 9], 64, protocol::ICMP, &message)
+    };
+    assert_eq!(send(echo(0)), Drop(NotAllowed));
+    assert_eq!(send(segment(2)), Transmit);
+    assert_eq!(send(echo(8)), Drop(TOO_MANY));
+}
+
+#[test]
 fn faults_are_told() {
     for (text, fault) in [
         ("connections", "a line is"),

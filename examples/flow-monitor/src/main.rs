@@ -2,7 +2,7 @@
 //!
 //! Packets, bytes and times of each flow in both directions, with the TCP flags that were seen and
 //! the extremes of length and time to live: the content of NetFlow and IPFIX records. Everything
-//! passes.
+//! passes; what has no five-tuple is counted in the totals alone.
 //!
 //! A flow ends when nothing came for a while, when its end was seen (FIN both ways, or RST), or
 //! after a minute, when another one begins in its place; and with the run. Each becomes one record,
@@ -147,8 +147,13 @@ fn monitor(packet: &mut Headers, flows: &mut Table<Flow>, totals: &mut Totals) -
     if packet.is_link_local_control() {
         return Transmit;
     }
-    let key = packet.five_tuple()?;
     let length = packet.len() as u64;
+    totals.bytes.add(length);
+    totals.longest_packet.raise(length);
+    let Ok(key) = packet.five_tuple() else {
+        totals.other_packets.add(1);
+        return Transmit;
+    };
     match flows.find_mut(&key) {
         Some((direction, flow)) if flow.ends_before(packet) => {
             // The counts so far are a record of their own. A new connection goes from its first
@@ -157,7 +162,8 @@ fn monitor(packet: &mut Headers, flows: &mut Table<Flow>, totals: &mut Totals) -
             let (key, direction) =
                 if same_way { (key, Direction::Original) } else { (key.reversed(), direction) };
             flows.remove(&key);
-            flows.insert(key, Flow::begin(packet, direction))?;
+            // Its entry was just given back.
+            let _is_kept = flows.insert(key, Flow::begin(packet, direction));
             totals.flows.add(1);
             totals.largest.raise(key, length);
         }
@@ -168,13 +174,12 @@ fn monitor(packet: &mut Headers, flows: &mut Table<Flow>, totals: &mut Totals) -
             totals.largest.raise(key, bytes);
         }
         None => {
-            flows.insert(key, Flow::begin(packet, Direction::Original))?;
+            // Without room for it, the totals alone count it, each packet as a flow.
+            let _is_kept = flows.insert(key, Flow::begin(packet, Direction::Original));
             totals.flows.add(1);
             totals.largest.raise(key, length);
         }
     }
-    totals.bytes.add(length);
-    totals.longest_packet.raise(length);
     match key.protocol {
         protocol::TCP => totals.tcp_packets.add(1),
         protocol::UDP => totals.udp_packets.add(1),

@@ -43,6 +43,28 @@ fn both_ways_are_counted_in_one_record() {
     assert_eq!(largest, [(key, 240)], "one flow, under the key of its first packet");
 }
 
+#[test]
+fn what_has_no_flow_passes_and_is_counted() {
+    let mut flows = cora::testing::table();
+    let mut totals = cora::testing::replica::<Totals>();
+    let mut lldp = vec![0; 60];
+    lldp[12..14].copy_from_slice(&[0x88, 0xcc]);
+    let mut fragment = frame(1, 2, 2, 64);
+    fragment[20] = 0x20;
+    let sum = checksum::internet(&[&fragment[14..24], &[0, 0], &fragment[26..34]].concat());
+    fragment[24..26].copy_from_slice(&sum.to_be_bytes());
+    let ip = |protocol| cora::testing::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64, protocol, &[0; 26]);
+    for mut frame in [lldp, fragment, ip(47), ip(50), ip(89), ip(2)] {
+        let mut packet = Packet::new(&mut frame, Meta::default());
+        assert_eq!(monitor(&mut packet, &mut flows, &mut totals), Transmit, "{packet:?}");
+        cora::testing::commit(&mut totals);
+    }
+    assert_eq!(
+        (totals.other_packets.value(), totals.bytes.value(), totals.flows.value()),
+        (6, 360, 0)
+    );
+}
+
 const FIN: u8 = 0x11;
 const RST: u8 = 0x04;
 const SYN: u8 = 0x02;

@@ -1,8 +1,8 @@
 //! # heavy-hitter: the flows and sources with the most bytes
 //!
 //! Counts each flow exactly while it lives, keeps the sixteen flows that ever were largest, and
-//! estimates each source's bytes in a count-min sketch of fixed size. Only packets without a
-//! five-tuple are dropped.
+//! estimates each source's bytes in a count-min sketch of fixed size. Everything passes; what has
+//! no five-tuple counts for its source, if it has one, and for the whole.
 //!
 //! Try it:  `cargo cora run heavy-hitter --nic native --in some.pcap --state-out state.json`
 //!
@@ -34,8 +34,15 @@ fn heavy_hitter(packet: &mut Headers, flows: &mut Table<Flow>, talkers: &mut Tal
     if packet.is_link_local_control() {
         return Transmit;
     }
-    let key = packet.five_tuple()?;
     let length = packet.len() as u64;
+    talkers.bytes.add(length);
+    talkers.longest_packet.raise(length);
+    let Ok(key) = packet.five_tuple() else {
+        if let Ok(source) = packet.source() {
+            talkers.sources.add(&SourceAddress(source), length);
+        }
+        return Transmit;
+    };
     let bytes = match flows.get_mut(&key) {
         Some(flow) => {
             flow.packets += 1;
@@ -43,15 +50,17 @@ fn heavy_hitter(packet: &mut Headers, flows: &mut Table<Flow>, talkers: &mut Tal
             flow.bytes
         }
         None => {
-            flows.insert(key, Flow { bytes: length, packets: 1 })?;
+            // Without room for it, a flow is as large as its packet.
+            let _is_kept = flows.insert(key, Flow { bytes: length, packets: 1 });
             length
         }
     };
-    talkers.bytes.add(length);
-    talkers.longest_packet.raise(length);
     talkers.flows.raise(key, bytes);
     talkers.sources.add(&SourceAddress(key.source), length);
     Transmit
 }
 
 cora::app!(heavy_hitter);
+
+#[cfg(test)]
+mod tests;

@@ -27,7 +27,9 @@ fn heavy_prefixes(packet: &mut Headers, sources: &mut Sources) -> Verdict {
     if packet.is_link_local_control() {
         return Transmit;
     }
-    let source = packet.source()?;
+    let Ok(source) = packet.source() else {
+        return Transmit;
+    };
     sources.packets.add(source, 1);
     sources.bytes.add(source, packet.len() as u64);
     Transmit

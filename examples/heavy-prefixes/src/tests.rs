@@ -25,6 +25,10 @@ fn floods() {
     };
     (0..=255).for_each(|host| send([10, 0, 7, host]));
     (0..100).for_each(|_| send([192, 168, 3, 4]));
+    let mut lldp = [0; 60];
+    lldp[12..14].copy_from_slice(&[0x88, 0xcc]);
+    let mut packet = Packet::new(&mut lldp, Meta::default());
+    assert_eq!(heavy_prefixes(&mut packet, &mut sources), Transmit, "whatever has no source");
     for prefixes in [&sources.packets, &sources.bytes] {
         let mut heavy = Vec::new();
         let light = prefixes.each(&mut |prefix, length, _, _| heavy.push((prefix, length)));

@@ -134,7 +134,11 @@ fn police(packet: &mut Headers, buckets: &mut Table<Bucket>, rates: &Rates) -> V
     if packet.is_link_local_control() {
         return Transmit;
     }
-    let source = SourceAddress(packet.source()?);
+    // What has no source has no line.
+    let Ok(source) = packet.source() else {
+        return Transmit;
+    };
+    let source = SourceAddress(source);
     let (bytes, now) = (packet.len() as u64, packet.now());
     let Some(rate) = rates.of(&source) else {
         return Transmit;

@@ -56,6 +56,22 @@ fn the_first_prefix_that_matches_counts() {
 }
 
 #[test]
+fn what_has_no_source_is_not_held_to_anything() {
+    let mut bench = Bench::new("rate 0.0.0.0/0 1 1\nrate ::/0 1 1");
+    let mut damaged = frame(1);
+    damaged[24] ^= 1;
+    for kind in [[0x88, 0xcc], [0x88, 0x64], [0x88, 0x47], [0x88, 0x8e], [0, 38]] {
+        let mut frame = frame(1);
+        frame[12..14].copy_from_slice(&kind);
+        let mut packet = Packet::new(&mut frame, Meta::default());
+        assert_eq!(police(&mut packet, &mut bench.buckets, &bench.rates), Transmit, "{kind:x?}");
+    }
+    let mut packet = Packet::new(&mut damaged, Meta::default());
+    assert_eq!(police(&mut packet, &mut bench.buckets, &bench.rates), Transmit);
+    assert_eq!(bench.send(1, SECOND), Drop(OVER_RATE));
+}
+
+#[test]
 fn faults_are_told() {
     for (text, fault) in [
         ("rate 10.0.0.0/8", "a line is"),

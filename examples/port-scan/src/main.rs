@@ -143,7 +143,7 @@ impl Source {
 /// The service that a packet tries to reach.
 fn service(packet: &Headers, flow: &FiveTuple) -> Option<u8> {
     let (tried, destination_port) = match flow.protocol {
-        protocol::ICMP | protocol::ICMPV6 => (!packet.is_icmp_error(), 0),
+        protocol::ICMP | protocol::ICMPV6 => (packet.icmp_query() == Some(Query::Question), 0),
         protocol::TCP => {
             (packet.tcp_flags().is_some_and(|it| it.syn() && !it.ack()), flow.destination_port)
         }
@@ -175,11 +175,15 @@ fn watch(
     if packet.is_link_local_control() {
         return Transmit;
     }
-    let flow = packet.five_tuple()?;
     // Not the flow's: an error of ICMP comes from a router, and belongs to a flow of somebody
     // else's.
-    let key = SourceAddress(packet.source()?);
-    let (service, now) = (service(packet, &flow), packet.now());
+    let Ok(source) = packet.source() else {
+        return Transmit;
+    };
+    let key = SourceAddress(source);
+    // What has no ports tries no service, and is stopped where its source is.
+    let service = packet.five_tuple().ok().and_then(|flow| service(packet, &flow));
+    let now = packet.now();
     if let Some(source) = sources.get_mut(&key) {
         if !source.note(service, &limits.limit, now) {
             let dropped = source.dropped;
@@ -190,7 +194,8 @@ fn watch(
     } else {
         let mut source = Source::new(now);
         source.note(service, &limits.limit, now);
-        sources.insert(key, source)?;
+        // Without room for it, its source is not watched.
+        let _is_kept = sources.insert(key, source);
     }
     Transmit
 }

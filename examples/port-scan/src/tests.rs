@@ -52,6 +52,32 @@ fn a_block_ends_and_so_does_a_window() {
 }
 
 #[test]
+fn what_is_not_understood_passes_unless_its_source_is_a_scanner() {
+    let mut sources = cora::testing::table();
+    let mut alarms = cora::testing::replica::<Alarms>();
+    let limits = Limits::configure("threshold 1").unwrap();
+    let mut send = |mut frame: Vec<u8>| {
+        let mut packet = Packet::new(&mut frame, Meta::default());
+        watch(&mut packet, &mut sources, &mut alarms, &limits)
+    };
+    let (scanner, target) = ([198, 51, 100, 1], [10, 0, 0, 1]);
+    let gre = || cora::testing::ipv4(scanner, target, 64, 47, &[0; 24]);
+    let mut lldp = vec![0; 60];
+    lldp[12..14].copy_from_slice(&[0x88, 0xcc]);
+    for frame in [gre(), lldp.clone(), vec![0; 5]] {
+        assert_eq!(send(frame), Transmit);
+    }
+    let echo = |kind, to| {
+        cora::testing::ipv4(scanner, to, 64, protocol::ICMP, &[kind, 0, 0, 0, 0, 7, 0, 1])
+    };
+    // Answers to others' pings are no tries.
+    assert!((0..50).all(|host| send(echo(0, [10, 0, 0, host])) == Transmit));
+    assert!((0..50).any(|host| send(echo(8, [10, 0, 0, host])) == Drop(SCANNER)));
+    assert_eq!(send(gre()), Drop(SCANNER), "all that it sends");
+    assert_eq!(send(lldp), Transmit);
+}
+
+#[test]
 fn faults_are_told() {
     for (text, fault) in [
         ("window", "a line is"),

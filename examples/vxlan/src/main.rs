@@ -25,7 +25,6 @@ const UDP_PORT: u16 = 4789;
 /// Ethernet, IPv4, UDP, VXLAN.
 const OUTER: usize = 14 + 20 + 8 + 8;
 const UDP_AND_VXLAN: usize = 16;
-const VLAN: u16 = 0x8100;
 /// The identifier of the network counts.
 const HAS_VNI: u8 = 0x08;
 
@@ -97,9 +96,25 @@ fn number(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().map(|two| u16::from_be_bytes(*two))
 }
 
-/// The VLAN that the frame says it is of; 0 for none, as the standard has it.
-fn vlan(frame: &[u8]) -> Option<u16> {
-    (number(frame, 12) == Some(VLAN)).then(|| number(frame, 14).unwrap_or(0) & 0x0fff)
+/// Whether the frame has a VLAN tag, of whatever kind.
+fn is_tagged(frame: &[u8]) -> bool {
+    number(frame, 12).is_some_and(Vlan::is_tag)
+}
+
+/// The VLAN that a frame is of; 0 for none, as the standard has it. Tenants have customers' VLANs:
+/// a provider's tag, or one within another, is of a network that none of them has.
+fn vlan(packet: &Packet) -> Result<Option<u16>, Reason> {
+    let Some(tag) = packet.vlan() else {
+        // One that is cut off is one all the same.
+        return if is_tagged(packet.frame()) { Err(Truncated) } else { Ok(None) };
+    };
+    if tag.kind != Vlan::CUSTOMER {
+        return Err(NO_TENANT);
+    }
+    if packet.frame().get(4..).is_some_and(is_tagged) {
+        return Err(TAGGED_WITHIN);
+    }
+    Ok(Some(tag.id))
 }
 
 /// A port of the dynamic ones that tells flows apart; frames without a flow, by their ends.
@@ -115,7 +130,7 @@ fn entropy(packet: &Packet) -> Result<u16, Reason> {
 }
 
 fn pack(packet: &mut Packet, tunnels: &Tunnels) -> Result<(), Reason> {
-    let tag = vlan(packet.frame());
+    let tag = vlan(packet)?;
     let tenant = tunnels.tenant(|tenant| tenant.vlan == tag.unwrap_or(0))?;
     if tag.is_some() {
         packet.splice(12, 4, &[])?;
@@ -144,7 +159,7 @@ fn unpack(packet: &mut Packet, tunnels: &Tunnels) -> Result<(), Reason> {
     }
     let inner = packet.payload().get(8..).unwrap_or_default();
     let length = if inner.len() < 14 { return Err(Truncated) } else { inner.len() };
-    if vlan(inner).is_some() {
+    if is_tagged(inner) {
         return Err(TAGGED_WITHIN);
     }
     // Untagged outside, and options are as long as the header says.
@@ -157,7 +172,8 @@ fn unpack(packet: &mut Packet, tunnels: &Tunnels) -> Result<(), Reason> {
     packet.splice(0, at, &[])?;
     if tenant.vlan != 0 {
         let [high, low] = tenant.vlan.to_be_bytes();
-        packet.splice(12, 0, &[0x81, 0x00, high, low])?;
+        let [kind, of] = Vlan::CUSTOMER.to_be_bytes();
+        packet.splice(12, 0, &[kind, of, high, low])?;
     }
     Ok(())
 }

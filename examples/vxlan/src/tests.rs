@@ -126,8 +126,34 @@ fn what_is_no_tenants_is_dropped_by_name() {
     });
     assert_eq!(for_another, Drop(NOT_VXLAN), "not for this gateway");
     assert_eq!(outside(&|frame| frame[41] = 1), Drop(BAD_CHECKSUM));
-    assert_eq!(outside(&|frame| frame[62..64].copy_from_slice(&[0x81, 0])), Drop(TAGGED_WITHIN));
+    for kind in [[0x81, 0], [0x88, 0xa8], [0x91, 0]] {
+        assert_eq!(outside(&|frame| frame[62..64].copy_from_slice(&kind)), Drop(TAGGED_WITHIN));
+    }
     assert_eq!(outside(&|frame| frame.truncate(60)), Drop(Truncated));
+}
+
+/// Tenant 7's number in another kind of tag, and a tag within its own.
+#[test]
+fn a_tag_of_another_kind_is_no_tenants() {
+    let inside = |tags: &[u8]| {
+        let frame = datagram(1);
+        let frame = [&frame[..12], tags, &frame[12..]].concat();
+        Wire::of(&frame).handle(Port::INSIDE, &tunnels())
+    };
+    assert_eq!(inside(&[0x81, 0, 0, 7]), Transmit);
+    assert_eq!(inside(&[0x81, 0, 0xe0, 0]), Transmit, "of no VLAN, but urgent");
+    for kind in [[0x88, 0xa8], [0x91, 0]] {
+        for vlan in [0, 7, 9] {
+            assert_eq!(inside(&[kind[0], kind[1], 0, vlan]), Drop(NO_TENANT), "{vlan}");
+        }
+        assert_eq!(inside(&[0x81, 0, 0, 7, kind[0], kind[1], 0, 1]), Drop(TAGGED_WITHIN));
+    }
+    assert_eq!(inside(&[0x81, 0, 0, 7, 0x81, 0, 0, 7]), Drop(TAGGED_WITHIN));
+    for kind in [[0x81, 0], [0x88, 0xa8], [0x91, 0]] {
+        let mut cut = datagram(1)[..14].to_vec();
+        cut[12..].copy_from_slice(&kind);
+        assert_eq!(Wire::of(&cut).handle(Port::INSIDE, &tunnels()), Drop(Truncated));
+    }
 }
 
 #[test]
