@@ -28,7 +28,7 @@ pub(crate) const EXAMPLES: [Example; 4] = [
     Example {
         name: "firewall",
         flows: &[1_000, 100_000, 1_000_000],
-        traffic: Traffic::from_inside,
+        traffic: Traffic::opened_from_inside,
         by_hand: || Box::new(Firewall::new(1_000_000)),
     },
     Example {

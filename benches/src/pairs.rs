@@ -46,7 +46,7 @@ fn compare(
     turns: usize,
 ) -> std::io::Result<Figure> {
     // Uniform: with a few flows that have most packets, what one processor gets is what they are.
-    let traffic = Traffic::from_inside(flows, Skew::Uniform, TURN);
+    let traffic = Traffic::opened_from_inside(flows, Skew::Uniform, TURN);
     let capture = traffic.save(&programs.join("bench.pcap"))?;
     let start =
         |pairs| Program::start_pairs(&programs.join(example), &capture, traffic.warm, pairs);

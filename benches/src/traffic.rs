@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::BufWriter;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use cora_traffic::pcap::Writer;
@@ -18,10 +19,12 @@ pub(crate) struct Traffic {
     pub(crate) bytes: Vec<u8>,
     /// How long each is: a loop must not be made for one length.
     pub(crate) lengths: Vec<u16>,
-    /// The first so many come one from each flow.
+    /// The first so many come one from each flow, or are its handshake.
     pub(crate) warm: usize,
-    /// Where all of them come in.
+    /// Where all of them come in,
     pub(crate) side: Side,
+    /// but these, which are answers.
+    answers: Range<usize>,
 }
 
 /// An address and a port.
@@ -29,13 +32,52 @@ pub(crate) type End = ([u8; 4], u16);
 
 /// The service that the balancer's example stands for.
 const SERVICE: End = ([192, 0, 2, 80], 443);
+const SYN: u8 = 2;
 const ACK: u8 = 0x10;
 
 impl Traffic {
     /// These frames, of which the first `warm` come one from each flow.
     pub(crate) fn new(bytes: Vec<u8>, warm: usize, side: Side) -> Self {
         let lengths = vec![FRAME as u16; bytes.len() / FRAME];
-        Self { bytes, lengths, warm, side }
+        Self { bytes, lengths, warm, side, answers: 0..0 }
+    }
+
+    /// As [`Self::from_inside`], where each connection was opened by a handshake: for a firewall,
+    /// which lets no other begin.
+    pub(crate) fn opened_from_inside(flows: u64, skew: Skew, draws: usize) -> Self {
+        let (all, each) = (flows as usize, 0..flows);
+        let mut bytes = Vec::with_capacity((3 * all + draws) * FRAME);
+        let (there, back) = (
+            |flow| ends_outward(flow),
+            |flow| {
+                let (inside, outside) = ends_outward(flow);
+                (outside, inside)
+            },
+        );
+        let mut say = |(from, to): (End, End), flags| {
+            bytes.extend_from_slice(&segment(from, to, flags));
+        };
+        each.clone().for_each(|flow| say(there(flow), SYN));
+        each.clone().for_each(|flow| say(back(flow), SYN | ACK));
+        each.for_each(|flow| say(there(flow), ACK));
+        skew.draws(flows, draws, 11).into_iter().for_each(|flow| say(there(flow), ACK));
+        let traffic = Self::new(bytes, 3 * all, Side::Inside);
+        Self { answers: all..2 * all, ..traffic }
+    }
+
+    /// The lengths of the frames from number `from` on, in bursts of at most so many that come in at
+    /// one port.
+    pub(crate) fn bursts(&self, from: usize, most: usize) -> impl Iterator<Item = (&[u16], Side)> {
+        let Range { start, end } = self.answers;
+        let stretches = [
+            (0..start, self.side),
+            (start..end, self.side.opposite()),
+            (end..self.lengths.len(), self.side),
+        ];
+        stretches.into_iter().flat_map(move |(stretch, side)| {
+            let begin = stretch.start.max(from).min(stretch.end);
+            self.lengths[begin..stretch.end].chunks(most).map(move |burst| (burst, side))
+        })
     }
 
     /// `draws` frames of `flows` flows, all from inside: segments of TCP connections in use, IPv4.
@@ -81,12 +123,17 @@ impl Traffic {
 
 /// A segment from 10.0.0.0/8 to 198.18.0.0/15.
 fn outward(flow: u64) -> [u8; FRAME] {
+    let (from, to) = ends_outward(flow);
+    segment(from, to, ACK)
+}
+
+fn ends_outward(flow: u64) -> (End, End) {
     let mixed = mix(flow);
     // The flow's number stands in the source, so no two are the same.
     let source = [10, (flow >> 16) as u8, (flow >> 8) as u8, flow as u8];
     let destination = [198, 18, mixed as u8, (mixed >> 8) as u8];
     let port = 1_024 + (mixed >> 16) as u16 % 60_000;
-    segment((source, port), (destination, 443), ACK)
+    ((source, port), (destination, 443))
 }
 
 /// A segment from 198.18.0.0/15 to the balancer's service.

@@ -1,7 +1,7 @@
 //! The stateful firewall: inside may open, outside may only answer.
 
 use super::places::{Place, Places};
-use super::tuple::{Parsed, Tuple, parse};
+use super::tuple::{Parsed, Tuple, is_usual, parse};
 use super::{BURST, ByHand, Side, tcp};
 
 /// A connection: one line.
@@ -63,7 +63,9 @@ fn judge(connections: &mut Places<Connection>, now: u32, packet: &Parsed, side: 
             true
         }
         Err(at) if side == Side::Inside => {
-            let (tuple, state, opened_ahead) = (*tuple, tcp::open(*flags), packet.ahead);
+            let (tuple, opened_ahead) = (*tuple, packet.ahead);
+            let opened = if tuple.is_udp() { Some(tcp::NEW) } else { tcp::open(*flags) };
+            let Some(state) = opened else { return false };
             let connection = Connection { tuple, packets: 1, used: now, state, opened_ahead };
             connections.fill(at, connection).is_some()
         }
@@ -75,7 +77,7 @@ impl ByHand for Firewall {
     fn burst(&mut self, frames: &mut [&mut [u8]], side: Side) -> u64 {
         let Self { connections, seed, now, parsed } = self;
         for (frame, parsed) in frames.iter().zip(&mut *parsed) {
-            *parsed = parse(frame, *seed);
+            *parsed = parse(frame, *seed).filter(|_| is_usual(frame));
             if let Some(parsed) = parsed {
                 connections.prefetch(parsed.hash);
             }
@@ -117,6 +119,9 @@ mod tests {
     fn follows_a_connection_that_inside_opens() {
         let mut firewall = Firewall::new(4);
         assert!(!passes(&mut firewall, Side::Outside, SYN), "outside may not open");
+        assert!(!passes(&mut firewall, Side::Inside, ACK), "nothing but a SYN opens");
+        let mut martian = segment(([127, 0, 0, 1], 5_000), OUTSIDE, SYN);
+        assert!(!super::super::passes(&mut firewall, &mut martian, Side::Inside));
         let steps = [
             (Side::Inside, SYN, true, tcp::SYN_SENT),
             (Side::Inside, ACK, false, tcp::SYN_SENT),

@@ -7,7 +7,7 @@
 
 use super::rewrite::{End, rewrite};
 use super::sessions::{FIRST_PORT, Key, Session, Sessions};
-use super::tuple::{ends_v4, fold};
+use super::tuple::{ends_v4, fold, is_usual};
 use super::{BURST, ByHand, Side, is_arp};
 
 /// In network order.
@@ -38,7 +38,7 @@ impl Nat {
 
     #[inline(always)]
     fn read(&self, frame: &[u8], side: Side) -> Option<Read> {
-        let (ends, flags) = ends_v4(frame)?;
+        let (ends, flags) = ends_v4(frame).filter(|_| is_usual(frame))?;
         let (source, destination) =
             ((ends.source[1] >> 32) as u32, (ends.destination[1] >> 32) as u32);
         let (inside_port, remote_port, protocol) = (ends.from, ends.to, ends.protocol);

@@ -141,9 +141,9 @@ impl Sessions {
     /// A new session, with a port of its own; `None` if none is left.
     #[cold]
     pub(super) fn open(&mut self, key: Key, home: u16, flags: u8) -> Option<u16> {
+        let state = if key.protocol == TCP { tcp::pick_up(flags)? } else { tcp::NEW };
         let port = self.lease()?;
         let at = self.find(&key, home);
-        let state = if key.protocol == TCP { tcp::open(flags) } else { tcp::NEW };
         let (used, leased_until) = (self.now, self.now + LEASE);
         let session = Session { key, used, leased_until, port, home, state };
         self.places[usize::from(at)] = session;

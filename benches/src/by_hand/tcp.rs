@@ -3,6 +3,7 @@
 pub(crate) const NEW: u8 = 0;
 pub(crate) const SYN_SENT: u8 = 1;
 pub(crate) const ESTABLISHED: u8 = 4;
+#[cfg(test)]
 pub(crate) const FIN_WAIT: u8 = 5;
 const TIME_WAIT: u8 = 8;
 const CLOSED: u8 = 9;
@@ -51,14 +52,21 @@ const fn meaning(flags: u8) -> Option<usize> {
     }
 }
 
-/// The state after a connection's first segment.
+/// The state after a connection's first segment, which is a SYN.
 #[inline]
-pub(crate) const fn open(flags: u8) -> u8 {
+pub(crate) const fn open(flags: u8) -> Option<u8> {
     match meaning(flags) {
-        Some(0) => SYN_SENT,
-        Some(2) => FIN_WAIT,
-        Some(3) => ESTABLISHED,
-        _ => NEW,
+        Some(0) => Some(SYN_SENT),
+        _ => None,
+    }
+}
+
+/// Likewise, or an ACK of one that began unseen.
+#[inline]
+pub(crate) const fn pick_up(flags: u8) -> Option<u8> {
+    match meaning(flags) {
+        Some(3) => Some(ESTABLISHED),
+        _ => open(flags),
     }
 }
 

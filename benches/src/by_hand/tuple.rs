@@ -114,6 +114,25 @@ pub(crate) fn ends_v4(frame: &[u8]) -> Option<(Ends, u8)> {
     Some((Ends { source, destination, from, to, protocol }, head[47]))
 }
 
+/// Whether a frame of [`ends`] is from and to addresses that may be forwarded, as far as IPv4's
+/// first octets tell; others are left to a slow path.
+#[inline(always)]
+pub(crate) fn is_usual(frame: &[u8]) -> bool {
+    static USUAL: [bool; 256] = {
+        let mut usual = [true; 256];
+        let mut first = 0;
+        while first < 256 {
+            usual[first] = !matches!(first, 0 | 127 | 169 | 224..);
+            first += 1;
+        }
+        usual
+    };
+    let Some(head) = frame.first_chunk::<HEADERS>() else { return false };
+    let (source, destination) = (&head[26..30], &head[30..34]);
+    let both = USUAL[usize::from(source[0])] & USUAL[usize::from(destination[0])];
+    head[12] != 8 || both & (source != destination)
+}
+
 /// Bytes of a TCP header, by the byte that tells.
 const fn header_bytes(offset: u8) -> usize {
     (offset >> 4) as usize * 4
