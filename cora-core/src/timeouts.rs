@@ -21,23 +21,20 @@ use crate::tcp::TcpState;
 /// read-mostly state, made by [`Timeouts::with`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// By TCP's states, of which the first is that of no TCP; then those of [`Silent`].
+    /// By TCP's states, of which the first is that of no TCP; then those of [`NAMES`].
     seconds: [u16; TIMES],
 }
 
-/// The times of connections that are not TCP's, by their places.
-#[derive(Clone, Copy)]
-enum Silent {
-    Udp = TcpState::COUNT as isize,
-    UdpAnswered,
-    Icmp,
-    Other,
-    OtherAnswered,
-}
+/// The places of the times that are not of a TCP state.
+const UDP: usize = TcpState::COUNT;
+const UDP_ANSWERED: usize = UDP + 1;
+const ICMP: usize = UDP + 2;
+const OTHER: usize = UDP + 3;
+const OTHER_ANSWERED: usize = UDP + 4;
 
-const TIMES: usize = TcpState::COUNT + 5;
+const TIMES: usize = UDP + NAMES.len();
 
-/// The names of the times that are not of a TCP state.
+/// Their names.
 const NAMES: [&str; 5] = ["udp", "udp-answered", "icmp", "other", "other-answered"];
 
 /// RFC 5382, REQ-5: two hours and four minutes.
@@ -61,11 +58,11 @@ impl Timeouts {
     pub const fn seconds(&self, protocol: u8, tcp: TcpState, answered: bool) -> u16 {
         let at = match (protocol, answered) {
             (protocol::TCP, _) => tcp as usize,
-            (protocol::UDP, false) => Silent::Udp as usize,
-            (protocol::UDP, true) => Silent::UdpAnswered as usize,
-            (protocol::ICMP | protocol::ICMPV6, _) => Silent::Icmp as usize,
-            (_, false) => Silent::Other as usize,
-            (_, true) => Silent::OtherAnswered as usize,
+            (protocol::UDP, false) => UDP,
+            (protocol::UDP, true) => UDP_ANSWERED,
+            (protocol::ICMP | protocol::ICMPV6, _) => ICMP,
+            (_, false) => OTHER,
+            (_, true) => OTHER_ANSWERED,
         };
         match self.seconds[at] {
             0 => 1,

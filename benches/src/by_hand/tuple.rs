@@ -130,7 +130,7 @@ pub(crate) fn is_usual(frame: &[u8]) -> bool {
     let Some(head) = frame.first_chunk::<HEADERS>() else { return false };
     let (source, destination) = (&head[26..30], &head[30..34]);
     let both = USUAL[usize::from(source[0])] & USUAL[usize::from(destination[0])];
-    head[12] != 8 || both & (source != destination)
+    head[12] != 8 || both && source != destination
 }
 
 /// Bytes of a TCP header, by the byte that tells.

@@ -56,7 +56,7 @@ impl Headers<'_> {
             let addresses = plain.addresses();
             let first = |end: u64| USUAL[usize::from((end >> 24) as u8)];
             let (source, destination) = (addresses >> 32, addresses & u64::from(u32::MAX));
-            if first(source) & first(destination) & (source != destination) {
+            if first(source) & first(destination) && source != destination {
                 return Ok(());
             }
         }

@@ -15,6 +15,8 @@
 //! handles the first packet of a connection, the NIC the rest.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
+use core::time::Duration;
+
 use cora::prelude::*;
 
 const MOST_BACKENDS: usize = 64;
@@ -28,7 +30,7 @@ const LINE: &str = "a line is `service ADDRESS` or `backend ADDRESS`, the latter
 const NO_BACKEND: Reason = Reason::new("no-backend");
 
 /// The backend that a connection stays with.
-#[state(key = FiveTuple, reply, capacity = 1 << 19, idle = "5m")]
+#[state(key = FiveTuple, reply, capacity = 1 << 19, idle = "2h4m", idle_by = Self::idle)]
 struct Pin {
     backend: Address,
     tcp: TcpState,
@@ -36,6 +38,10 @@ struct Pin {
 }
 
 impl Pin {
+    fn idle(&self) -> Duration {
+        self.tcp.idle()
+    }
+
     /// Moves on by another packet. One that can't be of the connection is the ends' to judge.
     #[inline(always)]
     fn follow(&mut self, packet: &Headers, direction: Direction) {

@@ -1,6 +1,8 @@
 //! Connections to a service go to one of its backends, and stay there, as in the example
 //! `balancer`.
 
+use core::time::Duration;
+
 use cora::prelude::*;
 
 const MOST_BACKENDS: usize = 16;
@@ -8,7 +10,7 @@ const MOST_BACKENDS: usize = 16;
 const NO_BACKEND: Reason = Reason::new("no-backend");
 
 /// The backend that a connection stays with.
-#[state(key = FiveTuple, reply, capacity = 65_536, idle = "5m")]
+#[state(key = FiveTuple, reply, capacity = 65_536, idle = "2h4m", idle_by = Self::idle)]
 pub(crate) struct Pin {
     backend: Address,
     tcp: TcpState,
@@ -16,6 +18,11 @@ pub(crate) struct Pin {
 }
 
 impl Pin {
+    /// As long as firewall and NAT remember the connection.
+    fn idle(&self) -> Duration {
+        self.tcp.idle()
+    }
+
     /// Moves on by another packet. One that can't be of the connection is the ends' to judge.
     fn follow(&mut self, packet: &Headers, direction: Direction) {
         let _is_of_it = self.tcp.advance(packet, direction).is_ok();
@@ -144,8 +151,7 @@ pub(crate) fn balancer(
         return Transmit;
     }
     let backend = backends.choose(&flow)?;
-    // The firewall has let it open something, or it is an error about nothing that is known.
-    let tcp = TcpState::open(packet)?;
+    let tcp = TcpState::pick_up(packet)?;
     if is_over {
         pins.remove(&flow);
     }
