@@ -65,8 +65,8 @@ impl Traffic {
         Self { answers: all..2 * all, ..traffic }
     }
 
-    /// The lengths of the frames from number `from` on, in bursts of at most so many that come in at
-    /// one port.
+    /// The lengths of the frames from number `from` on, in bursts of at most so many that come in
+    /// at one port.
     pub(crate) fn bursts(&self, from: usize, most: usize) -> impl Iterator<Item = (&[u16], Side)> {
         let Range { start, end } = self.answers;
         let stretches = [

@@ -3,12 +3,12 @@
 //! | | [`Timeouts::NAT`] | [`Timeouts::TRACKING`] |
 //! | --- | --- | --- |
 //! | TCP, established | 2 h 4 min (RFC 5382, REQ-5) | the same |
-//! | TCP, opening or closing | 4 min (RFC 5382, REQ-5; RFC 7857, 2 and 3) | 10 s to 2 min by its state |
+//! | TCP, opening or closing | 4 min (RFC 5382, REQ-5; RFC 7857) | 10 s to 2 min by its state |
 //! | UDP | 5 min (RFC 4787, REQ-5) | 30 s, 3 min once it was answered |
 //! | queries of ICMP | 60 s (RFC 5508, REQ-2) | 30 s |
 //! | other transports | 5 min | as UDP |
 //!
-//! The first one is for whoever holds an address or a port for the connection; the second one, of
+//! The first one is for translators, which hold a port for the connection; the second one, of
 //! Linux's connection tracking, for a firewall, which a flood of openings must not fill.
 
 use core::time::Duration;

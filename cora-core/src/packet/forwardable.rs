@@ -1,12 +1,16 @@
 //! Packets that nobody may forward, whatever a program's policy says.
 //!
-//! | refused as | packet | by |
-//! | --- | --- | --- |
-//! | `martian-source` | from an address that no host on another link can have: this network (0/8, ::), loopback, link-local, a group, the reserved rest of IPv4; of IPv6 also the deprecated kinds: IPv4-compatible, site-local, ORCHID | RFC 1812, 5.3.7; RFC 6890; RFC 6092, REC-1 and REC-3 |
-//! | `martian-destination` | to such an address; to a group of this link or, of IPv6, of no wider scope than an organisation; to the link's broadcast | RFC 1812, 5.3.5 and 5.3.7; RFC 5771, 4; RFC 6092, REC-2 |
-//! | `land` | from the address that it goes to | no host sends to itself through a link |
-//! | `source-routed` | IPv4 with a source route that has stops left | RFC 7126, 4.3 and 4.4 |
-//! | `routing-header` | IPv6 with a routing header of type 0 that has stops left | RFC 5095; RFC 6092, REC-4 |
+//! - `martian-source`: from an address that no host on another link can have (RFC 1812, 5.3.7; RFC
+//!   6890; RFC 6092, REC-1 and REC-3). These are this network (0/8, ::), loopback, link-local
+//!   addresses, groups, and IPv4's reserved part; of IPv6 also its deprecated kinds, which are
+//!   IPv4-compatible, site-local and ORCHID addresses.
+//! - `martian-destination`: to such an address; to the link's broadcast or a group of the link; of
+//!   IPv6, to a group of no wider scope than an organisation (RFC 1812, 5.3.5 and 5.3.7; RFC 5771,
+//!   4; RFC 6092, REC-2).
+//! - `land`: from the address that it goes to. No host sends to itself through a link.
+//! - `source-routed`: IPv4 with a source route that has stops left (RFC 7126, 4.3 and 4.4).
+//! - `routing-header`: IPv6 with a routing header of type 0 that has stops left (RFC 5095; RFC
+//!   6092, REC-4).
 //!
 //! Messages that keep the link itself going have such addresses by right. A bump in the wire lets
 //! them through first: see [`Headers::is_link_local_control`] and [`Headers::is_dhcp`].
@@ -93,8 +97,8 @@ impl Headers<'_> {
         if outer.routed { Err(SourceRouted) } else { Ok(()) }
     }
 
-    /// Whether it is an ICMP redirect: a router's advice to a host of its own link. Whoever hands
-    /// one through a translation lets strangers choose that host's routes.
+    /// Whether it is an ICMP redirect: a router's advice to a host of its own link. A translator
+    /// that hands one on lets strangers choose that host's routes.
     #[inline]
     pub fn is_redirect(&self) -> bool {
         if self.is_plain() {

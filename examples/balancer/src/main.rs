@@ -3,8 +3,8 @@
 //! Spreads connections to a service address over its backends by consistent hashing (Maglev, NSDI
 //! 2016): when a backend comes or goes, few connections would be sent elsewhere, and those that are
 //! open stay where they are, because each is pinned, until it is over. Answers leave with the
-//! service's address. IPv4 and IPv6. What is neither for the service nor an answer passes as it is,
-//! whatever it is.
+//! service's address. IPv4 and IPv6. All packets that are neither for the service nor answers pass
+//! as they are.
 //!
 //! Try it:  `cargo cora run balancer --nic native --in some.pcap --out out.pcap --config
 //! Backends=backends.txt`

@@ -88,7 +88,7 @@ fn shares_are_proportional_and_nobody_is_left_out() {
     }
 }
 
-/// What the program makes of a frame: where it goes.
+/// Where a frame goes.
 fn handled(
     frame: &mut [u8],
     pins: &mut Table<Pin>,

@@ -61,7 +61,7 @@ impl Session {
         Ok(())
     }
 
-    /// What the pool has to know of a packet, by whether the connection was over before it.
+    /// The claim that a packet makes of the pool, by whether the connection was over before it.
     fn claim(&self, was_over: bool, now: u32) -> Option<Claim> {
         match (was_over, self.tcp.is_closed()) {
             (false, true) => Some(Claim::End),

@@ -32,7 +32,7 @@ struct Block {
     until: u32,
 }
 
-/// What a session wants of its port's lease.
+/// A session's wish for its port's lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Claim {
     /// It begins.

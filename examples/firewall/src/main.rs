@@ -3,8 +3,8 @@
 //! Follows each TCP connection, UDP exchange and ping that somebody inside opens, over IPv4 and
 //! IPv6. A SYN opens, a datagram, and a question of ICMP. Packets from outside pass only as an
 //! answer (or as an ICMP error about one); a TCP segment that the state of its connection does not
-//! allow is dropped by name. So is a packet that nobody may forward. What keeps the link going
-//! passes: ARP, neighbour discovery, group membership, and DHCP for hosts inside.
+//! allow is dropped by name. So is a packet that nobody may forward. Messages that keep the link
+//! going pass: ARP, neighbour discovery, group membership, and DHCP for hosts inside.
 //!
 //! Try it:  `cargo cora run firewall --nic native --in some.pcap --out out.pcap`
 //!

@@ -1,4 +1,4 @@
-//! What opens a connection, what answers to one, and what nobody may forward.
+//! Packets that open a connection, that answer to one, and that nobody may forward.
 
 use super::*;
 

@@ -2,7 +2,7 @@
 //!
 //! Packets, bytes and times of each flow in both directions, with the TCP flags that were seen and
 //! the extremes of length and time to live: the content of NetFlow and IPFIX records. Everything
-//! passes; what has no five-tuple is counted in the totals alone.
+//! passes; packets without a five-tuple are counted in the totals alone.
 //!
 //! A flow ends when nothing came for a while, when its end was seen (FIN both ways, or RST), or
 //! after a minute, when another one begins in its place; and with the run. Each becomes one record,

@@ -1,8 +1,8 @@
 //! # heavy-hitter: the flows and sources with the most bytes
 //!
 //! Counts each flow exactly while it lives, keeps the sixteen flows that ever were largest, and
-//! estimates each source's bytes in a count-min sketch of fixed size. Everything passes; what has
-//! no five-tuple counts for its source, if it has one, and for the whole.
+//! estimates each source's bytes in a count-min sketch of fixed size. Everything passes; a packet
+//! without a five-tuple counts for its source, if it has one, and for the whole.
 //!
 //! Try it:  `cargo cora run heavy-hitter --nic native --in some.pcap --state-out state.json`
 //!

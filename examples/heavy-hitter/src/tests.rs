@@ -1,4 +1,4 @@
-//! What is counted, and that everything passes.
+//! The counts, and that everything passes.
 
 use super::*;
 

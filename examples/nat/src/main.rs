@@ -5,7 +5,7 @@
 //! for 2 h 4 min of silence, another one of TCP for four minutes, UDP for five, a ping for one. The
 //! times are configured. Checksums are updated, not recomputed; pings are translated by their
 //! identifier, ICMP errors together with the packet they quote. IPv6, ARP, neighbour discovery and
-//! group membership pass untranslated; what nobody may forward is dropped by name.
+//! group membership pass untranslated; packets that nobody may forward are dropped by name.
 //!
 //! Try it:  `cargo cora run nat --nic native --in some.pcap --out out.pcap`, with other times
 //! `--config Times=times.txt`, where a line is `udp 300`.
@@ -193,8 +193,7 @@ fn nat(
             }
         }
         None if packet.from_inside() => {
-            // Whoever is asked for there has answers from the servers that it asked, and from
-            // nobody else.
+            // A host inside has answers from the servers that it asked, and from nobody else.
             if flow.destination == PUBLIC {
                 return Drop(Hairpin);
             }

@@ -1,4 +1,4 @@
-//! The handler, packet by packet: what takes a port, and for how long.
+//! The handler, packet by packet: which of them take a port, and for how long.
 
 use super::*;
 

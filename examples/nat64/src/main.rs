@@ -4,8 +4,8 @@
 //! the IPv4 address in its last four octets, from a port of the public address 192.0.2.64; answers
 //! come back from where the hosts had sent. TCP, UDP and pings, and ICMP errors about them together
 //! with the packet that they quote. IPv6 to elsewhere, and IPv4 that is not for the public address,
-//! pass untranslated. What nobody may forward is dropped by name, and so is what the prefix must not
-//! stand for: private addresses, and the translator's own.
+//! pass untranslated. Packets that nobody may forward are dropped by name, and so are those to
+//! addresses that the prefix must not stand for: private ones, and the translator's own.
 //!
 //! Try it:  `cargo cora run nat64 --nic native --in some.pcap --out out.pcap`
 //!

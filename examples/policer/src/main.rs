@@ -134,7 +134,7 @@ fn police(packet: &mut Headers, buckets: &mut Table<Bucket>, rates: &Rates) -> V
     if packet.is_link_local_control() {
         return Transmit;
     }
-    // What has no source has no line.
+    // Without a source there is no line for it.
     let Ok(source) = packet.source() else {
         return Transmit;
     };

@@ -181,7 +181,7 @@ fn watch(
         return Transmit;
     };
     let key = SourceAddress(source);
-    // What has no ports tries no service, and is stopped where its source is.
+    // A packet without ports tries no service, and is stopped where its source is.
     let service = packet.five_tuple().ok().and_then(|flow| service(packet, &flow));
     let now = packet.now();
     if let Some(source) = sources.get_mut(&key) {

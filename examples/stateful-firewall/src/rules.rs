@@ -62,8 +62,8 @@ fn denied(line: &str) -> Result<Denied, &'static str> {
 }
 
 impl Rules {
-    /// Whether somebody inside may talk to that address and port outside. What has no port, as a
-    /// ping, no rule about a port is about.
+    /// Whether somebody inside may talk to that address and port outside. A rule about a port is
+    /// not about packets without one, such as pings.
     pub fn allow(&self, outside: Address, port: Option<u16>) -> bool {
         let denied = self.denied.get(..usize::from(self.count)).unwrap_or_default();
         !denied.iter().any(|rule| {
