@@ -1,9 +1,9 @@
 //! # nat: many inside hosts share one public address
 //!
-//! Source NAT for IPv4 (RFC 3022): each connection from inside gets a port of the public address
-//! 192.0.2.1, and keeps it as long as RFC 5382, RFC 4787 and RFC 5508 ask for: an established one
-//! for 2 h 4 min of silence, another one of TCP for four minutes, UDP for five, a ping for one. The
-//! times are configured. Checksums are updated, not recomputed; pings are translated by their
+//! Source NAT for IPv4 (RFC 3022): everything that is sent from one endpoint inside leaves from one
+//! port of the public address 192.0.2.1 (RFC 4787, REQ-1). It keeps the port as long as RFC 5382,
+//! RFC 4787 and RFC 5508 ask for: for 2 h 4 min of silence of an established connection, four
+//! minutes of another one of TCP, five of UDP, one of a ping. The times are configured. Checksums are updated, not recomputed; pings are translated by their
 //! identifier, ICMP errors together with the packet they quote. IPv6, ARP, neighbour discovery and
 //! group membership pass untranslated; packets that nobody may forward are dropped by name.
 //!
@@ -20,9 +20,11 @@ use core::time::Duration;
 
 use cora::prelude::*;
 
+mod pool;
+
+use pool::{Claim, Endpoint, PortPool};
+
 const PUBLIC: Address = Address::v4([192, 0, 2, 1]);
-const FIRST_PORT: u16 = 32_768;
-const PORTS: usize = 32_768;
 /// The unit of leases (ns): about a second, and a power of two, so that no packet's time is
 /// divided.
 const TICK: u64 = 1 << 30;
@@ -30,8 +32,6 @@ const TICK: u64 = 1 << 30;
 const SPARE: u32 = 56;
 /// The longest time that a session may be silent (s), as its table has it.
 const LONGEST: u16 = 2 * 3600 + 4 * 60;
-
-const NO_PORT_LEFT: Reason = Reason::new("no-port-left");
 
 /// A translated connection, found by packets from inside and by their answers. In four bytes, the
 /// address leaves it one line of the cache.
@@ -98,14 +98,23 @@ impl Session {
         Ok(())
     }
 
-    /// When its port's lease should end, if not when it does: it outlives the session, and by two
-    /// minutes at most.
+    /// The claim that a packet makes of the pool, by whether the connection was over before it, and
+    /// until when: the lease outlives the session, and by two minutes at most.
     #[inline(always)]
-    fn renewal(&self, now: u32) -> Option<u32> {
-        let end = now + ticks_of(self.idle);
+    fn claim(&self, was_over: bool, now: u32) -> Option<(Claim, u32)> {
+        let (is_over, end) = (self.tcp.is_closed(), now + ticks_of(self.idle));
         // Beyond that, too, where it ends before the session may.
         let outlives = self.leased_until.wrapping_sub(end);
-        (outlives > 2 * SPARE).then_some(end + SPARE)
+        if outlives <= 2 * SPARE && was_over == is_over {
+            return None;
+        }
+        let claim = match (was_over, is_over) {
+            (false, false) => Claim::Renew,
+            (false, true) => Claim::End,
+            (true, false) => Claim::Begin,
+            (true, true) => Claim::Linger,
+        };
+        Some((claim, end + SPARE))
     }
 
     #[inline(always)]
@@ -116,39 +125,6 @@ impl Session {
                 packet.set_destination_endpoint(self.inside.into(), self.inside_port)
             }
         }
-    }
-}
-
-/// The ports of the public address: when each one's lease ends, in ticks.
-#[state(singleton)]
-struct PortPool {
-    next: u16,
-    leased_until: [u32; PORTS],
-}
-
-impl Default for PortPool {
-    fn default() -> Self {
-        Self { next: 0, leased_until: [0; PORTS] }
-    }
-}
-
-impl PortPool {
-    /// Leases the first port that is free from where the last search ended, so that a port rests
-    /// before it is reused.
-    fn lease(&mut self, now: u32, until: u32) -> Result<u16, Reason> {
-        for _ in 0..PORTS {
-            let at = usize::from(self.next) % PORTS;
-            self.next = self.next.wrapping_add(1);
-            if self.leased_until[at] <= now {
-                self.leased_until[at] = until;
-                return Ok(FIRST_PORT + at as u16);
-            }
-        }
-        Err(NO_PORT_LEFT)
-    }
-
-    fn renew(&mut self, port: u16, until: u32) {
-        self.leased_until[usize::from(port - FIRST_PORT) % PORTS] = until;
     }
 }
 
@@ -185,10 +161,11 @@ fn nat(
     }
     match sessions.find_mut(&flow) {
         Some((direction, session)) => {
+            let was_over = session.tcp.is_closed();
             session.advance(packet, flow.protocol, direction, &times.idle)?;
             session.translate(packet, direction)?;
-            if let Some(until) = session.renewal(ticks(packet)) {
-                ports.renew(session.public_port, until);
+            if let Some((claim, until)) = session.claim(was_over, ticks(packet)) {
+                ports.claim(session.public_port, claim, until);
                 session.leased_until = until;
             }
         }
@@ -206,18 +183,23 @@ fn nat(
             let idle = times.idle.seconds(flow.protocol, tcp, false);
             let now = ticks(packet);
             let leased_until = now + ticks_of(idle) + SPARE;
-            let session = Session {
+            let endpoint = Endpoint {
                 // Packets without an IPv4 address have passed.
-                inside: Ipv4Addr::from_bits(flow.source.bits() as u32),
-                inside_port: flow.source_port,
-                public_port: ports.lease(now, leased_until)?,
+                address: Ipv4Addr::from_bits(flow.source.bits() as u32),
+                port: flow.source_port,
+                protocol: flow.protocol,
+            };
+            let session = Session {
+                inside: endpoint.address,
+                inside_port: endpoint.port,
+                public_port: ports.lease(&endpoint, now, leased_until)?,
                 leased_until,
                 idle,
                 tcp,
             };
             let kept = sessions.insert_with_reply(flow, session.reply(&flow), session);
             if kept.is_err() {
-                ports.renew(session.public_port, now);
+                ports.claim(session.public_port, Claim::End, now);
             }
             kept?;
             session.translate(packet, Direction::Original)?;

@@ -1,5 +1,6 @@
 //! The handler, packet by packet: which of them take a port, and for how long.
 
+use super::pool::{FIRST_PORT, NO_PORT_LEFT, PORTS};
 use super::*;
 
 const A: [u8; 4] = [10, 0, 0, 2];
@@ -49,14 +50,15 @@ impl Nat {
 
     fn leased(&self) -> usize {
         let now = (self.now / TICK) as u32;
-        self.ports.leased_until.iter().filter(|until| **until > now).count()
+        self.ports.leases().filter(|until| *until > now).count()
     }
 
     /// The port's lease ends no sooner than so many seconds from now, and two minutes later at
     /// most.
     #[track_caller]
     fn is_leased_for(&self, port: u16, seconds: u64) {
-        let until = u64::from(self.ports.leased_until[usize::from(port - FIRST_PORT)]) * TICK;
+        let until = self.ports.leases().nth(usize::from(port - FIRST_PORT)).unwrap();
+        let until = u64::from(until) * TICK;
         let left = until.saturating_sub(self.now) / SECOND;
         let most = seconds + seconds / 100 + 125;
         assert!((seconds..=most).contains(&left), "{left} s instead of {seconds}");
@@ -96,8 +98,8 @@ fn nothing_but_an_opening_takes_a_port() {
         let frame = cora::testing::udp((from, 5), (to, 6), b"");
         assert_eq!(nat.send(Port::INSIDE, frame), Err(Drop(reason)), "{from:?} {to:?}");
     }
-    assert_eq!((nat.leased(), nat.ports.next), (0, 0));
-    assert_eq!(nat.out(1000, ACK), Ok(FIRST_PORT), "the middle of a connection");
+    assert_eq!(nat.leased(), 0);
+    assert_eq!(nat.out(1000, ACK), Ok(FIRST_PORT), "the first, for the middle of a connection");
     assert_eq!(nat.send(Port::INSIDE, ping(8)).map(|it| it.source_port), Ok(FIRST_PORT + 1));
 }
 
@@ -164,6 +166,89 @@ fn a_port_is_anothers_only_when_its_session_is_gone() {
     assert_eq!(nat.back(FIRST_PORT, SYN_ACK), Ok(0), "still there");
     nat.now += 125 * SECOND;
     assert_eq!(nat.out(40_000, SYN), Ok(FIRST_PORT + 1), "the first one goes on");
+}
+
+const ANOTHER: [u8; 4] = [198, 51, 100, 8];
+
+impl Nat {
+    /// As [`Self::out`], to the other server.
+    fn there(&mut self, port: u16, flags: u8) -> Result<u16, Verdict> {
+        self.send(Port::INSIDE, segment((A, port), (ANOTHER, 80), flags)).map(|it| it.source_port)
+    }
+}
+
+/// RFC 4787, REQ-1, and RFC 5382, REQ-1.
+#[test]
+fn an_endpoint_has_one_port_wherever_it_sends() {
+    let mut nat = Nat::new();
+    let datagram = |port, to, to_port| cora::testing::udp((A, port), (to, to_port), b"");
+    let mut of = |port, to, to_port| {
+        nat.send(Port::INSIDE, datagram(port, to, to_port)).unwrap().source_port
+    };
+    let first = of(5_000, SERVER, 3_478);
+    assert_eq!((of(5_000, ANOTHER, 3_478), of(5_000, SERVER, 3_479)), (first, first));
+    let second = of(5_001, SERVER, 3_478);
+    assert_ne!(second, first);
+    let tcp = nat.out(5_000, SYN).unwrap();
+    assert!(tcp != first && tcp != second, "another protocol is another endpoint");
+    assert_eq!(nat.there(5_000, SYN), Ok(tcp));
+    let ping = |to| icmp(A, to, 8, &[0x13, 0x88, 0, 1]);
+    let [one, two] = [SERVER, ANOTHER].map(|to| nat.send(Port::INSIDE, ping(to)).unwrap());
+    assert_eq!(one.source_port, two.source_port);
+    // Those that were asked may answer, and nobody else.
+    for (from, from_port, reaches) in
+        [(SERVER, 3_478, true), (ANOTHER, 3_478, true), (ANOTHER, 9, false)]
+    {
+        let answer = cora::testing::udp((from, from_port), (OURS, first), b"");
+        let reached = nat.send(Port::OUTSIDE, answer).map(|it| it.destination_port);
+        assert_eq!(reached, if reaches { Ok(5_000) } else { Err(Drop(NotAllowed)) });
+    }
+    assert_eq!(nat.leased(), 4);
+}
+
+#[test]
+fn a_port_is_held_for_the_longest_of_its_sessions() {
+    let mut nat = Nat::new();
+    let port = nat.out(1000, SYN).unwrap();
+    nat.back(port, SYN_ACK).unwrap();
+    nat.out(1000, ACK).unwrap();
+    assert_eq!(nat.there(1000, SYN), Ok(port));
+    nat.is_leased_for(port, 7440);
+    // The other one is refused, and does not shorten it.
+    nat.send(Port::OUTSIDE, segment((ANOTHER, 80), (OURS, port), 0x14)).unwrap();
+    nat.is_leased_for(port, 7440);
+    nat.now += 100 * SECOND;
+    nat.send(Port::OUTSIDE, segment((ANOTHER, 80), (OURS, port), 0x14)).unwrap();
+    nat.out(1000, ACK).unwrap();
+    nat.is_leased_for(port, 7440);
+    nat.back(port, RST).unwrap();
+    nat.is_leased_for(port, 240);
+}
+
+/// Endpoints of one chain, again and again, while ports change hands.
+#[test]
+fn a_port_that_changes_hands_is_found_by_its_new_endpoint_alone() {
+    let mut pool = Box::<PortPool>::default();
+    let endpoint = |number: u32| Endpoint {
+        address: Ipv4Addr::from_bits(0x0a00_0000 | number),
+        port: (number % 7) as u16,
+        protocol: protocol::UDP,
+    };
+    for round in 0..4_u32 {
+        let now = round * 1_000 + 1;
+        let ports: Vec<u16> = (0..PORTS as u32)
+            .map(|number| pool.lease(&endpoint(number * 3 + round), now, now + 100).unwrap())
+            .collect();
+        let mut all = ports.clone();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), PORTS, "each has its own");
+        assert_eq!(pool.lease(&endpoint(1 << 20), now, now + 100), Err(NO_PORT_LEFT));
+        for (number, port) in (0..).zip(&ports) {
+            let found = pool.lease(&endpoint(number * 3 + round), now + 50, now + 100);
+            assert_eq!(found, Ok(*port));
+        }
+    }
 }
 
 #[test]
