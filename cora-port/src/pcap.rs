@@ -4,13 +4,13 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::capture::{Reader, Writer};
+use crate::capture::{Reader, Unpacked, Writer};
 use crate::{Checksums, Counters, OnReceive, OnTransmit, Port, PortError, Upgrade};
 
 /// A capture that is read, and one that is written.
 #[derive(Debug)]
 pub struct PcapPort {
-    reader: Reader<File>,
+    reader: Reader<Unpacked<File>>,
     input: PathBuf,
     writer: Option<Writer<File>>,
     output: PathBuf,

@@ -1,9 +1,9 @@
 //! Any bytes as a capture: frames within bounds, then an end or an error; what was read is written
-//! and read again the same; a capture equals itself.
+//! and read again the same; a capture equals itself. Any bytes as a packed one: it ends.
 #![no_main]
 
 use cargo_cora::compare::compare;
-use cora_host::capture::{MAX_FRAME, Reader, Writer};
+use cora_host::capture::{LinkTypes, MAX_FRAME, Reader, Writer, unpacked};
 use libfuzzer_sys::fuzz_target;
 
 /// What begins a capture of each kind.
@@ -15,14 +15,47 @@ const MAGICS: [[u8; 4]; 5] = [
     [0x0a, 0x0d, 0x0d, 0x0a],
 ];
 
+/// What begins a packed stream of each kind.
+const PACKED: [&[u8]; 2] = [&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3], &[0x28, 0xb5, 0x2f, 0xfd]];
+
+/// A few bytes unpack to many: so many frames of a packed capture are looked at.
+const ENOUGH: usize = 100_000;
+
+/// Bytes of the Ethernet header that may be made up.
+const HEADER: usize = 14;
+
 fuzz_target!(|bytes: &[u8]| {
     let Some((choice, rest)) = bytes.split_first() else { return };
     // Most inputs are steered past the magic number.
-    match MAGICS.get(usize::from(choice % 8)) {
-        Some(magic) => read(&[magic, rest].concat()),
-        None => read(rest),
+    let choice = usize::from(choice % 10);
+    match (MAGICS.get(choice), PACKED.get(choice.wrapping_sub(MAGICS.len()))) {
+        (Some(magic), _) => read(&[magic, rest].concat()),
+        (None, Some(magic)) => read_packed(&[magic, rest].concat()),
+        (None, None) => read(rest),
+    }
+    if let Some(magic) = MAGICS.get(choice) {
+        read_any_link(&[magic, rest].concat());
     }
 });
+
+fn read_packed(packed: &[u8]) {
+    let stream = unpacked(packed).expect("memory does not fail");
+    let Ok(mut reader) = Reader::of(stream, LinkTypes::MadeUp) else { return };
+    for _ in 0..ENOUGH {
+        let Ok(Some(frame)) = reader.next_frame() else { return };
+        assert!(frame.bytes.len() <= MAX_FRAME + HEADER);
+    }
+}
+
+fn read_any_link(capture: &[u8]) {
+    let Ok(mut reader) = Reader::of(capture, LinkTypes::MadeUp) else { return };
+    let mut frames = 0;
+    while let Ok(Some(frame)) = reader.next_frame() {
+        assert!(frame.bytes.len() <= MAX_FRAME.min(capture.len()) + HEADER);
+        frames += 1;
+        assert!(frames <= capture.len(), "every frame takes bytes of the capture");
+    }
+}
 
 fn read(capture: &[u8]) {
     let Ok(mut reader) = Reader::new(capture) else { return };

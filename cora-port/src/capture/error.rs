@@ -4,6 +4,7 @@ use std::io;
 
 use thiserror::Error;
 
+use super::link::{self, Link};
 use super::{MAX_BLOCK, MAX_FRAME};
 
 /// Why a capture can't be read (further).
@@ -31,6 +32,15 @@ pub enum CaptureError {
         /// What is wrong with it.
         fault: Fault,
     },
+    /// The last record or block is cut, or can't be read; nothing stands behind it. All frames
+    /// before were read.
+    #[error("the last part can't be read, at byte {offset}: {fault}")]
+    AtEnd {
+        /// Where it begins.
+        offset: u64,
+        /// What is wrong with it.
+        fault: Fault,
+    },
 }
 
 /// What is wrong with the bytes of a capture.
@@ -54,7 +64,7 @@ pub enum Fault {
         minor: u16,
     },
     /// Frames of another link layer.
-    #[error("the link type is {link}{}, but only Ethernet (1) can be read", link_name(*link))]
+    #[error("the link type is {link}{}, and not Ethernet (1): {}", link_name(*link), instead(*link))]
     LinkType {
         /// The number in the capture.
         link: u32,
@@ -69,6 +79,9 @@ pub enum Fault {
         /// Bytes that should be.
         needs: usize,
     },
+    /// What the capture is packed in ends too early, after a whole record.
+    #[error("the gzip or zstd stream that the capture is packed in is cut")]
+    CutPacking,
     /// A frame beyond what is possible.
     #[error("a packet claims {len} captured bytes; more than {MAX_FRAME} can't be right")]
     FrameTooLong {
@@ -150,21 +163,16 @@ fn hint(magic: [u8; 4]) -> &'static str {
     }
 }
 
-/// Names of link types that captures often have: <https://www.tcpdump.org/linktypes.html>.
-fn link_name(link: u32) -> &'static str {
-    match link {
-        0 => " (BSD loopback)",
-        6 => " (Token Ring)",
-        9 => " (PPP)",
-        12 | 14 | 101 => " (raw IP)",
-        105 => " (IEEE 802.11)",
-        113 => " (Linux cooked)",
-        127 => " (802.11 with radiotap)",
-        195 => " (IEEE 802.15.4)",
-        228 => " (raw IPv4)",
-        229 => " (raw IPv6)",
-        276 => " (Linux cooked, version 2)",
-        _ => "",
+fn link_name(link: u32) -> String {
+    let name = link::name(link);
+    if name.is_empty() { String::new() } else { format!(" ({name})") }
+}
+
+fn instead(link: u32) -> &'static str {
+    if Link::can_be_made_up(link) {
+        "`--make-ethernet` puts an Ethernet header in front of each packet"
+    } else {
+        "it can't be read"
     }
 }
 

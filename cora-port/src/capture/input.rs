@@ -1,4 +1,5 @@
-//! A stream with a window: so many bytes in one piece, and the count of those before them.
+//! A stream with a window: so many bytes in one piece, and the count of those before them. Bytes
+//! that were passed may be [held](Input::hold), for as long as somebody looks at them.
 
 use std::fmt;
 use std::io::{ErrorKind, Read};
@@ -7,6 +8,12 @@ use super::error::{CaptureError, Fault};
 
 /// Bytes read at a time.
 const WINDOW: usize = 256 * 1024;
+
+/// How far the end of a capture is looked for behind something that can't be read.
+const FARTHEST_END: u64 = 64 * 1024 * 1024;
+
+/// The place in a stream from which on bytes are kept, where none are.
+const NOTHING: u64 = u64::MAX;
 
 /// The byte order of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,16 +58,31 @@ impl Order {
 pub(super) struct Input<R> {
     source: R,
     buffer: Vec<u8>,
+    /// The byte of the stream from which on bytes are kept that were passed.
+    hold_from: u64,
     /// The place: everything before it was passed.
     start: usize,
     end: usize,
     /// How many bytes were passed.
     offset: u64,
+    /// Bytes that something damaged claims, from its beginning on.
+    claims: u64,
+    /// What the stream is unpacked from ends too early.
+    is_cut: bool,
 }
 
 impl<R: Read> Input<R> {
     pub(super) fn new(source: R) -> Self {
-        Self { source, buffer: vec![0; WINDOW], start: 0, end: 0, offset: 0 }
+        Self {
+            source,
+            buffer: vec![0; WINDOW],
+            hold_from: NOTHING,
+            start: 0,
+            end: 0,
+            offset: 0,
+            claims: 0,
+            is_cut: false,
+        }
     }
 
     /// Sees to it that `count` bytes from the place on are in memory; returns how many are, which
@@ -73,24 +95,58 @@ impl<R: Read> Input<R> {
     }
 
     fn fetch(&mut self, count: usize) -> Result<(), CaptureError> {
-        self.buffer.copy_within(self.start..self.end, 0);
-        self.end -= self.start;
-        self.start = 0;
-        if self.buffer.len() < count {
-            self.buffer.resize(count, 0);
+        let held = self.start - self.holds();
+        self.buffer.copy_within(held..self.end, 0);
+        (self.start, self.end) = (self.start - held, self.end - held);
+        let wanted = self.start + count;
+        // Whole windows are read, whatever is held.
+        let room = self.start + count.max(WINDOW);
+        if self.buffer.len() < room {
+            self.buffer.resize(room, 0);
         }
-        while self.end < count {
+        while self.end < wanted {
             match self.source.read(&mut self.buffer[self.end..]) {
                 Ok(0) => break,
                 Ok(more) => self.end += more,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                    self.is_cut = true;
+                    break;
+                }
                 Err(source) => {
-                    let offset = self.offset + self.end as u64;
+                    let offset = self.offset + (self.end - self.start) as u64;
                     return Err(CaptureError::Read { offset, source });
                 }
             }
         }
         Ok(())
+    }
+
+    /// From now on keeps what stands from this byte of the stream on, whatever is passed, and
+    /// forgets all before it. Bytes that were forgotten don't come back.
+    pub(super) fn hold(&mut self, from: u64) {
+        self.hold_from = from;
+    }
+
+    /// Keeps nothing that is passed from here on.
+    pub(super) fn hold_nothing(&mut self) {
+        self.hold_from = NOTHING;
+    }
+
+    /// Bytes that were passed and are kept.
+    pub(super) fn holds(&self) -> usize {
+        self.passed_since(self.hold_from)
+    }
+
+    /// Bytes passed since this byte of the stream.
+    fn passed_since(&self, byte: u64) -> usize {
+        self.offset.saturating_sub(byte) as usize
+    }
+
+    /// Bytes that were passed and are held: `len` of them, from this byte of the stream on.
+    pub(super) fn held(&self, from: u64, len: usize) -> &[u8] {
+        let at = self.start - self.passed_since(from);
+        &self.buffer[at..at + len]
     }
 
     /// The bytes in memory from the place on.
@@ -105,12 +161,8 @@ impl<R: Read> Input<R> {
         self.offset += count as u64;
     }
 
-    /// Bytes that were passed just now: `len` of them, beginning `back` before the place.
-    pub(super) fn behind(&self, back: usize, len: usize) -> &[u8] {
-        &self.buffer[self.start - back..self.start - back + len]
-    }
-
-    /// Passes bytes without keeping them; returns how many were missing at the stream's end.
+    /// Passes bytes, of which only held ones are kept; returns how many were missing at the
+    /// stream's end.
     pub(super) fn skip(&mut self, count: u64) -> Result<u64, CaptureError> {
         let mut left = count;
         while left > 0 {
@@ -145,9 +197,48 @@ impl<R: Read> Input<R> {
     pub(super) fn whole(&mut self, what: &'static str, count: usize) -> Result<(), CaptureError> {
         let has = self.ensure(count)?;
         if has < count {
-            return Err(self.fault(Fault::Truncated { what, has, needs: count }));
+            let fault = Fault::Truncated { what, has, needs: count };
+            // Without a first header there is no capture that could have an end.
+            return Err(if self.offset == 0 {
+                self.fault(fault)
+            } else {
+                CaptureError::AtEnd { offset: self.offset, fault }
+            });
         }
         Ok(())
+    }
+
+    /// An error at the place, where something that is wrong claims so many bytes.
+    pub(super) fn damage(&mut self, fault: Fault, claims: u64) -> CaptureError {
+        self.damage_at(self.offset, fault, claims)
+    }
+
+    /// Likewise, where it began before the place.
+    pub(super) fn damage_at(&mut self, offset: u64, fault: Fault, claims: u64) -> CaptureError {
+        self.claims = claims;
+        CaptureError::Corrupt { offset, fault }
+    }
+
+    /// The error, which is one of the capture's end alone if what is wrong claims so much that
+    /// nothing stands behind it. Nothing can be read any more.
+    pub(super) fn judged(&mut self, error: CaptureError) -> CaptureError {
+        let CaptureError::Corrupt { offset, fault } = error else { return error };
+        if self.claims == 0 || offset == 0 {
+            return CaptureError::Corrupt { offset, fault };
+        }
+        self.hold_nothing();
+        let left = self.claims.saturating_sub(self.offset - offset).min(FARTHEST_END);
+        let missing = self.skip(left);
+        let ends = missing.and_then(|missing| Ok(missing > 0 || self.ensure(1)? == 0));
+        match ends {
+            Ok(true) => CaptureError::AtEnd { offset, fault },
+            _ => CaptureError::Corrupt { offset, fault },
+        }
+    }
+
+    /// Whether the stream ended because what it is unpacked from is cut.
+    pub(super) const fn is_cut(&self) -> bool {
+        self.is_cut
     }
 }
 

@@ -1,17 +1,21 @@
-//! The classic format: a file header, then records of 16 bytes and a frame each.
+//! The classic format: one header, then records.
 //! <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-04.html>
 
 use std::io::Read;
 
 use super::error::{CaptureError, Fault};
 use super::input::{Input, Order};
-use super::{ETHERNET, Located, MAX_FRAME};
+use super::link::{Link, LinkTypes};
+use super::{Located, MAX_FRAME, Next};
 
 const FILE_HEADER: usize = 24;
 const RECORD_HEADER: usize = 16;
 
 /// The link type's bits; above them stands whether frames end in a check sequence.
 const LINK_BITS: u32 = 0x03ff_ffff;
+/// The bit that says that the length of the check sequence stands in the four above it.
+const HAS_CHECK_LENGTH: u32 = 0x0400_0000;
+const CHECK_LENGTH_BITS: u32 = 0xf000_0000;
 
 /// What a file header says.
 #[derive(Debug)]
@@ -19,6 +23,10 @@ pub(super) struct Pcap {
     order: Order,
     /// Nanoseconds per unit of a stamp's fraction.
     unit: u64,
+    number: u32,
+    link: Link,
+    /// Frames end in a check sequence.
+    checked: bool,
 }
 
 impl Pcap {
@@ -27,6 +35,7 @@ impl Pcap {
         input: &mut Input<R>,
         order: Order,
         unit: u64,
+        allowed: LinkTypes,
     ) -> Result<Self, CaptureError> {
         input.whole("the file header", FILE_HEADER)?;
         let header = input.peek();
@@ -34,33 +43,46 @@ impl Pcap {
         if (major, minor) != (2, 4) {
             return Err(input.fault(Fault::Version { major, minor }));
         }
-        let link = order.u32(header, 20) & LINK_BITS;
-        if link != ETHERNET {
-            return Err(input.fault(Fault::LinkType { link }));
-        }
+        let field = order.u32(header, 20);
+        let number = field & LINK_BITS;
+        let Some(link) = Link::of(number, allowed) else {
+            return Err(input.fault(Fault::LinkType { link: number }));
+        };
+        let checked = field & HAS_CHECK_LENGTH != 0 && field & CHECK_LENGTH_BITS != 0;
         input.pass(FILE_HEADER);
-        Ok(Self { order, unit })
+        Ok(Self { order, unit, number, link, checked })
     }
 
     /// The next record.
-    pub(super) fn next<R: Read>(
-        &mut self,
-        input: &mut Input<R>,
-    ) -> Result<Option<Located>, CaptureError> {
+    pub(super) fn next<R: Read>(&mut self, input: &mut Input<R>) -> Result<Next, CaptureError> {
         if input.ensure(RECORD_HEADER)? == 0 {
-            return Ok(None);
+            return Ok(Next::End);
         }
         input.whole("a record's header", RECORD_HEADER)?;
         let field = |at| self.order.u32(input.peek(), at);
         let (seconds, fraction, captured, original_len) = (field(0), field(4), field(8), field(12));
         let len = captured as usize;
         if len > MAX_FRAME {
-            return Err(input.fault(Fault::FrameTooLong { len: captured }));
+            let claims = RECORD_HEADER as u64 + u64::from(captured);
+            return Err(input.damage(Fault::FrameTooLong { len: captured }, claims));
         }
         input.whole("a packet", RECORD_HEADER + len)?;
+        let at = input.offset() + RECORD_HEADER as u64;
         input.pass(RECORD_HEADER + len);
         // Both are 32 bits wide, so the sum has room in 64.
         let time = u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.unit;
-        Ok(Some(Located { time, interface: 0, back: len, len, original_len }))
+        let (interface, interfaces) = (0, 1);
+        let frame = Located {
+            time,
+            interface,
+            interfaces,
+            number: self.number,
+            link: self.link,
+            at,
+            len,
+            original_len,
+            checked: false,
+        };
+        Ok(Next::Frame(if self.checked { frame.without_check_sequence() } else { frame }))
     }
 }

@@ -9,7 +9,8 @@ use std::io::Read;
 use super::clock::Clock;
 use super::error::{CaptureError, Fault};
 use super::input::{Input, Order};
-use super::{ETHERNET, Located, MAX_BLOCK, MAX_FRAME};
+use super::link::{Link, LinkTypes};
+use super::{Located, MAX_BLOCK, MAX_FRAME, MAX_HELD, Next};
 
 /// The type of a section header: the same in either byte order, on purpose.
 const SECTION: u32 = 0x0a0d_0d0a;
@@ -33,7 +34,10 @@ const MAX_INTERFACES: usize = 65_536;
 #[derive(Debug)]
 pub(super) struct Pcapng {
     order: Order,
+    allowed: LinkTypes,
     interfaces: Vec<Interface>,
+    /// How many were described before the section's first packet, once there was one.
+    at_first: Option<u32>,
     /// Time of the last frame: simple packets carry none.
     last: u64,
 }
@@ -43,7 +47,15 @@ struct Interface {
     link: u32,
     /// Most bytes that a simple packet has of its frame; 0 for no bound.
     snap: u32,
+    said: Said,
+}
+
+/// What an interface's options say.
+#[derive(Clone, Copy, Debug, Default)]
+struct Said {
     clock: Clock,
+    /// Frames end in a check sequence.
+    checked: bool,
 }
 
 /// A block's type and whole length.
@@ -64,20 +76,13 @@ struct Packet {
 
 impl Pcapng {
     /// Before the first section header, which is known to be there.
-    pub(super) fn new() -> Self {
-        Self { order: Order::Little, interfaces: Vec::new(), last: 0 }
+    pub(super) fn new(allowed: LinkTypes) -> Self {
+        let interfaces = Vec::new();
+        Self { order: Order::Little, allowed, interfaces, at_first: None, last: 0 }
     }
 
-    /// Interfaces described so far, in this section.
-    pub(super) fn interfaces(&self) -> u32 {
-        self.interfaces.len() as u32
-    }
-
-    /// The next packet.
-    pub(super) fn next<R: Read>(
-        &mut self,
-        input: &mut Input<R>,
-    ) -> Result<Option<Located>, CaptureError> {
+    /// The next packet. What is held may grow by a block beyond [`MAX_HELD`].
+    pub(super) fn next<R: Read>(&mut self, input: &mut Input<R>) -> Result<Next, CaptureError> {
         while input.ensure(BEFORE)? > 0 {
             let block = self.begin_block(input)?;
             let shortest = match block.kind {
@@ -88,7 +93,11 @@ impl Pcapng {
                 _ => BEFORE + BEHIND,
             };
             if block.len < shortest as u32 || !block.len.is_multiple_of(4) {
-                return Err(input.fault(Fault::BlockLength { kind: block.kind, len: block.len }));
+                let fault = Fault::BlockLength { kind: block.kind, len: block.len };
+                return Err(input.damage(fault, u64::from(block.len).max(32)));
+            }
+            if input.holds() > 0 && input.holds() as u64 + u64::from(block.len) > MAX_HELD as u64 {
+                return Ok(Next::Later);
             }
             match block.kind {
                 SECTION | INTERFACE => {
@@ -100,14 +109,22 @@ impl Pcapng {
                 SIMPLE_PACKET | OBSOLETE_PACKET | ENHANCED_PACKET => {
                     self.load(input, block)?;
                     let located = self.packet(input.peek(), block);
-                    let located = located.map_err(|fault| input.fault(fault))?;
+                    let mut located =
+                        located.map_err(|fault| Self::of_packet(input, block, fault))?;
+                    located.at += input.offset();
                     input.pass(block.len as usize);
-                    return Ok(Some(located));
+                    return Ok(Next::Frame(located));
                 }
                 _ => self.skip(input, block)?,
             }
         }
-        Ok(None)
+        Ok(Next::End)
+    }
+
+    /// The error of a packet's block. A link type is no damage, wherever it stands.
+    fn of_packet<R: Read>(input: &mut Input<R>, block: Block, fault: Fault) -> CaptureError {
+        let is_damage = !matches!(fault, Fault::LinkType { .. });
+        input.damage(fault, if is_damage { block.len.into() } else { 0 })
     }
 
     /// Type and length of the block at the place. A section header's byte order holds from its own
@@ -131,25 +148,27 @@ impl Pcapng {
     fn load<R: Read>(&self, input: &mut Input<R>, block: Block) -> Result<(), CaptureError> {
         let len = block.len as usize;
         if len > MAX_BLOCK {
-            return Err(input.fault(Fault::BlockTooLong { kind: block.kind, len: block.len }));
+            let fault = Fault::BlockTooLong { kind: block.kind, len: block.len };
+            return Err(input.damage(fault, block.len.into()));
         }
         input.whole("a block", len)?;
         let last = self.order.u32(input.peek(), len - BEHIND);
-        same_length(block.len, last).map_err(|fault| input.fault(fault))
+        same_length(block.len, last).map_err(|fault| input.damage(fault, block.len.into()))
     }
 
     /// Passes a block of no use here, however long.
     fn skip<R: Read>(&self, input: &mut Input<R>, block: Block) -> Result<(), CaptureError> {
         let offset = input.offset();
-        let corrupt = |fault| CaptureError::Corrupt { offset, fault };
         let missing = input.skip(u64::from(block.len) - BEHIND as u64)?;
         let has = input.ensure(BEHIND)?;
         if missing > 0 || has < BEHIND {
             let (has, needs) = ((input.offset() - offset) as usize + has, block.len as usize);
-            return Err(corrupt(Fault::Truncated { what: "a block", has, needs }));
+            let fault = Fault::Truncated { what: "a block", has, needs };
+            return Err(CaptureError::AtEnd { offset, fault });
         }
         let last = self.order.u32(input.peek(), 0);
-        same_length(block.len, last).map_err(corrupt)?;
+        same_length(block.len, last)
+            .map_err(|fault| input.damage_at(offset, fault, block.len.into()))?;
         input.pass(BEHIND);
         Ok(())
     }
@@ -164,6 +183,7 @@ impl Pcapng {
                 return Err(Fault::Version { major, minor });
             }
             self.interfaces.clear();
+            self.at_first = None;
             return Ok(());
         }
         if self.interfaces.len() == MAX_INTERFACES {
@@ -171,17 +191,18 @@ impl Pcapng {
         }
         let link = u32::from(self.order.u16(body, 0));
         let snap = self.order.u32(body, 4);
-        let clock = self.clock(&body[8..])?;
-        self.interfaces.push(Interface { link, snap, clock });
+        let said = self.said(&body[8..])?;
+        self.interfaces.push(Interface { link, snap, said });
         Ok(())
     }
 
-    /// The clock that an interface's options describe.
-    fn clock(&self, mut options: &[u8]) -> Result<Clock, Fault> {
+    /// What an interface's options say, as far as it matters here.
+    fn said(&self, mut options: &[u8]) -> Result<Said, Fault> {
         const END: u16 = 0;
         const RESOLUTION: u16 = 9;
+        const CHECK_LENGTH: u16 = 13;
         const OFFSET: u16 = 14;
-        let mut clock = Clock::default();
+        let Said { mut clock, mut checked } = Said::default();
         while options.len() >= 4 {
             let (code, len) = (self.order.u16(options, 0), self.order.u16(options, 2) as usize);
             let (room, padded) = (options.len() - 4, len.next_multiple_of(4));
@@ -195,14 +216,15 @@ impl Pcapng {
                 (OFFSET, [_, _, _, _, _, _, _, _]) => {
                     clock = clock.with_offset(self.order.i64(value, 0));
                 }
+                (CHECK_LENGTH, [length]) => checked = *length > 0,
                 _ => {}
             }
             options = &options[4 + padded..];
         }
-        Ok(clock)
+        Ok(Said { clock, checked })
     }
 
-    /// The packet in a block of one of the three kinds.
+    /// The packet in a block of one of the three kinds; `at` counts from the block's beginning.
     fn packet(&mut self, bytes: &[u8], block: Block) -> Result<Located, Fault> {
         let end = block.len as usize - BEHIND;
         let packet = self.fields(bytes, block.kind);
@@ -212,9 +234,9 @@ impl Pcapng {
                 interface: packet.interface,
                 described: self.interfaces.len(),
             })?;
-        if interface.link != ETHERNET {
+        let Some(link) = Link::of(interface.link, self.allowed) else {
             return Err(Fault::LinkType { link: interface.link });
-        }
+        };
         if len > room {
             return Err(Fault::BeyondBlock { what: "a packet", len, room });
         }
@@ -222,15 +244,22 @@ impl Pcapng {
             return Err(Fault::FrameTooLong { len: packet.captured });
         }
         if let Some(ticks) = packet.ticks {
-            self.last = interface.clock.nanoseconds(ticks).ok_or(Fault::Time)?;
+            self.last = interface.said.clock.nanoseconds(ticks).ok_or(Fault::Time)?;
         }
-        Ok(Located {
+        let described = self.interfaces.len() as u32;
+        let located = Located {
             time: self.last,
             interface: packet.interface,
-            back: block.len as usize - packet.at,
+            interfaces: *self.at_first.get_or_insert(described),
+            number: interface.link,
+            link,
+            at: packet.at as u64,
             len,
             original_len: packet.original,
-        })
+            checked: false,
+        };
+        let checked = interface.said.checked && link == Link::Ethernet;
+        Ok(if checked { located.without_check_sequence() } else { located })
     }
 
     /// The fields of a packet block, whose fixed part is there.

@@ -1,8 +1,13 @@
 //! Hand-made captures of every variant, and what the reader makes of them.
 
 mod damaged;
+mod ends;
+mod links;
 mod make;
+mod packed;
 mod reading;
+
+use std::io::Read;
 
 use super::{CaptureError, Fault, Reader};
 
@@ -24,6 +29,11 @@ fn read(capture: &[u8]) -> Vec<Seen> {
 
 /// Frames up to the first error, and it.
 fn read_until_error(capture: &[u8]) -> (Vec<Seen>, Option<CaptureError>) {
+    read_from(capture)
+}
+
+/// Likewise from any stream.
+fn read_from(capture: impl Read) -> (Vec<Seen>, Option<CaptureError>) {
     let mut frames = Vec::new();
     let mut reader = match Reader::new(capture) {
         Ok(reader) => reader,
@@ -46,7 +56,9 @@ fn read_until_error(capture: &[u8]) -> (Vec<Seen>, Option<CaptureError>) {
 /// The error of a damaged capture: where, and what.
 fn fault(capture: &[u8]) -> (u64, Fault) {
     match read_until_error(capture).1 {
-        Some(CaptureError::Corrupt { offset, fault }) => (offset, fault),
+        Some(CaptureError::Corrupt { offset, fault } | CaptureError::AtEnd { offset, fault }) => {
+            (offset, fault)
+        }
         other => panic!("not a fault: {other:?}"),
     }
 }

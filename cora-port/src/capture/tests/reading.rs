@@ -3,7 +3,7 @@
 use super::make::{Make, everything};
 use super::{Reader, Seen, fault, read};
 use crate::capture::input::Order::{Big, Little};
-use crate::capture::{Fault, MAX_BLOCK, MAX_FRAME, Writer};
+use crate::capture::{AHEAD, Fault, MAX_BLOCK, MAX_FRAME, Writer};
 
 fn seen(time: u64, interface: u32, bytes: &[u8], original_len: u32) -> Seen {
     Seen { time, interface, bytes: bytes.to_vec(), original_len }
@@ -47,15 +47,47 @@ fn pcapng_of_every_block_in_both_orders() {
     }
 }
 
+/// How many interfaces each frame's section had when its first frame came.
+fn interfaces(capture: &[u8]) -> Vec<u32> {
+    let mut reader = Reader::new(capture).expect("a pcapng");
+    let mut counts = Vec::new();
+    while let Some(frame) = reader.next_frame().expect("whole") {
+        counts.push(frame.interfaces);
+    }
+    counts
+}
+
 #[test]
 fn interfaces_are_counted_per_section() {
-    let capture = everything(Little);
-    let mut reader = Reader::new(&capture[..]).expect("a pcapng");
-    let mut counts = Vec::new();
-    while reader.next_frame().expect("whole").is_some() {
-        counts.push(reader.interfaces());
+    assert_eq!(interfaces(&everything(Little)), [2, 2, 2, 1]);
+    assert_eq!(interfaces(&Make::pcap(Big, 0xa1b2_c3d4, 1).record(1, 1, b"one", 3).bytes), [1]);
+}
+
+#[test]
+fn an_interface_that_is_described_later_is_not_counted() {
+    let capture = Make::new(Little).section(Little).interface(1, 0, &[]);
+    let capture = capture.enhanced(0, 1, b"first", 5).interface(1, 0, &[]);
+    let capture = capture.enhanced(1, 2, b"second", 6).enhanced(0, 3, b"third", 5);
+    assert_eq!(interfaces(&capture.bytes), [1, 1, 1]);
+    let both = capture.section(Little).interface(1, 0, &[]).interface(1, 0, &[]);
+    let both = both.enhanced(0, 4, b"fourth", 6).interface(1, 0, &[]).enhanced(2, 5, b"fifth", 5);
+    assert_eq!(interfaces(&both.bytes), [1, 1, 1, 2, 2]);
+}
+
+#[test]
+fn what_comes_next_is_known_and_never_more_than_that() {
+    let mut capture = Make::pcap(Little, 0xa1b2_3c4d, 1);
+    for number in 0..30 {
+        capture = capture.record(0, number, b"frame", 5);
     }
-    assert_eq!(counts, [2, 2, 2, 1]);
+    let mut reader = Reader::new(&capture.bytes[..]).expect("a pcap");
+    for number in 0..30 {
+        let time = reader.next_frame().expect("whole").map(|frame| frame.time);
+        assert_eq!(time, Some(number));
+        let upcoming: Vec<u64> = reader.upcoming().map(|(time, _)| time).collect();
+        let expected: Vec<u64> = (number + 1..30).take(AHEAD).collect();
+        assert_eq!(upcoming, expected);
+    }
 }
 
 #[test]
@@ -71,12 +103,15 @@ fn blocks_of_no_use_are_passed_however_long() {
 
 #[test]
 fn other_link_layers_are_refused_by_name() {
-    let (offset, fault_) = fault(&Make::pcap(Little, 0xa1b2_c3d4, 113).bytes);
-    assert_eq!((offset, &fault_), (0, &Fault::LinkType { link: 113 }));
-    assert_eq!(
-        fault_.to_string(),
-        "the link type is 113 (Linux cooked), but only Ethernet (1) can be read"
-    );
+    for (link, told) in [
+        (113, "113 (Linux cooked), and not Ethernet (1): `--make-ethernet` puts"),
+        (105, "105 (IEEE 802.11), and not Ethernet (1): it can't be read"),
+        (99, "99, and not Ethernet (1): it can't be read"),
+    ] {
+        let (offset, fault_) = fault(&Make::pcap(Little, 0xa1b2_c3d4, link).bytes);
+        assert_eq!((offset, &fault_), (0, &Fault::LinkType { link }));
+        assert!(fault_.to_string().contains(told), "{fault_}");
+    }
     // In a pcapng only when a packet comes from there.
     let capture = Make::new(Big).section(Big).interface(127, 0, &[]).interface(1, 0, &[]);
     let capture = capture.enhanced(1, 0, b"fine", 4);
