@@ -134,7 +134,7 @@ fn app() -> Counts {
 
 fn stamp(now: u64) -> Stamp {
     let meta = Meta { time: now, now, port: Port(0) };
-    Stamp { meta, number: now, horizon: now, egress: Port(1), parked: Parked::NONE }
+    Stamp { meta, number: now, horizon: now, egress: Port(1), parked: Parked::NONE, missing: 0 }
 }
 
 /// Both halves, and the rings between them.

@@ -118,7 +118,7 @@ impl Wire for Way {
 
 fn stamp() -> Stamp {
     let meta = Meta { time: 1, now: 1, port: Port::INSIDE };
-    Stamp { meta, number: 0, horizon: 1, egress: Port(1), parked: Parked::NONE }
+    Stamp { meta, number: 0, horizon: 1, egress: Port(1), parked: Parked::NONE, missing: 0 }
 }
 
 /// Memory of at least so many bytes, never given back.

@@ -101,7 +101,14 @@ fn bursts(frames: &[Vec<u8>], mut run: impl FnMut(&mut Burst<'_>)) {
         for bytes in &mut copies {
             let meta = Meta { time: 1, now: 1, port: Port::INSIDE };
             assert!(burst.push(
-                Stamp { meta, number: 0, horizon: 1, egress: Port(1), parked: Parked::NONE },
+                Stamp {
+                    meta,
+                    number: 0,
+                    horizon: 1,
+                    egress: Port(1),
+                    parked: Parked::NONE,
+                    missing: 0
+                },
                 bytes
             ));
         }

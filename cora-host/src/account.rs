@@ -11,6 +11,7 @@ use cora_core::state::Kind;
 use serde_json::Value;
 
 use crate::RunError;
+use crate::capture_notes::CaptureNotes;
 use crate::direct::Direct;
 use crate::ipfix::Exporter;
 use crate::nic_process::NicMode;
@@ -41,11 +42,14 @@ pub(crate) struct Ended<A: App> {
 }
 
 /// What the wire counted.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct WireCounts {
     pub(crate) came: u64,
     pub(crate) too_long: u64,
+    /// Frames that were cut when captured, so that this program can't handle them.
+    pub(crate) cut: u64,
     pub(crate) left: u64,
+    pub(crate) notes: CaptureNotes,
 }
 
 /// Puts together what a first pair and all others leave behind.
@@ -60,6 +64,9 @@ pub(crate) fn finish<A: App>(
     let mut outcomes = BTreeMap::new();
     if wire.too_long > 0 {
         outcomes.insert("too-long".into(), wire.too_long);
+    }
+    if wire.cut > 0 {
+        outcomes.insert("cut-when-captured".into(), wire.cut);
     }
     // Whether the last entries had expired is asked of one time, whichever pair has them.
     let end = others.iter().map(|other| other.now).fold(first.now, u64::max);
@@ -112,6 +119,7 @@ pub(crate) fn finish<A: App>(
         sides,
         pairs: if pairs.len() > 1 { pairs } else { Vec::new() },
         entries,
+        capture: wire.notes,
         recovery,
         records: request.exporter.as_ref().map(Exporter::finish).transpose()?,
         drift: drifts,

@@ -1,3 +1,5 @@
 //! Captures, as [`cora_port::capture`] reads and writes them.
 
-pub use cora_port::capture::{CaptureError, Fault, Frame, MAX_BLOCK, MAX_FRAME, Reader, Writer};
+pub use cora_port::capture::{
+    CaptureError, Fault, Frame, LinkTypes, MAX_BLOCK, MAX_FRAME, Reader, Unpacked, Writer, unpacked,
+};

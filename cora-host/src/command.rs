@@ -175,6 +175,7 @@ fn on_capture<A: App + Send>(
     controllers: Controllers<A::Group>,
 ) -> ExitCode {
     let json = options.json;
+    let to = if options.writes_standard_output() { Output::Error } else { Output::Standard };
     let finished = Request::new::<A>(options, controllers).and_then(|request| {
         let (report, state) = run::<A>(program, &request)?;
         if let Some(path) = &request.options.state_out {
@@ -183,18 +184,18 @@ fn on_capture<A: App + Send>(
         Ok(report)
     });
     match finished {
-        Ok(report) => tell(&report, json),
+        Ok(report) => tell(&report, json, to),
         Err(error) => fail(&error.to_string()),
     }
 }
 
-fn tell(report: &RunReport, json: bool) -> ExitCode {
+fn tell(report: &RunReport, json: bool, to: Output) -> ExitCode {
     let text = if json {
         serde_json::to_string_pretty(report).unwrap_or_default()
     } else {
         report.to_string()
     };
-    let printed = print(&text);
+    let printed = print_to(to, &text);
     let faults = report.faults();
     if faults.is_empty() { printed } else { fail(&faults.join("; ")) }
 }
@@ -206,8 +207,24 @@ pub(crate) fn write_state(path: &Path, state: &Value) -> Result<(), RunError> {
     file.write_all(b"\n").and_then(|()| file.flush()).map_err(failed)
 }
 
+/// Where what a command prints goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Output {
+    Standard,
+    /// Packets go to standard output.
+    Error,
+}
+
 fn print(text: &str) -> ExitCode {
-    match writeln!(std::io::stdout(), "{}", text.trim_end()) {
+    print_to(Output::Standard, text)
+}
+
+fn print_to(to: Output, text: &str) -> ExitCode {
+    let printed = match to {
+        Output::Standard => writeln!(std::io::stdout(), "{}", text.trim_end()),
+        Output::Error => writeln!(std::io::stderr(), "{}", text.trim_end()),
+    };
+    match printed {
         // A reader that went away (`| head`) is no failure of the run; a full disk is.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             fail(&format!("standard output: {error}"))

@@ -34,6 +34,12 @@ pub enum RunError {
         /// The file.
         path: PathBuf,
     },
+    /// A capture would come from a keyboard, or go to a screen.
+    #[error("{option} -: that is a terminal; join it to another program by a pipe, or name a file")]
+    Terminal {
+        /// The option.
+        option: &'static str,
+    },
     /// The states don't fit.
     #[error("{0}: lower a `capacity`, or give the machine more memory")]
     Memory(OutOfMemory),

@@ -1,8 +1,12 @@
-//! Which port a captured frame came in by: a capture does not say.
+//! Which port a captured frame came in by.
 //!
-//! A pcapng file with several interfaces does: its first is the inside port, every other the
-//! outside one. Otherwise the source address decides: what comes from an inside prefix came in at
-//! the inside port.
+//! 1. Prefixes that somebody gave decide always: what comes from one came in at the inside port.
+//! 2. Otherwise a pcapng section that describes several interfaces before its first packet says
+//!    it: its first is the inside port, every other the outside one.
+//! 3. In any other capture the source address decides, by the default prefixes.
+//!
+//! An interface that is described behind a packet changes nothing, so the answer is the same for
+//! all packets of a section.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -18,7 +22,11 @@ pub const DEFAULT_INSIDE: &str =
 /// Prefixes that are inside, as `10.0.0.0/8,fd00::/8` says them; private ones by
 /// [default](Inside::default).
 #[derive(Clone, Debug)]
-pub struct Inside(Vec<Prefix>);
+pub struct Inside {
+    prefixes: Vec<Prefix>,
+    /// Somebody asked for these.
+    given: bool,
+}
 
 /// The first bits of an address.
 #[derive(Clone, Copy, Debug)]
@@ -28,9 +36,10 @@ struct Prefix {
 }
 
 impl Inside {
-    /// The port that a frame of this interface came in by.
+    /// The port that a frame of this interface came in by, in a section with so many when its
+    /// first packet came.
     pub(crate) fn port(&self, frame: &mut [u8], interface: u32, interfaces: u32) -> Port {
-        if interfaces > 1 {
+        if interfaces > 1 && !self.given {
             return if interface == 0 { Port::INSIDE } else { Port::OUTSIDE };
         }
         let source = Packet::new(frame, Meta::default()).source();
@@ -42,14 +51,15 @@ impl Inside {
 
     fn holds(&self, address: Address) -> bool {
         let bits = address.bits();
-        self.0.iter().any(|prefix| bits & prefix.mask == prefix.bits)
+        self.prefixes.iter().any(|prefix| bits & prefix.mask == prefix.bits)
     }
 }
 
 impl Default for Inside {
     fn default() -> Self {
         // The constant parses, as the tests show; nothing inside is what would be left.
-        DEFAULT_INSIDE.parse().unwrap_or(Self(Vec::new()))
+        let prefixes = prefixes(DEFAULT_INSIDE).unwrap_or_default();
+        Self { prefixes, given: false }
     }
 }
 
@@ -57,8 +67,12 @@ impl FromStr for Inside {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        text.split(',').map(str::parse).collect::<Result<_, _>>().map(Self)
+        prefixes(text).map(|prefixes| Self { prefixes, given: true })
     }
+}
+
+fn prefixes(text: &str) -> Result<Vec<Prefix>, String> {
+    text.split(',').map(str::parse).collect()
 }
 
 impl FromStr for Prefix {
@@ -95,6 +109,35 @@ mod tests {
         assert!(inside.holds(Address::v6([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1])));
         assert!(!inside.holds(Address::v6([0x20; 16])));
         assert!("0.0.0.0/0".parse::<Inside>().unwrap().holds(Address::v4([9, 9, 9, 9])));
+    }
+
+    /// A frame of IPv4 from this address.
+    fn from(source: [u8; 4]) -> Vec<u8> {
+        let mut frame = vec![0; 34];
+        frame[12..16].copy_from_slice(&[8, 0, 0x45, 0]);
+        frame[17] = 20;
+        frame[26..30].copy_from_slice(&source);
+        let sum = cora_core::packet::checksum::internet(&frame[14..34]).to_be_bytes();
+        frame[24..26].copy_from_slice(&sum);
+        frame
+    }
+
+    #[test]
+    fn interfaces_decide_where_there_are_several_and_nobody_gave_prefixes() {
+        let (mut private, mut public) = (from([10, 0, 0, 1]), from([198, 51, 100, 1]));
+        let default = Inside::default();
+        assert_eq!(default.port(&mut private, 0, 1), Port::INSIDE);
+        assert_eq!(default.port(&mut public, 0, 1), Port::OUTSIDE);
+        // An interface beyond the first that was described too late counts for nothing.
+        assert_eq!(default.port(&mut private, 1, 1), Port::INSIDE);
+        assert_eq!(default.port(&mut public, 0, 2), Port::INSIDE);
+        assert_eq!(default.port(&mut private, 1, 2), Port::OUTSIDE);
+        assert_eq!(default.port(&mut private, 2, 3), Port::OUTSIDE);
+        for given in [DEFAULT_INSIDE, "10.0.0.0/8"] {
+            let given: Inside = given.parse().unwrap();
+            assert_eq!(given.port(&mut private, 1, 2), Port::INSIDE);
+            assert_eq!(given.port(&mut public, 0, 2), Port::OUTSIDE);
+        }
     }
 
     #[test]

@@ -13,6 +13,8 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`capture`] | pcap and pcapng files: read and written |
+//! | `capture_clock` | the run's time, from the stamps of a capture |
+//! | `capture_notes` | what there was to say of a capture |
 //! | `command` | the command line |
 //! | `control_loop` | which controller decides about moves, when it is asked, and that it is obeyed |
 //! | `nearest` | what somebody meant who mistyped a word |
@@ -46,6 +48,8 @@ mod account;
 mod apart;
 mod back;
 pub mod capture;
+mod capture_clock;
+mod capture_notes;
 mod child;
 mod command;
 mod control_loop;
@@ -78,6 +82,7 @@ mod wire;
 mod wire_end;
 mod worker;
 
+pub use capture_notes::CaptureNotes;
 pub use command::{command_line, fail, main, main_with, perform};
 pub use control_loop::{AnyController, Controllers, Moves, NamedController};
 pub use error::RunError;
@@ -100,7 +105,7 @@ pub mod parts {
     pub use crate::pair::{RING_BYTES, layout as region_layout};
     pub use crate::run::configure;
     pub use crate::supply::Supply;
-    pub use crate::wire::Source;
+    pub use crate::wire::{Reading, Source};
     pub use crate::worker::Worker;
 }
 

@@ -17,15 +17,18 @@ use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _};
+use cora_core::app::App;
 
+use crate::capture::LinkTypes;
 use crate::control_loop::Moves;
-use crate::inside::{DEFAULT_INSIDE, Inside};
+use crate::inside::Inside;
 use crate::ipfix::TargetName;
 use crate::nic_process::{NicMode, PATIENCE, SLOW_PATIENCE};
 use crate::pages::Pages;
 use crate::pairs::MOST_PAIRS;
 use crate::run_file;
 use crate::supervisor::Ports;
+use crate::wire::{Reading, STANDARD};
 
 /// How a network function runs.
 #[derive(Args, Clone, Debug)]
@@ -33,7 +36,8 @@ pub struct RunOptions {
     /// How the NIC half runs.
     #[arg(long, value_enum, default_value = "native")]
     pub(crate) nic: NicMode,
-    /// The capture that comes in at the NIC's wire: pcap or pcapng, Ethernet.
+    /// The capture that comes in at the NIC's wire: pcap or pcapng, maybe packed by gzip or zstd;
+    /// `-` for standard input.
     #[arg(long = "in", value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
     /// Two ports in place of a capture, as inside=PORT,outside=PORT, each tap:NAME, packet:IFACE,
@@ -48,7 +52,8 @@ pub struct RunOptions {
     /// `cargo cora upgrade` reach a live run [default: none].
     #[arg(long, value_name = "PATH")]
     pub(crate) control: Option<PathBuf>,
-    /// Where to write what leaves, as pcap [default: nowhere].
+    /// Where to write what leaves, as pcap; `-` for standard output, and the report then goes to
+    /// standard error [default: nowhere].
     #[arg(long = "out", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Print one JSON object instead of a table.
@@ -66,9 +71,15 @@ pub struct RunOptions {
     /// counted from 0. Where a capture is shorter, at its end. May be given several times.
     #[arg(long = "change", value_name = "N:STATE=FILE", value_parser = change)]
     pub(crate) changes: Vec<(u64, String, PathBuf)>,
-    /// Source prefixes that come in at the inside port, unless the capture has several interfaces.
-    #[arg(long, value_name = "PREFIX,…", default_value = DEFAULT_INSIDE)]
-    pub(crate) inside: Inside,
+    /// Source prefixes that come in at the inside port, whatever interfaces the capture has
+    /// [default: its interfaces decide if there are several, else private addresses come from
+    /// inside].
+    #[arg(long, value_name = "PREFIX,…")]
+    pub(crate) inside: Option<Inside>,
+    /// Make up an Ethernet header for each packet of a capture that has none: raw IP, BSD loopback,
+    /// Linux cooked. Otherwise such a capture is refused.
+    #[arg(long)]
+    pub(crate) make_ethernet: bool,
     /// Pairs of NIC core and host worker: flows are steered to them, and they share nothing.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = pair_count())]
     pub(crate) pairs: u16,
@@ -142,6 +153,18 @@ impl RunOptions {
     /// The capture that comes in, unless the run is live.
     pub fn capture(&self) -> Option<&Path> {
         self.input.as_deref()
+    }
+
+    /// How the capture is read, for this program.
+    pub(crate) fn reading<A: App>(&self) -> Reading {
+        let link_types = if self.make_ethernet { LinkTypes::MadeUp } else { LinkTypes::Ethernet };
+        let inside = self.inside.clone().unwrap_or_default();
+        Reading { inside, heads: A::HEADS, link_types, up_to_cut: true }
+    }
+
+    /// Whether what leaves goes to standard output, so that nothing else may.
+    pub(crate) fn writes_standard_output(&self) -> bool {
+        self.output.as_deref() == Some(Path::new(STANDARD))
     }
 
     /// How long a half at work may stand still.

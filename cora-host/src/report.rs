@@ -7,6 +7,7 @@ use std::ops::AddAssign;
 use cora_core::message::Report;
 use serde::Serialize;
 
+use crate::capture_notes::CaptureNotes;
 use crate::ipfix::Records;
 use cora_control::Drift;
 
@@ -119,6 +120,9 @@ pub struct RunReport {
     pub migrations: u64,
     /// Entries at the end in the fullest table, both sides together.
     pub entries: u64,
+    /// What there is to say of the capture that came in, if there is anything.
+    #[serde(skip_serializing_if = "CaptureNotes::is_nothing")]
+    pub capture: CaptureNotes,
     /// What became of NICs that were killed, if any was.
     #[serde(skip_serializing_if = "Recovery::is_nothing")]
     pub recovery: Recovery,
@@ -148,6 +152,7 @@ impl RunReport {
         if sent != self.packets_out {
             faults.push(format!("{sent} packets were to leave, but {} did", self.packets_out));
         }
+        faults.extend(self.capture.ends_early.clone());
         faults
     }
 }
@@ -208,6 +213,9 @@ impl fmt::Display for RunReport {
             grouped(total),
             grouped(self.packets_in)
         )?;
+        if !self.capture.is_nothing() {
+            write!(f, "\n{}", self.capture)?;
+        }
         for drift in &self.drift {
             write!(f, "\nas the controller learned it\n{drift}")?;
         }
@@ -298,6 +306,7 @@ mod tests {
             pairs: Vec::new(),
             migrations: 0,
             entries: 0,
+            capture: CaptureNotes::default(),
             recovery: Recovery::default(),
             records: None,
             drift: Vec::new(),
@@ -312,6 +321,11 @@ mod tests {
         assert_eq!(lost.faults(), ["4 packets came in, but 3 have an outcome"]);
         let kept = RunReport { packets_out: 1, ..report() };
         assert_eq!(kept.faults(), ["2 packets were to leave, but 1 did"]);
+        let ends_early = Some("a.pcap: it is cut".to_owned());
+        let capture = CaptureNotes { ends_early, ..CaptureNotes::default() };
+        let cut = RunReport { capture, ..report() };
+        assert_eq!(cut.faults(), ["a.pcap: it is cut"]);
+        assert!(cut.to_string().contains("ends early, and all that is whole was handled: a.pcap"));
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub(crate) fn run<A: App + Send>(
     if request.options.pairs > 1 {
         return pairs::run::<A>(program, request);
     }
-    let source = Source::open(&request.input, request.options.inside.clone())?;
+    let source = Source::open(&request.input, request.options.reading::<A>())?;
     let seed = random_seed();
     let supply = Supply { seed, pages: request.options.pages, resident: false };
     let nic = request.options.nic != NicMode::Off;
@@ -178,6 +178,12 @@ fn with_nic<A: App>(
 }
 
 /// What came and left at the wire.
-pub(crate) const fn counts(source: &Source, sink: &Sink) -> WireCounts {
-    WireCounts { came: source.packets, too_long: source.too_long, left: sink.packets }
+pub(crate) fn counts(source: &Source, sink: &Sink) -> WireCounts {
+    WireCounts {
+        came: source.packets,
+        too_long: source.too_long,
+        cut: source.cut.1,
+        left: sink.packets,
+        notes: source.notes(),
+    }
 }

@@ -24,6 +24,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::nearest::nearest;
 use crate::options::{FILE, option, parser};
+use crate::wire::STANDARD;
 
 /// An option that a file sets.
 #[derive(Debug)]
@@ -181,6 +182,7 @@ fn located(name: &str, text: &str, near: &Path) -> String {
         _ => text.to_owned(),
     };
     match name {
+        "in" | "out" if text == STANDARD => text.to_owned(),
         "in" | "out" | "control" | "state-out" => joined(text),
         "config" | "change" => behind("="),
         "moves" if text.starts_with("adapt:") => behind(":"),

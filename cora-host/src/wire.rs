@@ -3,16 +3,22 @@
 
 use std::fmt;
 use std::fs::{File, Metadata};
+use std::io::{IsTerminal as _, Read, Write, stdin, stdout};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use cora_core::message::{MAX_FRAME, Stamp};
-use cora_core::packet::Meta;
+use cora_core::packet::{Meta, has_all_headers};
 use cora_core::region::Parked;
 
 use crate::RunError;
-use crate::capture::{self, CaptureError};
+use crate::capture::{self, CaptureError, LinkTypes};
+use crate::capture_clock::CaptureClock;
+use crate::capture_notes::CaptureNotes;
 use crate::inside::Inside;
+
+/// In the place of a capture's name: standard input, or standard output.
+pub(crate) const STANDARD: &str = "-";
 
 /// What a pair of NIC core and host worker is plugged into: frames come in by it and leave by it.
 pub(crate) trait Cable {
@@ -51,7 +57,7 @@ impl Cable for Files {
     #[inline]
     fn next(&mut self, buffer: &mut [u8]) -> Result<Next, RunError> {
         let next = self.source.next(buffer)?;
-        Ok(next.map_or(Next::End(self.source.now), |(stamp, length)| Next::Frame(stamp, length)))
+        Ok(next.map_or(Next::End(self.source.now()), |(stamp, length)| Next::Frame(stamp, length)))
     }
 
     /// A file never says so: reading it waits.
@@ -69,37 +75,65 @@ impl Cable for Files {
     }
 }
 
+/// How a capture is read.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// What comes from inside.
+    pub inside: Inside,
+    /// No handler reads more than headers, so that frames will do whose rest was not captured.
+    pub heads: bool,
+    /// Which link types are read.
+    pub link_types: LinkTypes,
+    /// A capture that is cut at its end is read up to there.
+    pub up_to_cut: bool,
+}
+
 /// Where packets come from.
 pub struct Source {
-    reader: capture::Reader<File>,
+    reader: capture::Reader<capture::Unpacked<Box<dyn Read + Send>>>,
     path: PathBuf,
-    inside: Inside,
-    /// Latest time so far: what states expire by never runs backwards.
-    pub(crate) now: u64,
+    reading: Reading,
+    clock: CaptureClock,
     /// Frames read.
     pub packets: u64,
     /// Frames that are longer than any frame may be.
     pub too_long: u64,
+    /// Frames that were cut when captured, and of these, frames that can't be handled: more than
+    /// was captured is needed.
+    pub cut: (u64, u64),
+    /// Why the capture ended early.
+    ends_early: Option<String>,
     /// None comes from the frame with this number on, until it is another.
     pub(crate) stop_before: u64,
 }
 
 impl Source {
-    /// Opens a capture.
+    /// Opens a capture, or standard input if that is asked for by [`STANDARD`].
     ///
     /// # Errors
     /// When it can't be read, or is none.
-    pub fn open(path: &Path, inside: Inside) -> Result<Self, RunError> {
-        let file = File::open(path).map_err(|cause| RunError::File { path: path.into(), cause })?;
-        let reader = capture::Reader::new(file)
+    pub fn open(path: &Path, reading: Reading) -> Result<Self, RunError> {
+        let failed = |cause| RunError::File { path: path.into(), cause };
+        let stream: Box<dyn Read + Send> = if path == Path::new(STANDARD) {
+            if stdin().is_terminal() {
+                return Err(RunError::Terminal { option: "--in" });
+            }
+            Box::new(stdin())
+        } else {
+            Box::new(File::open(path).map_err(failed)?)
+        };
+        let stream = capture::unpacked(stream).map_err(failed)?;
+        let reader = capture::Reader::of(stream, reading.link_types)
             .map_err(|cause| RunError::Capture { path: path.into(), cause })?;
         Ok(Self {
             reader,
             path: path.into(),
-            inside,
-            now: 0,
+            reading,
+            clock: CaptureClock::default(),
             packets: 0,
             too_long: 0,
+            cut: (0, 0),
+            ends_early: None,
             stop_before: u64::MAX,
         })
     }
@@ -109,28 +143,73 @@ impl Source {
         self.reader.offset()
     }
 
-    /// The next frame, copied to the beginning of `buffer`: its stamp and length.
+    /// The run's time, so far.
+    pub(crate) const fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    /// What there is to say of the capture.
+    pub(crate) fn notes(&self) -> CaptureNotes {
+        let (ends_early, (cut, _)) = (self.ends_early.clone(), self.cut);
+        CaptureNotes::new(ends_early, cut, self.clock.steps, self.reader.changed())
+    }
+
+    /// The next frame, copied to the beginning of `buffer`: its stamp and length. Zeros stand in
+    /// the place of what was not captured.
     pub fn next(&mut self, buffer: &mut [u8]) -> Result<Option<(Stamp, usize)>, RunError> {
         while self.packets < self.stop_before {
-            let damaged =
-                |cause: CaptureError| RunError::Capture { path: self.path.clone(), cause };
-            let Some(frame) = self.reader.next_frame().map_err(damaged)? else { return Ok(None) };
+            match self.reader.next_frame() {
+                Ok(Some(_)) => {}
+                Ok(None) => return Ok(None),
+                Err(cause) => return self.ended(cause),
+            }
             let number = self.packets;
             self.packets += 1;
-            if frame.bytes.len() > MAX_FRAME {
-                self.too_long += 1;
-                continue;
+            if let Some(found) = self.take(number, buffer) {
+                return Ok(Some(found));
             }
-            let (time, interface) = (frame.time, frame.interface);
-            let bytes = &mut buffer[..frame.bytes.len()];
-            bytes.copy_from_slice(frame.bytes);
-            self.now = self.now.max(time);
-            let port = self.inside.port(bytes, interface, self.reader.interfaces());
-            let meta = Meta { time, now: self.now, port };
-            let stamp =
-                Stamp { meta, number, horizon: self.now, egress: port, parked: Parked::NONE };
-            return Ok(Some((stamp, bytes.len())));
         }
+        Ok(None)
+    }
+
+    /// The frame that was read, if it can be handled.
+    fn take(&mut self, number: u64, buffer: &mut [u8]) -> Option<(Stamp, usize)> {
+        let frame = self.reader.frame()?;
+        let (time, interface, interfaces) = (frame.time, frame.interface, frame.interfaces);
+        let now = self.clock.at(time, interface, self.reader.upcoming());
+        let captured = frame.bytes.len();
+        let length = captured.max(frame.original_len as usize);
+        if length > MAX_FRAME {
+            self.too_long += 1;
+            return None;
+        }
+        let missing = u16::try_from(length - captured).ok();
+        if missing != Some(0) {
+            self.cut.0 += 1;
+        }
+        let will_do = missing == Some(0) || (self.reading.heads && has_all_headers(frame.bytes));
+        let Some(missing) = missing.filter(|_| will_do) else {
+            self.cut.1 += 1;
+            return None;
+        };
+        let bytes = &mut buffer[..length];
+        let (head, rest) = bytes.split_at_mut(captured);
+        head.copy_from_slice(frame.bytes);
+        rest.fill(0);
+        let port = self.reading.inside.port(bytes, interface, interfaces);
+        let meta = Meta { time, now, port };
+        let (horizon, egress, parked) = (now, port, Parked::NONE);
+        Some((Stamp { meta, number, horizon, egress, parked, missing }, length))
+    }
+
+    /// The capture ends with an error, which is told later if all that is whole should do.
+    fn ended<T>(&mut self, cause: CaptureError) -> Result<Option<T>, RunError> {
+        let at_end = matches!(cause, CaptureError::AtEnd { .. });
+        let error = RunError::Capture { path: self.path.clone(), cause };
+        if !at_end || !self.reading.up_to_cut {
+            return Err(error);
+        }
+        self.ends_early = Some(error.to_string());
         Ok(None)
     }
 }
@@ -156,21 +235,29 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
 
 /// Where packets go.
 pub(crate) struct Sink {
-    writer: Option<(capture::Writer<File>, PathBuf)>,
+    writer: Option<(capture::Writer<Box<dyn Write + Send>>, PathBuf)>,
     /// Packets that left.
     pub(crate) packets: u64,
 }
 
 impl Sink {
-    /// Writes to a file; without one, packets are counted only.
+    /// Writes to a file, or to standard output if that is asked for by [`STANDARD`]; without one,
+    /// packets are counted only.
     pub(crate) fn create(path: Option<&Path>, input: &Path) -> Result<Self, RunError> {
         let Some(path) = path else { return Ok(Self { writer: None, packets: 0 }) };
         let failed = |cause| RunError::File { path: path.into(), cause };
         if is_same_file(path, input) {
             return Err(RunError::SameFile { path: path.into() });
         }
-        let file = File::create(path).map_err(failed)?;
-        let writer = capture::Writer::new(file).map_err(failed)?;
+        let stream: Box<dyn Write + Send> = if path == Path::new(STANDARD) {
+            if stdout().is_terminal() {
+                return Err(RunError::Terminal { option: "--out" });
+            }
+            Box::new(stdout())
+        } else {
+            Box::new(File::create(path).map_err(failed)?)
+        };
+        let writer = capture::Writer::new(stream).map_err(failed)?;
         Ok(Self { writer: Some((writer, path.into())), packets: 0 })
     }
 
@@ -178,7 +265,10 @@ impl Sink {
         self.packets += 1;
         if let Some((writer, path)) = &mut self.writer {
             let failed = |cause| RunError::File { path: path.clone(), cause };
-            writer.write(stamp.meta.time, frame).map_err(failed)?;
+            // What was not captured is not made up: handlers that saw headers alone kept it.
+            let captured = frame.len().saturating_sub(stamp.missing.into());
+            let original_len = frame.len() as u32;
+            writer.write_cut(stamp.meta.time, &frame[..captured], original_len).map_err(failed)?;
         }
         Ok(())
     }

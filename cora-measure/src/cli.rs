@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::{Args, FromArgMatches as _, Subcommand};
 use cora_core::app::App;
 use cora_host::parts::Pages;
-use cora_host::{DEFAULT_INSIDE, Inside, Program, RunError, configuration, fail, pair_count};
+use cora_host::{Inside, Program, RunError, configuration, fail, pair_count};
 
 use crate::instructions::{self, Counted, count};
 use crate::paths::{TraceError, trace};
@@ -70,9 +70,9 @@ struct TrafficArguments {
     /// A configuration for a read-mostly state, as State=file.
     #[arg(long = "config", value_name = "STATE=FILE", value_parser = configuration)]
     configurations: Vec<(String, PathBuf)>,
-    /// Source prefixes that come in at the inside port, unless the capture has several interfaces.
-    #[arg(long, value_name = "PREFIX,…", default_value = DEFAULT_INSIDE)]
-    inside: Inside,
+    /// Source prefixes that come in at the inside port, whatever interfaces the capture has.
+    #[arg(long, value_name = "PREFIX,…")]
+    inside: Option<Inside>,
 }
 
 /// Why a measurement ends early.
@@ -114,6 +114,7 @@ fn measure<A: App + Send>(instrument: Instrument) -> Result<(), MeasureError> {
     match instrument {
         Instrument::Bench { traffic, warm, half, pairs, pages } => {
             let TrafficArguments { input, configurations, inside } = traffic;
+            let inside = inside.unwrap_or_default();
             match pairs {
                 Some(pairs) => scale::<A>(&input, inside, &configurations, warm, pairs, pages)?,
                 None => replay::<A>(&input, inside, &configurations, half, warm, pages)?,
@@ -121,10 +122,12 @@ fn measure<A: App + Send>(instrument: Instrument) -> Result<(), MeasureError> {
         }
         Instrument::Trace { traffic, each } => {
             let TrafficArguments { input, configurations, inside } = traffic;
+            let inside = inside.unwrap_or_default();
             trace::<A>(&input, inside, &configurations, each.as_deref())?;
         }
         Instrument::Count { traffic, half, burst, packets } => {
             let TrafficArguments { input, configurations, inside } = traffic;
+            let inside = inside.unwrap_or_default();
             let (input, configurations) = (&input, &configurations);
             let request =
                 instructions::Request { input, inside, configurations, half, burst, packets };

@@ -18,7 +18,7 @@ use cora_core::packet::Port;
 use cora_host::parts::{Direct, Pages, Supply, configure};
 use cora_host::{Inside, RunError};
 
-use crate::traffic::Traffic;
+use crate::traffic::{Traffic, reading};
 
 /// Which half is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -44,7 +44,8 @@ pub(crate) struct Request<'a> {
 
 /// Runs one pass with marks.
 pub(crate) fn count<A: App>(request: &Request<'_>) -> Result<(), RunError> {
-    let traffic = Traffic::load_first(request.input, request.inside.clone(), request.packets)?;
+    let traffic =
+        Traffic::load_first(request.input, reading::<A>(request.inside.clone()), request.packets)?;
     // Always the same seed: the same work in every run.
     let supply = Supply { seed: 1, pages: Pages::default(), resident: false };
     let mut left = 0_u64;

@@ -19,7 +19,7 @@ use cora_host::parts::{Direct, Pages, Supply, configure};
 use cora_host::{Inside, RunError};
 
 use crate::migration::Which;
-use crate::traffic::Traffic;
+use crate::traffic::{Traffic, reading};
 use crate::{adaptation, migration, punt, throughput};
 
 /// Which half runs.
@@ -54,7 +54,7 @@ pub(crate) fn replay<A: App>(
     warm: usize,
     pages: Pages,
 ) -> Result<(), RunError> {
-    let traffic = Traffic::load(input, inside)?;
+    let traffic = Traffic::load(input, reading::<A>(inside))?;
     // Always the same seed: the same work in every run.
     let supply = Supply { seed: 1, pages, resident: true };
     let mut out = 0_u64;

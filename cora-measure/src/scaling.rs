@@ -21,7 +21,7 @@ use cora_host::parts::{Apart, Direct, Pages, Supply, bytes_apart, configure};
 use cora_host::{Inside, RunError};
 
 use crate::ThreadTime;
-use crate::traffic::Traffic;
+use crate::traffic::{Traffic, reading};
 
 /// Always the same: the same work in every run.
 const SEED: u64 = 1;
@@ -49,7 +49,7 @@ pub(crate) fn scale<A: App + Send>(
         return Err(RunError::OnePair { pairs, states: A::PLAN.one_pair });
     }
     let steering = Steering::new(SEED, pairs.into());
-    let traffic = Traffic::load(input, inside)?;
+    let traffic = Traffic::load(input, reading::<A>(inside))?;
     let parts = traffic.split(pairs.into(), warm, |packet| steering.of_packet::<A::Group>(packet));
     let parts: Result<Vec<Part<A>>, RunError> = parts
         .into_iter()

@@ -4,13 +4,14 @@ use std::hint::black_box;
 use std::path::Path;
 use std::ptr;
 
+use cora_core::app::App;
 use cora_core::message::Stamp;
 use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
 use cora_core::migration::{Burst, Outbox};
 use cora_core::packet::{Meta, Packet, Port, Roomy};
 use cora_core::prefetch::{prefetch, prefetch_at};
 use cora_core::region::Parked;
-use cora_host::parts::Source;
+use cora_host::parts::{Reading, Source};
 use cora_host::{Inside, RunError};
 
 /// Frames in memory, one behind the other.
@@ -28,14 +29,19 @@ struct Frame {
     port: Port,
 }
 
+/// How a capture is read for this program.
+pub(crate) fn reading<A: App>(inside: Inside) -> Reading {
+    Reading { inside, heads: A::HEADS, ..Reading::default() }
+}
+
 impl Traffic {
-    pub(crate) fn load(path: &Path, inside: Inside) -> Result<Self, RunError> {
-        Self::load_first(path, inside, usize::MAX)
+    pub(crate) fn load(path: &Path, reading: Reading) -> Result<Self, RunError> {
+        Self::load_first(path, reading, usize::MAX)
     }
 
     /// The first so many frames of a capture.
-    pub(crate) fn load_first(path: &Path, inside: Inside, most: usize) -> Result<Self, RunError> {
-        let mut source = Source::open(path, inside)?;
+    pub(crate) fn load_first(path: &Path, reading: Reading, most: usize) -> Result<Self, RunError> {
+        let mut source = Source::open(path, reading)?;
         let mut traffic = Self::default();
         let mut buffer = vec![0; BURST_BYTES];
         while traffic.len() < most {
@@ -194,7 +200,14 @@ impl Pass<'_> {
         // Behind the copy: before it, they would have to be kept somewhere meanwhile.
         let Frame { time, port, .. } = *next;
         let meta = Meta { time, now: time, port };
-        let stamp = Stamp { meta, number: 0, horizon: time, egress: port, parked: Parked::NONE };
+        let stamp = Stamp {
+            meta,
+            number: 0,
+            horizon: time,
+            egress: port,
+            parked: Parked::NONE,
+            missing: 0,
+        };
         to(stamp, frames.keep(frame.len()));
         true
     }

@@ -89,6 +89,7 @@ impl Source {
             horizon: self.now,
             egress: port,
             parked: Parked::NONE,
+            missing: 0,
         };
         (stamp, frame(&tuple, flow as u32, number, asked, 0))
     }

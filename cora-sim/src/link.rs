@@ -170,6 +170,7 @@ const NOTHING: Stamp = Stamp {
     horizon: 0,
     egress: cora_core::packet::Port(0),
     parked: Parked::NONE,
+    missing: 0,
 };
 
 /// Where the NIC sends: to the host, and to the wire.

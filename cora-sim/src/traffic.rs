@@ -173,6 +173,7 @@ impl Source {
             horizon: self.now,
             egress: port,
             parked: Parked::NONE,
+            missing: 0,
         };
         (stamp, frame(&tuple, flow, number, op, self.filling))
     }

@@ -27,7 +27,7 @@ use cora_core::message::MAX_FRAME;
 use cora_core::migration::rest_of;
 use cora_core::packet::Packet;
 
-use cora_host::parts::Source;
+use cora_host::parts::{Reading, Source};
 use cora_host::{Inside, RunError};
 
 /// How many frames pass between two calls of who watches.
@@ -46,6 +46,8 @@ pub(crate) struct FlowStats {
     pub(crate) without_flow: u64,
     /// Those that are longer than any frame may be, and count for nothing.
     pub(crate) too_long: u64,
+    /// Packets whose headers were cut when they were captured.
+    pub(crate) cut: u64,
     /// Bytes of all frames with a five-tuple.
     pub(crate) bytes: u64,
     /// Time of the first packet, and the latest of all, in nanoseconds since 1970.
@@ -126,7 +128,9 @@ impl FlowStats {
         idle: Duration,
         mut watch: impl FnMut(u64, u64),
     ) -> Result<Self, RunError> {
-        let mut source = Source::open(capture, inside.clone())?;
+        // A profile asks for no more than headers.
+        let reading = Reading { inside: inside.clone(), heads: true, ..Reading::default() };
+        let mut source = Source::open(capture, reading)?;
         let mut buffer = vec![0; MAX_FRAME];
         let mut stats: Option<Self> = None;
         let idle = idle.as_nanos().min(u128::from(u64::MAX)) as u64;
@@ -142,6 +146,7 @@ impl FlowStats {
         let mut stats = stats.unwrap_or_else(|| Self::begin(0, idle));
         stats.count();
         (stats.packets, stats.too_long) = (source.packets, source.too_long);
+        (_, stats.cut) = source.cut;
         Ok(stats)
     }
 
@@ -150,6 +155,7 @@ impl FlowStats {
             packets: 0,
             without_flow: 0,
             too_long: 0,
+            cut: 0,
             bytes: 0,
             span: (now, now),
             window: Window { idle, from: now.saturating_add(idle) },

@@ -47,6 +47,9 @@ pub(super) fn text(traffic: &Traffic, stats: &FlowStats, groups: &Groups, idle: 
     if stats.too_long > 0 {
         line("too long", stats.too_long, "left out");
     }
+    if stats.cut > 0 {
+        line("cut when captured", stats.cut, "left out: their headers are not whole");
+    }
     let flows = &groups["FiveTuple"];
     let (keys, opens) = flows
         .values()

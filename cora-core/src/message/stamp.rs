@@ -17,6 +17,9 @@ pub struct Stamp {
     pub egress: Port,
     /// Where the rest of the frame is, if what goes along is its head alone.
     pub parked: Parked,
+    /// Bytes at the frame's end that nobody captured: zeros stand in their place. None but a
+    /// capture's frames have any.
+    pub missing: u16,
 }
 
 impl Stamp {
@@ -30,8 +33,8 @@ impl Stamp {
     #[inline(always)]
     pub fn words(&self) -> [u64; Self::WORDS] {
         let ports = u64::from(self.meta.port.0) | u64::from(self.egress.0) << 8;
-        let ports_and_rest = ports | u64::from(self.parked.bits()) << 32;
-        [self.meta.time, self.meta.now, self.number, self.horizon, ports_and_rest]
+        let elsewhere = u64::from(self.missing) << 16 | u64::from(self.parked.bits()) << 32;
+        [self.meta.time, self.meta.now, self.number, self.horizon, ports | elsewhere]
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
@@ -40,6 +43,7 @@ impl Stamp {
         let meta = Meta { time, now, port: Port(ports as u8) };
         let egress = Port((ports >> 8) as u8);
         let parked = Parked::from_bits((ports >> 32) as u32);
-        Some((Self { meta, number, horizon, egress, parked }, rest))
+        let missing = (ports >> 16) as u16;
+        Some((Self { meta, number, horizon, egress, parked, missing }, rest))
     }
 }

@@ -10,6 +10,7 @@ const STAMP: Stamp = Stamp {
     horizon: 4,
     egress: Port(0),
     parked: Parked::NONE,
+    missing: 0x1234,
 };
 /// Of a rest of five bytes in lot 7.
 const PARKED: Parked = Parked::from_bits(7 | 5 << 16);

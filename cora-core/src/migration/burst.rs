@@ -23,14 +23,15 @@ pub struct Arrival<'a> {
     horizon: u64,
     egress: Port,
     parked: Parked,
+    missing: u16,
 }
 
 impl Arrival<'_> {
     /// What came with the frame.
     #[inline(always)]
     pub fn stamp(&self) -> Stamp {
-        let Self { number, horizon, egress, parked, .. } = *self;
-        Stamp { meta: self.packet.meta(), number, horizon, egress, parked }
+        let Self { number, horizon, egress, parked, missing, .. } = *self;
+        Stamp { meta: self.packet.meta(), number, horizon, egress, parked, missing }
     }
 }
 
@@ -70,8 +71,8 @@ impl<'a> Burst<'a> {
 
     #[inline(always)]
     fn push_packet(&mut self, stamp: Stamp, packet: Packet<'a>) -> bool {
-        let Stamp { number, horizon, egress, parked, .. } = stamp;
-        self.0.push(Arrival { packet, number, horizon, egress, parked }).is_ok()
+        let Stamp { number, horizon, egress, parked, missing, .. } = stamp;
+        self.0.push(Arrival { packet, number, horizon, egress, parked, missing }).is_ok()
     }
 
     /// Parses all frames. (Parsed as it is taken in, each would wait for the copy that was made of

@@ -75,6 +75,7 @@ impl HoldQueue {
         let mut head = [0; HEAD];
         head[..4].copy_from_slice(&(frame.len() as u32).to_le_bytes());
         head[4] = stamp.meta.port.0;
+        head[5..7].copy_from_slice(&stamp.missing.to_le_bytes());
         head[8..16].copy_from_slice(&stamp.meta.time.to_le_bytes());
         head[16..24].copy_from_slice(&stamp.meta.now.to_le_bytes());
         head[24..32].copy_from_slice(&stamp.number.to_le_bytes());
@@ -95,13 +96,14 @@ impl HoldQueue {
     fn packet_at(&self, at: usize, buffer: &mut [u8]) -> Option<(Stamp, usize)> {
         let mut head = [0; HEAD];
         self.copy_out(at, &mut head);
-        let [length, port, time, now, number] = unpack(&head);
+        let [length, port, missing, time, now, number] = unpack(&head);
         let length = length as usize;
         let frame = buffer.get_mut(..length)?;
         self.copy_out(self.around(at + HEAD), frame);
         let port = Port(port as u8);
         let (meta, parked) = (Meta { time, now, port }, Parked::NONE);
-        Some((Stamp { meta, number, horizon: now, egress: port, parked }, length))
+        let missing = missing as u16;
+        Some((Stamp { meta, number, horizon: now, egress: port, parked, missing }, length))
     }
 
     /// The time of the first packet: none that is older waits or is still to come.
@@ -111,7 +113,7 @@ impl HoldQueue {
         }
         let mut head = [0; HEAD];
         self.copy_out(self.read, &mut head);
-        let [_, _, _, now, _] = unpack(&head);
+        let [_, _, _, _, now, _] = unpack(&head);
         Some(now)
     }
 
@@ -165,15 +167,16 @@ impl HoldQueue {
     }
 }
 
-/// Length, port, time, now, number.
-fn unpack(head: &[u8; HEAD]) -> [u64; 5] {
+/// Length, port, missing, time, now, number.
+fn unpack(head: &[u8; HEAD]) -> [u64; 6] {
     let word = |at: usize| {
         head.get(at..)
             .and_then(|rest| rest.first_chunk())
             .map_or(0, |bytes| u64::from_le_bytes(*bytes))
     };
     let first = word(0);
-    [first & 0xffff_ffff, (first >> 32) & 0xff, word(8), word(16), word(24)]
+    let (port, missing) = ((first >> 32) & 0xff, (first >> 40) & 0xffff);
+    [first & 0xffff_ffff, port, missing, word(8), word(16), word(24)]
 }
 
 #[cfg(test)]
@@ -192,6 +195,7 @@ mod tests {
             horizon: number * 11,
             egress: Port(1),
             parked: Parked::NONE,
+            missing: number as u16 ^ 0x5a5a,
         };
         let (mut next, mut expected) = (0_u64, 0_u64);
         // Miri is slow; once around the queue is enough for it.

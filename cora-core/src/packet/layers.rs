@@ -30,7 +30,7 @@ const PLAIN_UDP_V6: usize = PLAIN_V6 + 8;
 const MAX_TAGS: usize = 4;
 
 pub(super) const ETHERTYPE_IPV4: u16 = 0x0800;
-const ETHERTYPE_IPV6: u16 = 0x86dd;
+pub(super) const ETHERTYPE_IPV6: u16 = 0x86dd;
 pub(super) const ETHERTYPE_ARP: u16 = 0x0806;
 
 /// The `N` bytes at `at`, if they are all there.
@@ -282,7 +282,7 @@ impl Layers {
 
 /// The Ethernet type behind the tags, and where its payload begins.
 #[inline]
-fn ethernet(frame: &[u8]) -> Option<(u16, usize)> {
+pub(super) fn ethernet(frame: &[u8]) -> Option<(u16, usize)> {
     let mut at = ETHERTYPE;
     let mut ethertype = number(frame, at)?;
     // The compiler would write four copies of the loop, did it know the number.

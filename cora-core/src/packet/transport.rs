@@ -110,6 +110,41 @@ fn find_checksum(packet: &[u8], layers: &mut Layers) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Whether the checksum of a transport at `at` is there, if it has one.
+pub(super) fn has_checksum(packet: &[u8], version: Version, protocol: u8, at: usize) -> Option<()> {
+    match checksum_at(version, protocol) {
+        Some(sum) => number(packet, at + sum).map(|_| ()),
+        None => Some(()),
+    }
+}
+
+/// Bytes of the transport's header at `at`, as far as it is read: those of TCP say themselves how
+/// many. `None` where not even that is there.
+pub(super) fn header_bytes(
+    packet: &[u8],
+    version: Version,
+    protocol: u8,
+    at: usize,
+) -> Option<usize> {
+    Some(match (version, protocol) {
+        (_, TCP) => {
+            let fixed: &[u8; TCP_HEADER] = chunk(packet, at)?;
+            usize::from(fixed[12] >> 4) * 4
+        }
+        (_, UDP) => UDP_HEADER,
+        (_, SCTP) => SCTP_HEADER,
+        (Version::V4, ICMP) | (Version::V6, ICMPV6) => ICMP_HEADER,
+        _ => checksum_at(version, protocol).map_or(0, |sum| sum + 2),
+    })
+}
+
+/// Where the packet begins that an ICMP error at `at` quotes; `None` if it is none.
+pub(super) fn quoted_at(packet: &[u8], version: Version, protocol: u8, at: usize) -> Option<usize> {
+    let is_icmp = matches!((version, protocol), (Version::V4, ICMP) | (Version::V6, ICMPV6));
+    let kind = *packet.get(at).filter(|_| is_icmp)?;
+    (Message::of(version, kind) == Message::Error).then_some(at + ICMP_HEADER)
+}
+
 /// Bytes of the TCP header at `at`.
 #[inline]
 fn tcp(packet: &[u8], at: usize) -> Result<usize, Fault> {

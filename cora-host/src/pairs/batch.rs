@@ -41,6 +41,7 @@ impl Batch {
             horizon: 0,
             egress: Port::INSIDE,
             parked: Parked::NONE,
+            missing: 0,
         };
         let frames = [(NONE, 0); FRAMES];
         Self(Box::new(Apart::new(Packed { bytes: [0; BURST_BYTES], used: 0, count: 0, frames })))

@@ -58,7 +58,7 @@ pub(crate) fn run<A: App + Send>(
     if !A::PLAN.one_pair.is_empty() {
         return Err(RunError::OnePair { pairs: request.options.pairs, states: A::PLAN.one_pair });
     }
-    let source = Source::open(&request.input, request.options.inside.clone())?;
+    let source = Source::open(&request.input, request.options.reading::<A>())?;
     let seed = random_seed();
     let pairs = usize::from(request.options.pairs);
     let supply = Supply { seed, pages: request.options.pages, resident: false };

@@ -134,7 +134,7 @@ impl Splitter {
 
     /// Tells the pairs that there are no more frames, and writes what still leaves.
     fn end(&mut self) -> Result<(), RunError> {
-        let now = self.source.now;
+        let now = self.source.now();
         for end in &mut self.ends {
             end.send(Steered::End(now))?;
         }

@@ -20,6 +20,7 @@ fn stamp(number: u64) -> Stamp {
         horizon: 0,
         egress: Port::INSIDE,
         parked: Parked::NONE,
+        missing: 0,
     }
 }
 

@@ -148,7 +148,7 @@ impl LiveWire {
         let number = self.came;
         self.came += 1;
         let meta = Meta { time, now: self.now, port: side };
-        Stamp { meta, number, horizon: self.now, egress: side, parked: Parked::NONE }
+        Stamp { meta, number, horizon: self.now, egress: side, parked: Parked::NONE, missing: 0 }
     }
 }
 

@@ -155,6 +155,7 @@ impl<'a, A: App> Card<'a, A> {
                 horizon: time,
                 egress: Port::INSIDE,
                 parked: Parked::NONE,
+                missing: 0,
             };
             burst.push_roomy(stamp, frames.keep(frame.len()));
             self.packets += 1;

@@ -22,6 +22,7 @@ use cora_host::parts::{Direct, Pages, Source, Supply, configure};
 use cora_host::{Inside, RunError};
 use serde::Serialize;
 
+use crate::traffic::reading;
 use flows::{ByKey, BySize, Count, Flows};
 
 /// What a traced run tells, as JSON: `demand::observed` of `cora-plan` reads it.
@@ -94,7 +95,7 @@ fn observe<A: App>(
     configure(&mut app, configurations)?;
     let mut memory = supply.memory(HostHalf::bytes(&mut app))?;
     let mut half = HostHalf::create(app, &mut memory, false).map_err(RunError::Memory)?;
-    let mut source = Source::open(input, inside)?;
+    let mut source = Source::open(input, reading::<A>(inside))?;
     let mut buffer = vec![0; BURST_BYTES];
     loop {
         let mut frames = Frames::new(&mut buffer);

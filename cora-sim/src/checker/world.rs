@@ -216,7 +216,7 @@ impl<'a> World<'a> {
         let number = (16 * flow + number) as u64;
         let mut burst = Burst::new();
         burst.push(
-            Stamp { meta, number, horizon: NOW, egress: port, parked: Parked::NONE },
+            Stamp { meta, number, horizon: NOW, egress: port, parked: Parked::NONE, missing: 0 },
             &mut frame,
         );
         let mut ends = Ends { punt: &mut self.punt, left: &mut self.left };

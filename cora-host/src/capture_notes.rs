@@ -1,0 +1,81 @@
+//! What there was to say of a capture that came in.
+
+use std::fmt;
+
+use cora_port::capture::{Changed, link_name};
+use serde::Serialize;
+
+use crate::capture_clock::Steps;
+
+/// What there is to say of the capture that came in; nothing of most.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CaptureNotes {
+    /// Where and how it ends too early; all that is whole was handled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ends_early: Option<String>,
+    /// Frames that were cut when they were captured.
+    pub cut_frames: u64,
+    /// Time stamps before that of the frame in front of them.
+    pub stamps_back: u64,
+    /// Times that the clock of stamps was set back by more than a second.
+    pub clock_set_back: u64,
+    /// Time stamps that stand far from those that follow, and count for nothing.
+    pub stray_stamps: u64,
+    /// Frames whose Ethernet header was made up.
+    pub made_up_headers: u64,
+    /// The link type of those.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_type: Option<&'static str>,
+    /// Frames whose check sequence was taken off.
+    pub check_sequences: u64,
+}
+
+impl CaptureNotes {
+    pub(crate) fn new(
+        ends_early: Option<String>,
+        cut_frames: u64,
+        steps: Steps,
+        changed: Changed,
+    ) -> Self {
+        let Steps { back, set_back, strays } = steps;
+        let Changed { made_up, link, checked } = changed;
+        Self {
+            ends_early,
+            cut_frames,
+            stamps_back: back,
+            clock_set_back: set_back,
+            stray_stamps: strays,
+            made_up_headers: made_up,
+            link_type: (made_up > 0).then(|| link_name(link)),
+            check_sequences: checked,
+        }
+    }
+
+    pub(crate) fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl fmt::Display for CaptureNotes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(why) = &self.ends_early {
+            writeln!(f, "the capture ends early, and all that is whole was handled: {why}")?;
+        }
+        let link = self.link_type.unwrap_or_default();
+        let counts = [
+            (self.cut_frames, "frames were cut when captured; their lengths are those of the wire"),
+            (self.stamps_back, "time stamps step back"),
+            (self.clock_set_back, "times the clock was set back; time went on from there"),
+            (self.stray_stamps, "time stamps stand far from those that follow: not gone by"),
+            (self.check_sequences, "frames ended in a check sequence, which was taken off"),
+        ];
+        for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
+            writeln!(f, "{count} {what}")?;
+        }
+        if self.made_up_headers > 0 {
+            let count = self.made_up_headers;
+            writeln!(f, "{count} Ethernet headers were made up: the link type is {link}")?;
+        }
+        Ok(())
+    }
+}
