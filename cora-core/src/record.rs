@@ -4,7 +4,7 @@
 //! A program implements [`FlowRecord`] for a state that is declared `recorded`. The host half calls
 //! it for each entry once: when it expired, when a packet took it out, or when the run is over.
 
-use crate::key::{Address, FiveTuple};
+use crate::key::{Address, FiveTuple, protocol};
 use crate::state::table::{Ending, raw::RawTable};
 use crate::state::{Keyed, Malformed, Table};
 
@@ -76,52 +76,40 @@ pub mod element {
     use super::Element;
 
     macro_rules! elements {
-        ($($(#[$doc:meta])* $name:ident = $number:literal, $width:literal;)*) => {
-            $($(#[$doc])* pub const $name: Element = Element::iana($number, $width);)*
+        ($($name:ident = $number:literal, $width:literal, $known_as:literal, $means:literal;)*) => {
+            $(
+                #[doc = concat!("`", $known_as, "`", $means)]
+                pub const $name: Element = Element::iana($number, $width);
+            )*
+            /// All of these, each with its name in the registry.
+            pub const ALL: &[(&str, Element)] = &[$(($known_as, $name),)*];
         };
     }
 
     elements! {
-        /// `packetDeltaCount`: packets since the flow's last record.
-        PACKETS = 2, 8;
-        /// `octetDeltaCount`: bytes of IP packets since the flow's last record.
-        OCTETS = 1, 8;
-        /// `layer2OctetDeltaCount`: bytes of frames since the flow's last record.
-        LAYER2_OCTETS = 352, 8;
-        /// `maximumLayer2TotalLength`: bytes of the longest frame.
-        LONGEST_FRAME = 421, 8;
-        /// `protocolIdentifier`.
-        PROTOCOL = 4, 1;
-        /// `tcpControlBits`: all flags that were seen.
-        TCP_FLAGS = 6, 2;
-        /// `sourceTransportPort`.
-        SOURCE_PORT = 7, 2;
-        /// `destinationTransportPort`.
-        DESTINATION_PORT = 11, 2;
-        /// `sourceIPv4Address`.
-        SOURCE_IPV4 = 8, 4;
-        /// `destinationIPv4Address`.
-        DESTINATION_IPV4 = 12, 4;
-        /// `sourceIPv6Address`.
-        SOURCE_IPV6 = 27, 16;
-        /// `destinationIPv6Address`.
-        DESTINATION_IPV6 = 28, 16;
-        /// `minimumTTL`.
-        LEAST_TTL = 52, 1;
-        /// `maximumTTL`.
-        GREATEST_TTL = 53, 1;
-        /// `flowEndReason`: 1 idle, 2 active time-out, 3 its end was seen, 4 forced, 5 no room.
-        END_REASON = 136, 1;
-        /// `flowStartMilliseconds`, since 1970.
-        START_MILLISECONDS = 152, 8;
-        /// `flowEndMilliseconds`, since 1970.
-        END_MILLISECONDS = 153, 8;
-        /// `postNATSourceIPv4Address`.
-        POST_NAT_SOURCE_IPV4 = 225, 4;
-        /// `postNAPTSourceTransportPort`.
-        POST_NAT_SOURCE_PORT = 227, 2;
-        /// `natEvent`: 1 a translation is made, 2 it ended.
-        NAT_EVENT = 230, 1;
+        PACKETS = 2, 8, "packetDeltaCount", ": packets since the flow's last record.";
+        OCTETS = 1, 8, "octetDeltaCount", ": bytes of IP packets since the flow's last record.";
+        LAYER2_OCTETS = 352, 8, "layer2OctetDeltaCount", ": bytes of frames since the flow's last record.";
+        SHORTEST_FRAME = 422, 8, "minimumLayer2TotalLength", ": bytes of the shortest frame.";
+        LONGEST_FRAME = 423, 8, "maximumLayer2TotalLength", ": bytes of the longest frame.";
+        PROTOCOL = 4, 1, "protocolIdentifier", ".";
+        TCP_FLAGS = 6, 2, "tcpControlBits", ": all flags that were seen.";
+        SOURCE_PORT = 7, 2, "sourceTransportPort", ".";
+        DESTINATION_PORT = 11, 2, "destinationTransportPort", ".";
+        SOURCE_IPV4 = 8, 4, "sourceIPv4Address", ".";
+        DESTINATION_IPV4 = 12, 4, "destinationIPv4Address", ".";
+        SOURCE_IPV6 = 27, 16, "sourceIPv6Address", ".";
+        DESTINATION_IPV6 = 28, 16, "destinationIPv6Address", ".";
+        ICMP_TYPE_CODE_IPV4 = 32, 2, "icmpTypeCodeIPv4", ": type and code of ICMP, the type in the upper byte.";
+        ICMP_TYPE_CODE_IPV6 = 139, 2, "icmpTypeCodeIPv6", ": likewise for IPv6.";
+        LEAST_TTL = 52, 1, "minimumTTL", ".";
+        GREATEST_TTL = 53, 1, "maximumTTL", ".";
+        END_REASON = 136, 1, "flowEndReason", ": 1 idle, 2 active time-out, 3 its end was seen, 4 forced, 5 no room.";
+        START_MILLISECONDS = 152, 8, "flowStartMilliseconds", ", since 1970.";
+        END_MILLISECONDS = 153, 8, "flowEndMilliseconds", ", since 1970.";
+        POST_NAT_SOURCE_IPV4 = 225, 4, "postNATSourceIPv4Address", ".";
+        POST_NAT_SOURCE_PORT = 227, 2, "postNAPTSourceTransportPort", ".";
+        NAT_EVENT = 230, 1, "natEvent", ": 1 a translation is made, 2 it ended.";
     }
 }
 
@@ -159,7 +147,7 @@ impl<'a> Record<'a> {
     }
 
     /// Addresses, ports and protocol. Elements are those of IPv4 if both addresses are, else those
-    /// of IPv6.
+    /// of IPv6. The ports of ICMP are 0: its identifier is none.
     pub fn five_tuple(&mut self, key: &FiveTuple) {
         let FiveTuple { source, destination, source_port, destination_port, protocol } = *key;
         if let (Some(source), Some(destination)) = (source.as_v4(), destination.as_v4()) {
@@ -169,9 +157,21 @@ impl<'a> Record<'a> {
             self.0.field(element::SOURCE_IPV6, &source.octets());
             self.0.field(element::DESTINATION_IPV6, &destination.octets());
         }
-        self.number(element::SOURCE_PORT, source_port);
-        self.number(element::DESTINATION_PORT, destination_port);
+        let is_icmp = matches!(protocol, protocol::ICMP | protocol::ICMPV6);
+        let port = |port: u16| if is_icmp { 0 } else { port };
+        self.number(element::SOURCE_PORT, port(source_port));
+        self.number(element::DESTINATION_PORT, port(destination_port));
         self.number(element::PROTOCOL, protocol);
+    }
+
+    /// Type and code of a message of ICMP, the type in the upper byte, for a flow with this key;
+    /// nothing where it is of another protocol.
+    pub fn icmp(&mut self, key: &FiveTuple, type_and_code: u16) {
+        match key.protocol {
+            protocol::ICMP => self.number(element::ICMP_TYPE_CODE_IPV4, type_and_code),
+            protocol::ICMPV6 => self.number(element::ICMP_TYPE_CODE_IPV6, type_and_code),
+            _ => {}
+        }
     }
 
     /// An IPv4 address; nothing where it is another.

@@ -7,8 +7,9 @@
 //! ```
 //!
 //! A template stands in a message before the first record that needs it; where messages may be
-//! lost, all of them are repeated now and then (RFC 7011, 8.1 and 8.4). The sequence number counts
-//! the records in all messages before.
+//! lost, each is repeated now and then, before the next record that needs it (RFC 7011, 8.1 and
+//! 8.4). So a message has no more templates than records of theirs, and fits. The sequence number
+//! counts the records in all messages before, whatever their templates.
 
 use std::time::{Duration, Instant};
 
@@ -33,14 +34,19 @@ const REPEAT_AFTER: Duration = Duration::from_secs(30);
 /// How long a record waits for others, at most.
 const LATE: Duration = Duration::from_secs(1);
 
+/// The elements of records of one kind.
+struct Template {
+    elements: Vec<Element>,
+    /// It stands in this message or one before, and need not be repeated yet.
+    told: bool,
+}
+
 /// Makes messages.
 pub(super) struct Messages {
     /// Bytes of a message, at most.
     longest: usize,
     repeats: bool,
-    templates: Vec<Vec<Element>>,
-    /// How many of them stand in this message or one before, and need not be repeated yet.
-    told: usize,
+    templates: Vec<Template>,
     since: Instant,
     sent_since: u32,
     /// The message that grows; empty or with its head.
@@ -62,7 +68,6 @@ impl Messages {
             longest,
             repeats,
             templates: Vec::new(),
-            told: 0,
             since: now,
             sent_since: 0,
             bytes: Vec::new(),
@@ -85,11 +90,11 @@ impl Messages {
     }
 
     fn is_told(&self, elements: &[Element]) -> bool {
-        self.number_of(elements).is_some_and(|number| number < self.told)
+        self.templates.iter().any(|template| template.told && template.elements == elements)
     }
 
     fn number_of(&self, elements: &[Element]) -> Option<usize> {
-        self.templates.iter().position(|template| template == elements)
+        self.templates.iter().position(|template| template.elements == elements)
     }
 
     /// Whether there is no template for a record of these elements, nor room for one.
@@ -109,12 +114,10 @@ impl Messages {
         }
         self.time = self.time.max((used / 1_000_000_000) as u32);
         let number = self.number_of(elements).unwrap_or_else(|| {
-            self.templates.push(elements.to_vec());
+            self.templates.push(Template { elements: elements.to_vec(), told: false });
             self.templates.len() - 1
         });
-        if number >= self.told {
-            self.tell_templates();
-        }
+        self.tell_template(number);
         if self.set.is_none_or(|(template, _)| template != number) {
             self.end_set();
             self.set = Some((number, self.bytes.len()));
@@ -143,7 +146,8 @@ impl Messages {
     fn begin(&mut self) {
         let late = self.sent_since >= REPEAT_MESSAGES || self.since.elapsed() > REPEAT_AFTER;
         if self.repeats && late {
-            self.told = 0;
+            self.templates.iter_mut().for_each(|template| template.told = false);
+            (self.since, self.sent_since) = (Instant::now(), 0);
         }
         self.begun = Instant::now();
         self.word(VERSION);
@@ -154,31 +158,28 @@ impl Messages {
         debug_assert_eq!(self.bytes.len(), HEAD);
     }
 
-    /// Puts templates that were not told into a set of their own, as far as there is room; the last
-    /// one in any case.
-    fn tell_templates(&mut self) {
-        self.end_set();
-        if self.told == 0 {
-            (self.since, self.sent_since) = (Instant::now(), 0);
+    /// Puts a template that was not told into a set of its own.
+    fn tell_template(&mut self, number: usize) {
+        let Template { elements, told } = &mut self.templates[number];
+        if std::mem::replace(told, true) {
+            return;
         }
+        let elements = std::mem::take(elements);
+        self.end_set();
         let begin = self.bytes.len();
         self.word(TEMPLATE_SET);
         self.word(0);
-        for number in self.told..self.templates.len() {
-            self.word(FIRST_TEMPLATE + number as u16);
-            let template = std::mem::take(&mut self.templates[number]);
-            self.word(template.len() as u16);
-            for element in &template {
-                let private = element.enterprise != 0;
-                self.word(element.number | if private { ENTERPRISE } else { 0 });
-                self.word(element.width);
-                if private {
-                    self.double(element.enterprise);
-                }
+        self.word(FIRST_TEMPLATE + number as u16);
+        self.word(elements.len() as u16);
+        for element in &elements {
+            let private = element.enterprise != 0;
+            self.word(element.number | if private { ENTERPRISE } else { 0 });
+            self.word(element.width);
+            if private {
+                self.double(element.enterprise);
             }
-            self.templates[number] = template;
         }
-        self.told = self.templates.len();
+        self.templates[number].elements = elements;
         self.close(begin);
     }
 

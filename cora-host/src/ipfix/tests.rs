@@ -64,6 +64,46 @@ fn no_message_is_longer_than_asked_for() {
     assert_eq!(sent + messages.take().unwrap().1, 100);
 }
 
+/// Records of so many kinds that their templates alone would be longer than a message.
+#[test]
+fn templates_of_many_kinds_are_told_each_in_its_time() {
+    let kinds: Vec<Vec<Element>> =
+        (0..40).map(|kind| vec![element::SOURCE_IPV6.reverse(); 1 + kind % 9 + kind / 9]).collect();
+    let mut distinct: Vec<usize> = kinds.iter().map(Vec::len).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let mut messages = Messages::new(600, true);
+    let (mut records, mut all, mut templates, mut sequence) = (0, 0, 0, 0);
+    for round in 0..200 {
+        let elements = &kinds[round * 7 % kinds.len()];
+        let record = vec![round as u8; 16 * elements.len()];
+        if messages.is_full_for(elements, &record)
+            && let Some((bytes, count)) = messages.take()
+        {
+            assert!(bytes.len() <= 600, "{} bytes", bytes.len());
+            assert_eq!(u32::from_be_bytes(bytes[8..12].try_into().unwrap()), sequence);
+            (records, sequence) = (records + count, sequence + count as u32);
+            templates += sets(&bytes).iter().filter(|set| **set == 2).count();
+        }
+        messages.add(elements, &record, 0);
+        all += 1;
+    }
+    records += messages.take().map_or(0, |(_, count)| count);
+    assert_eq!(records, all);
+    assert!(templates >= distinct.len() && templates < 4 * distinct.len(), "{templates}");
+}
+
+/// The kinds of a message's sets.
+fn sets(message: &[u8]) -> Vec<u16> {
+    let word = |at: usize| u16::from_be_bytes([message[at], message[at + 1]]);
+    let (mut kinds, mut at) = (Vec::new(), 16);
+    while at < message.len() {
+        kinds.push(word(at));
+        at += usize::from(word(at + 2));
+    }
+    kinds
+}
+
 #[test]
 fn a_target_is_a_file_or_a_collector() {
     use super::TargetName;

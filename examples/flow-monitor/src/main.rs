@@ -41,6 +41,8 @@ struct Flow {
     first: u64,
     last: u64,
     longest: u16,
+    /// Type and code of its first packet, if that is of ICMP.
+    icmp: u16,
     original: Way,
     reply: Way,
 }
@@ -71,13 +73,18 @@ impl Way {
         }
     }
 
-    /// Its part of a record, in the elements of its direction.
-    fn record(&self, record: &mut Record<'_>, of: impl Fn(Element) -> Element) {
+    /// Its part of a record, in the elements of its direction. Of no packets there are no extremes,
+    /// and of other protocols no flags of TCP.
+    fn record(&self, record: &mut Record<'_>, protocol: u8, of: impl Fn(Element) -> Element) {
         record.number(of(element::PACKETS), self.packets);
         record.number(of(element::LAYER2_OCTETS), self.bytes);
-        record.number(of(element::TCP_FLAGS), self.tcp_flags);
-        record.number(of(element::LEAST_TTL), self.least_ttl);
-        record.number(of(element::GREATEST_TTL), self.greatest_ttl);
+        if protocol == protocol::TCP {
+            record.number(of(element::TCP_FLAGS), self.tcp_flags);
+        }
+        if self.packets > 0 {
+            record.number(of(element::LEAST_TTL), self.least_ttl);
+            record.number(of(element::GREATEST_TTL), self.greatest_ttl);
+        }
     }
 }
 
@@ -85,8 +92,14 @@ impl Flow {
     /// A flow that begins with this packet.
     fn begin(packet: &Headers, direction: Direction) -> Self {
         let now = packet.now();
-        let mut flow =
-            Self { first: now, last: now, longest: 0, original: Way::NOTHING, reply: Way::NOTHING };
+        let mut flow = Self {
+            first: now,
+            last: now,
+            longest: 0,
+            icmp: packet.icmp_type_and_code().unwrap_or(0),
+            original: Way::NOTHING,
+            reply: Way::NOTHING,
+        };
         flow.count(packet, direction);
         flow
     }
@@ -126,10 +139,14 @@ impl Flow {
 impl FlowRecord for Flow {
     fn record(&self, key: &FiveTuple, end: End, record: &mut Record<'_>) {
         record.five_tuple(key);
+        record.icmp(key, self.icmp);
         record.milliseconds(element::START_MILLISECONDS, self.first);
         record.milliseconds(element::END_MILLISECONDS, self.last);
-        self.original.record(record, |element| element);
-        self.reply.record(record, Element::reverse);
+        self.original.record(record, key.protocol, |element| element);
+        // Where nothing came back there is no way back (RFC 5103).
+        if self.reply.packets > 0 {
+            self.reply.record(record, key.protocol, Element::reverse);
+        }
         record.number(element::LONGEST_FRAME, self.longest);
         let reason: u8 = match end {
             _ if self.is_over() => 3,

@@ -46,6 +46,20 @@ impl Row {
             let value: &Vec<u8> = &values[&(enterprise, id)];
             value.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
         };
+        let has = |enterprise, id| values.contains_key(&(enterprise, id));
+        // Of a way that no packet went there is no time to live, and of the way back nothing.
+        let replies = if has(REVERSE, 2) { number(REVERSE, 2) } else { 0 };
+        for (enterprise, packets) in [(0, number(0, 2)), (REVERSE, replies)] {
+            for extreme in [52, 53] {
+                assert_eq!(has(enterprise, extreme), packets > 0, "{values:?}");
+            }
+            let (is_told, tcp) = (enterprise == 0 || packets > 0, number(0, 4) == TCP.into());
+            assert_eq!(has(enterprise, 6), is_told && tcp, "flags are TCP's: {values:?}");
+            assert_eq!(has(enterprise, 352), is_told, "{values:?}");
+        }
+        assert!(!has(REVERSE, 2) || replies > 0, "a way back without packets: {values:?}");
+        assert!(number(0, 153) >= number(0, 152), "it ends before it begins: {values:?}");
+        let or_none = |enterprise, id| if has(enterprise, id) { number(enterprise, id) } else { 0 };
         let address = |v4: u16, v6: u16| match (values.get(&(0, v4)), values.get(&(0, v6))) {
             (Some(v4), None) => IpAddr::from(<[u8; 4]>::try_from(&v4[..]).expect("4 bytes")),
             (None, Some(v6)) => IpAddr::from(<[u8; 16]>::try_from(&v6[..]).expect("16 bytes")),
@@ -63,11 +77,11 @@ impl Row {
             end: number(0, 153),
             packets: number(0, 2),
             bytes: number(0, 352),
-            flags: number(0, 6),
-            reply_packets: number(REVERSE, 2),
-            reply_bytes: number(REVERSE, 352),
-            reply_flags: number(REVERSE, 6),
-            longest: number(0, 421),
+            flags: or_none(0, 6),
+            reply_packets: replies,
+            reply_bytes: or_none(REVERSE, 352),
+            reply_flags: or_none(REVERSE, 6),
+            longest: number(0, 423),
             reason: number(0, 136) as u8,
         }
     }
