@@ -182,3 +182,68 @@ fn a_record_says_what_was_counted_and_why_it_ended() {
     all.packet(2, RST, 4);
     assert_eq!(reason(&all.flow().unwrap(), End::Removed), [3]);
 }
+
+/// What a record tells, by element.
+fn told(flow: &Flow, key: &FiveTuple) -> Vec<(Element, u64)> {
+    let number = |value: &[u8]| value.iter().fold(0, |all, byte| all << 8 | u64::from(*byte));
+    let told = cora::testing::record(flow, key, End::Idle);
+    told.iter().map(|(element, value)| (*element, number(value))).collect()
+}
+
+fn value(told: &[(Element, u64)], wanted: Element) -> Option<u64> {
+    told.iter().find(|(element, _)| *element == wanted).map(|(_, value)| *value)
+}
+
+/// Lets a packet of these protocols pass, at time 5, and gives its flow's record.
+fn record_of(protocol: u8, transport: &[u8], key_ports: (u16, u16)) -> Vec<(Element, u64)> {
+    let mut flows = cora::testing::table();
+    let mut totals = cora::testing::replica::<Totals>();
+    let mut frame = cora::testing::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64, protocol, transport);
+    let mut packet = Packet::new(&mut frame, Meta { now: 5, ..Meta::default() });
+    assert_eq!(monitor(&mut packet, &mut flows, &mut totals), Transmit);
+    let key = FiveTuple {
+        protocol,
+        source_port: key_ports.0,
+        destination_port: key_ports.1,
+        ..key(1, 2)
+    };
+    told(flows.get(&key).expect("it is there"), &key)
+}
+
+#[test]
+fn nothing_is_told_of_a_way_back_that_nobody_went() {
+    let told = record_of(protocol::UDP, &[0, 1, 0, 2, 0, 8, 0, 0], (1, 2));
+    assert_eq!(value(&told, element::PACKETS), Some(1));
+    assert_eq!(value(&told, element::LEAST_TTL), Some(64));
+    assert_eq!(value(&told, element::SOURCE_PORT), Some(1));
+    assert!(told.iter().all(|(element, _)| element.enterprise == 0), "{told:?}");
+    assert_eq!(value(&told, element::TCP_FLAGS), None, "a datagram has none");
+    assert_eq!(value(&told, element::ICMP_TYPE_CODE_IPV4), None);
+}
+
+#[test]
+fn a_ping_has_a_type_and_no_ports() {
+    let told = record_of(protocol::ICMP, &[8, 0, 0, 0, 0, 7, 0, 1], (7, 7));
+    assert_eq!(value(&told, element::ICMP_TYPE_CODE_IPV4), Some(0x0800));
+    let ports = [element::SOURCE_PORT, element::DESTINATION_PORT];
+    assert_eq!(ports.map(|port| value(&told, port)), [Some(0), Some(0)]);
+    let told = record_of(protocol::ICMP, &[14, 3, 0, 0, 0, 7, 0, 1], (7, 7));
+    assert_eq!(value(&told, element::ICMP_TYPE_CODE_IPV4), Some(0x0e03));
+}
+
+/// A record that begins with a reply, since the one before it was a minute long.
+#[test]
+fn of_a_way_without_packets_no_time_to_live_is_told() {
+    let mut all = Monitor::new();
+    all.packet(1, ACK, 0);
+    for second in (2..=60).step_by(2) {
+        all.packet(2, ACK, second);
+    }
+    let flow = all.flow().unwrap();
+    assert_eq!((flow.original.packets, flow.reply.packets), (0, 1));
+    let told = told(&flow, &key(1, 2));
+    assert_eq!(value(&told, element::PACKETS), Some(0));
+    assert_eq!(value(&told, element::LEAST_TTL), None);
+    assert_eq!(value(&told, element::LEAST_TTL.reverse()), Some(64));
+    assert_eq!(value(&told, element::TCP_FLAGS.reverse()), Some(ACK.into()));
+}
