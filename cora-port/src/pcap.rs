@@ -63,6 +63,10 @@ impl Port for PcapPort {
         while came < most && !self.is_exhausted {
             let damaged = |cause| PortError::Capture { path: self.input.clone(), cause };
             match self.reader.next_frame().map_err(damaged)? {
+                // A live run has no place for what it does not have.
+                Some(frame) if frame.original_len as usize > frame.bytes.len() => {
+                    self.counters.cut_when_captured += 1;
+                }
                 Some(frame) => {
                     each(frame.bytes);
                     came += 1;
@@ -145,6 +149,24 @@ mod tests {
         assert!(again.next_frame().unwrap().is_none());
         let both = (port.counters().received, port.counters().transmitted);
         assert_eq!(both, (40, 40));
+    }
+
+    #[test]
+    fn frames_that_were_cut_when_captured_are_counted_and_left_out() {
+        let room = tempfile::tempdir().unwrap();
+        let path = room.path().join("cut.pcap");
+        let mut writer = Writer::new(File::create(&path).unwrap()).unwrap();
+        for number in 0..6 {
+            writer.write_cut(0, &[7; 60], if number % 3 == 0 { 60 } else { 1500 }).unwrap();
+        }
+        writer.flush().unwrap();
+        let mut port = PcapPort::open(&path, None).unwrap();
+        let mut came = 0;
+        while !port.is_exhausted() {
+            came += port.receive(32, &mut |frame| assert_eq!(frame, [7; 60])).unwrap();
+        }
+        assert_eq!((came, port.counters().cut_when_captured), (2, 4));
+        assert!(port.counters().outcomes().contains(&("cut-when-captured", 4)));
     }
 
     #[test]

@@ -142,6 +142,8 @@ pub struct Counters {
     pub receive_too_long: u64,
     /// Frames that the kernel dropped before the port saw them, because its ring was full.
     pub receive_ring_full: u64,
+    /// Frames of a capture that a snap length cut: dropped.
+    pub cut_when_captured: u64,
     /// Entries of a receiving ring that make no sense: dropped.
     pub damaged_entry: u64,
     /// Frames that were to leave while the link was down: dropped.
@@ -156,10 +158,11 @@ pub struct Counters {
 
 impl Counters {
     /// Frames that were dropped, by name; those of the direction towards the program first.
-    pub const fn outcomes(&self) -> [(&'static str, u64); 7] {
+    pub const fn outcomes(&self) -> [(&'static str, u64); 8] {
         [
             ("receive-too-long", self.receive_too_long),
             ("receive-ring-full", self.receive_ring_full),
+            ("cut-when-captured", self.cut_when_captured),
             ("damaged-entry", self.damaged_entry),
             ("link-down", self.link_down),
             ("transmit-ring-full", self.transmit_ring_full),
