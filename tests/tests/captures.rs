@@ -35,7 +35,7 @@ impl Run {
         let name = std::thread::current().name().unwrap_or("capture").replace("::", "-");
         let room = workshop::room(&format!("captures-{name}"));
         let input = room.join("in.pcap");
-        std::fs::write(&input, capture).unwrap();
+        std::fs::write(&input, capture).expect("a capture is written");
         let mut command = Command::new(workshop::program(program));
         command.args(["run", "--json", "--in"]).arg(input);
         command.arg("--out").arg(room.join("out.pcap")).args(words);
@@ -57,13 +57,13 @@ impl Run {
 
     /// Captured bytes and original length of each frame that left.
     fn out(&self) -> Vec<(Vec<u8>, u32)> {
-        frames_of(&std::fs::read(self.room.join("out.pcap")).unwrap())
+        frames_of(&std::fs::read(self.room.join("out.pcap")).expect("a capture was written"))
     }
 }
 
 fn rates(room: &Path) -> String {
     let path = room.join("rates.txt");
-    std::fs::write(&path, "rate 10.0.0.0/8 1000 10000\n").unwrap();
+    std::fs::write(&path, "rate 10.0.0.0/8 1000 10000\n").expect("rates are written");
     format!("Rates={}", path.display())
 }
 

@@ -53,7 +53,7 @@ impl Row {
             for extreme in [52, 53] {
                 assert_eq!(has(enterprise, extreme), packets > 0, "{values:?}");
             }
-            let (is_told, tcp) = (enterprise == 0 || packets > 0, number(0, 4) == TCP.into());
+            let (is_told, tcp) = (enterprise == 0 || packets > 0, number(0, 4) == u64::from(TCP));
             assert_eq!(has(enterprise, 6), is_told && tcp, "flags are TCP's: {values:?}");
             assert_eq!(has(enterprise, 352), is_told, "{values:?}");
         }
