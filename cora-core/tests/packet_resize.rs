@@ -178,6 +178,47 @@ fn extensions_of_a_complaint_are_left_out() {
     assert_eq!(packet.flow(), Ok(tuple((B6, A6), (53, 5353), UDP)));
 }
 
+/// RFC 7915, 5.1: IPv6 hosts never send less than 1,280 bytes, whatever they are told of the path.
+#[test]
+fn short_packets_may_be_fragmented_and_long_ones_not() {
+    let mut seen = std::collections::BTreeSet::new();
+    for length in [0, 1, 100, 1232, 1233, 1400] {
+        for protocol in [UDP, ICMPV6] {
+            let whole = if protocol == UDP {
+                ip(SIX, UDP, &udp(SIX, (1, 2), &vec![7; length]))
+            } else {
+                ip(SIX, ICMPV6, &echo(SIX, false, 7, &vec![7; length]))
+            };
+            let mut memory = vec![0; 1600];
+            memory[..14 + whole.len()].copy_from_slice(&ethernet(&whole));
+            let frame = Roomy::new(&mut memory, 14 + whole.len());
+            let mut packet = Packet::in_room(frame, Meta { now: 1 << 40, ..Meta::default() });
+            packet.translate(A4, B4, A4).unwrap();
+            let frame = packet.frame();
+            let (number, flags) = (u16::from_be_bytes([frame[18], frame[19]]), frame[20]);
+            if length + 28 <= 1260 {
+                assert!(flags == 0 && number != 0, "{length}");
+                assert!(seen.insert(number), "{length}");
+            } else {
+                assert_eq!((flags, number), (0x40, 0), "{length}");
+            }
+            judge(frame);
+        }
+    }
+}
+
+/// A header that is quoted stays the one that the sender would know again.
+#[test]
+fn a_quoted_packet_has_no_identification() {
+    let quoted = ip(SIX, UDP, &udp(SIX, (5353, 53), b"data"));
+    let mut room = roomy(&error(R6, &quoted, 999));
+    let mut packet = open(&mut room);
+    packet.translate(B4, A4, R4).unwrap();
+    let inner = 14 + 20 + 8;
+    assert_eq!(packet.frame()[inner + 4..inner + 8], [0, 0, 0x40, 0]);
+    assert_eq!(packet.frame()[20], 0);
+}
+
 #[test]
 fn what_has_no_word_is_refused_and_as_it_was() {
     let redirect = icmp(FOUR, 5, [0; 4], &ip((B4, A4), UDP, &udp((B4, A4), (53, 5353), b"..")));

@@ -30,6 +30,8 @@ pub const BadChecksum: Reason = Reason::new("bad-checksum");
 
 const V6_HEADER: usize = 40;
 const ICMP_HEADER: usize = 8;
+/// The longest IPv4 packet that may be fragmented: one of IPv6's least MTU is 20 bytes longer.
+const LONGEST_FRAGMENTED: usize = 1260;
 
 /// The fields of an IP header in either version.
 #[derive(Clone, Copy)]
@@ -55,14 +57,19 @@ impl Written {
 }
 
 impl Network {
+    /// Of an IPv4 packet of the wire that is short, routers on the way may make fragments, by this
+    /// identification (RFC 7915, 5.1): IPv6 hosts don't make theirs shorter than that.
     #[inline(never)]
-    fn write(self, source: Address, destination: Address) -> Written {
+    fn write(self, source: Address, destination: Address, identification: u16) -> Written {
         let mut bytes = [0; V6_HEADER];
         let Self { class, ttl, protocol, length } = self;
         if let (Some(source), Some(destination)) = (source.as_v4(), destination.as_v4()) {
             let [high, low] = (20 + length as u16).to_be_bytes();
-            // Don't fragment, and so no identification is needed (RFC 6864).
-            bytes[..10].copy_from_slice(&[0x45, class, high, low, 0, 0, 0x40, 0, ttl, protocol]);
+            let whole = identification == 0 || 20 + length > LONGEST_FRAGMENTED;
+            // Don't fragment, and then no identification is needed (RFC 6864).
+            let (flags, identification) = if whole { (0x40, 0) } else { (0, identification) };
+            let [a, b] = identification.to_be_bytes();
+            bytes[..10].copy_from_slice(&[0x45, class, high, low, a, b, flags, 0, ttl, protocol]);
             bytes[12..16].copy_from_slice(&source);
             bytes[16..20].copy_from_slice(&destination);
             let sum = checksum::internet(&bytes[..20]);
@@ -112,8 +119,9 @@ impl Packet<'_> {
     ///
     /// Ports and identifiers stay; set them afterwards. The time to live stays; see
     /// [`decrement_ttl`](super::Headers::decrement_ttl). Options, extension headers, padding of the
-    /// frame and extensions of ICMP errors (RFC 4884) are left out. IPv4 packets are made with
-    /// "don't fragment" and without identification.
+    /// frame and extensions of ICMP errors (RFC 4884) are left out. IPv4 packets of up to 1,260
+    /// bytes may be fragmented on their way, and have an identification of their own; longer ones
+    /// are made with "don't fragment" (RFC 7915, 5.1).
     ///
     /// Refused with the reason that [`flow`](super::Headers::flow) gives, [`NotTranslated`],
     /// [`BadChecksum`], `malformed` when an address is of the wrong version, [`NoRoom`] or
@@ -159,14 +167,16 @@ impl Packet<'_> {
         let outer_sender = if quotes { sender } else { source };
         if quotes {
             let ends = [destination, source];
-            let header = self.network(inner, None).write(ends[0], ends[1]);
+            let header = self.network(inner, None).write(ends[0], ends[1], 0);
             self.translate_quoted(inner, ends);
             self.exchange(inner, header.bytes());
         } else if !is_icmp {
             self.translate_checksum(outer, [source, destination]);
         }
         let behind = self.length - usize::from(outer.transport);
-        let header = self.network(outer, Some(behind)).write(outer_sender, destination);
+        let identification = self.identification(&outer);
+        let header =
+            self.network(outer, Some(behind)).write(outer_sender, destination, identification);
         self.exchange(outer, header.bytes());
         self.put(usize::from(outer.ip) - 2, if from_v4 { &[0x86, 0xdd] } else { &[0x08, 0x00] });
         if let Some(saying) = saying {
@@ -185,6 +195,15 @@ impl Packet<'_> {
         let head = self.read(usize::from(layers.outer.transport));
         let said = if self.is_ipv4() { Saying::to_v6(head) } else { Saying::to_v4(head) };
         said.ok_or(NotTranslated)
+    }
+
+    /// A number for the fragments of this packet, of its transport's beginning, sum and time: others
+    /// of the same ends have another, and under every plan it is the same. Not 0.
+    fn identification(&self, header: &Header) -> u16 {
+        let beginning = u32::from_be_bytes(self.read(usize::from(header.transport) + 4));
+        let sum = self.read_u16(usize::from(header.sum));
+        let mixed = self.now() ^ u64::from(beginning) << 32 ^ u64::from(sum) << 16;
+        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as u16 | 1
     }
 
     /// The fields of a header; of the packet itself, the length of the rest is known.
