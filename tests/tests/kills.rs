@@ -27,9 +27,11 @@ const SOON: Duration = Duration::from_secs(10);
 fn build(name: &str, changes: &[(&str, &str)]) -> PathBuf {
     let example = root().join("examples/firewall/src/main.rs");
     let mut source = std::fs::read_to_string(example).unwrap();
-    for (from, to) in
-        [("idle_by = Self::idle)", "idle_by = Self::idle, durable)")].iter().chain(changes)
-    {
+    let durable = [
+        ("#[cfg(test)]\nmod tests;\n", ""),
+        ("idle_by = Self::idle)", "idle_by = Self::idle, durable)"),
+    ];
+    for (from, to) in durable.iter().chain(changes) {
         assert!(source.contains(from), "the example has no `{from}` any more");
         source = source.replace(from, to);
     }
@@ -406,12 +408,12 @@ fn connections_outlive_a_build_that_converts_its_entries() {
         narrower,
         (
             "/// A connection that somebody",
-            "#[derive(Clone, Copy, Plain)]\nstruct Before {\n    judged: Generation,\n    protocol: u8,\n    \
+            "#[derive(Clone, Copy, Plain)]\nstruct Before {\n    judged: Generation,\n    idle: u16,\n    \
              tcp: TcpState,\n    answered: bool,\n    original_packets: u64,\n    reply_packets: u64,\n}\n\n\
              impl From<Before> for Connection {\n    fn from(before: Before) -> Self {\n        \
-             let Before { judged, protocol, tcp, answered, original_packets, reply_packets } = before;\n        \
+             let Before { judged, idle, tcp, answered, original_packets, reply_packets } = before;\n        \
              let original_packets = original_packets as u32;\n        \
-             Self { judged, protocol, tcp, answered, original_packets, reply_packets }\n    }\n}\n\n\
+             Self { judged, idle, tcp, answered, original_packets, reply_packets }\n    }\n}\n\n\
              /// A connection that somebody",
         ),
     ];

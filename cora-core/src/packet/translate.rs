@@ -197,8 +197,8 @@ impl Packet<'_> {
         said.ok_or(NotTranslated)
     }
 
-    /// A number for the fragments of this packet, of its transport's beginning, sum and time: others
-    /// of the same ends have another, and under every plan it is the same. Not 0.
+    /// A number for the fragments of this packet, of its transport's beginning, sum and time: other
+    /// packets of the same ends have another, and under every plan it is the same. Not 0.
     fn identification(&self, header: &Header) -> u16 {
         let beginning = u32::from_be_bytes(self.read(usize::from(header.transport) + 4));
         let sum = self.read_u16(usize::from(header.sum));
