@@ -207,7 +207,7 @@ impl Liar {
         frame.resize(1400, 0);
         let meta = Meta { time: self.number, now: self.number, port: Port::INSIDE };
         let (number, horizon, egress) = (self.number, self.number, Port::OUTSIDE);
-        let stamp = Stamp { meta, number, horizon, egress, parked: Parked::NONE };
+        let stamp = Stamp { meta, number, horizon, egress, parked: Parked::NONE, missing: 0 };
         Message::Punt(stamp, &frame).encode(|_, parts| parts.concat())
     }
 
