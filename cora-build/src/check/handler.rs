@@ -3,7 +3,7 @@
 use syn::ext::IdentExt as _;
 use syn::{FnArg, ReturnType, Safety, Signature, Type};
 
-use super::{body, fields, parameter};
+use super::{body, fields, parameter, transparent};
 use crate::diag::{Code, Diagnostics, Place, codes};
 use crate::syntax::HandlerDecl;
 use crate::syntax::handler::HandlerShape;
@@ -24,8 +24,12 @@ pub(crate) fn run(shape: HandlerShape, diagnostics: &mut Diagnostics) -> Option<
         ident,
         packet: packet?,
         parameters,
+        transparent: shape.transparent,
         item: shape.item,
     };
+    if decl.transparent {
+        transparent::run(&decl, diagnostics);
+    }
     (shape.sound && diagnostics.errors() == before).then_some(decl)
 }
 

@@ -11,3 +11,4 @@ pub(crate) mod parameter;
 #[cfg(feature = "script")]
 pub mod paths;
 pub(crate) mod state;
+pub(crate) mod transparent;

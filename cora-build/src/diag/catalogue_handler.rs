@@ -112,9 +112,9 @@ catalogue! {
         example: "#[flow_handler]\nfn f(packet: &mut Packet, a: &A, b: &B, c: &C, d: &D, e: &E, f: &F, g: &G, h: &H, i: &I) -> Verdict { Transmit }",
     }
     HANDLER_ARGUMENTS = 19 {
-        title: "`#[flow_handler]` with arguments",
-        cause: "All there is to say about a handler stands in its signature; where it runs, the plan says.",
-        cure: "Write `#[flow_handler]`.",
+        title: "`#[flow_handler]` with another argument than `transparent`",
+        cause: "All else there is to say about a handler stands in its signature; where it runs, the plan says.",
+        cure: "Write `#[flow_handler]` or `#[flow_handler(transparent)]`.",
         example: "#[flow_handler(nic)]\nfn f(packet: &mut Packet) -> Verdict { Transmit }",
     }
     PACKET_TWICE = 20 {
@@ -170,5 +170,10 @@ catalogue! {
         cause: "A handler is atomic: it runs from start to end for one packet, and there is no executor.",
         cure: "Do without; keep data for later packets in a state.",
         example: "#[flow_handler]\nfn f(packet: &mut Packet) -> Verdict { lookup().await; Transmit }",
+    }    HANDLER_NOT_TRANSPARENT = 29 {
+        title: "a transparent handler drops by `?` what it does not understand",
+        cause: "`#[flow_handler(transparent)]` says that everything passes which the handler does not understand. `?` on a getter or setter of the packet drops fragments, tunnels and all that is not IP; on `Table::insert` it drops new flows while the table is full.",
+        cure: "Write `let Ok(flow) = packet.flow() else { return Transmit };`. A drop that is meant stands there as `return Drop(reason)`.",
+        example: "#[flow_handler(transparent)]\nfn f(packet: &mut Packet) -> Verdict { let _flow = packet.flow()?; Transmit }",
     }
 }

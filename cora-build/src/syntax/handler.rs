@@ -1,8 +1,9 @@
 //! The shape of a function with `#[flow_handler]`.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens as _;
 
+use super::arguments::nearest;
 use super::{Reader, is_attribute};
 use crate::diag::{Diagnostics, Place, codes};
 
@@ -11,6 +12,8 @@ use crate::diag::{Diagnostics, Place, codes};
 pub(crate) struct HandlerShape {
     /// The item, without `#[flow_handler]`.
     pub(crate) item: syn::ItemFn,
+    /// Whether the attribute says `transparent`.
+    pub(crate) transparent: bool,
     /// Whether attribute and item had no fault so far.
     pub(crate) sound: bool,
 }
@@ -23,20 +26,36 @@ pub(crate) fn run(
     diagnostics: &mut Diagnostics,
 ) -> Option<HandlerShape> {
     let before = diagnostics.errors();
-    if !args.is_empty() {
-        diagnostics
-            .error(
-                codes::HANDLER_ARGUMENTS,
-                Place::of(args),
-                "`#[flow_handler]` takes no arguments",
-            )
-            .help(
-                "the plan says where a handler runs, and its parameters say which states it uses",
-            );
-    }
+    let transparent = argument(args, diagnostics);
     let mut item = item_fn(item, diagnostics)?;
     once(&mut item, reader, diagnostics);
-    Some(HandlerShape { item, sound: diagnostics.errors() == before })
+    Some(HandlerShape { item, transparent, sound: diagnostics.errors() == before })
+}
+
+/// Whether the attribute says `transparent`, which is all that it may say.
+fn argument(args: &TokenStream, diagnostics: &mut Diagnostics) -> bool {
+    let mut words = args.clone().into_iter();
+    let first = words.next();
+    let transparent = matches!(&first, Some(TokenTree::Ident(word)) if word == "transparent");
+    if first.is_some() && !(transparent && words.next().is_none()) {
+        let found = diagnostics.error(
+            codes::HANDLER_ARGUMENTS,
+            Place::of(args),
+            "`#[flow_handler]` takes no argument but `transparent`",
+        );
+        let near = match &first {
+            Some(TokenTree::Ident(word)) => nearest(&word.to_string(), ["transparent"]),
+            _ => None,
+        };
+        found.help(match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => {
+                "the plan says where a handler runs, and its parameters say which states it uses"
+                    .to_owned()
+            }
+        });
+    }
+    transparent
 }
 
 /// Takes the attribute off the item. A macro's item came without the one that called it.
@@ -67,8 +86,7 @@ fn item_fn(item: TokenStream, diagnostics: &mut Diagnostics) -> Option<syn::Item
         Ok(syn::Item::Fn(item)) => return Some(item),
         Ok(other) => {
             let tokens = other.to_token_stream().into_iter();
-            let mut words =
-                tokens.filter(|token| matches!(token, proc_macro2::TokenTree::Ident(_)));
+            let mut words = tokens.filter(|token| matches!(token, TokenTree::Ident(_)));
             let what = "`#[flow_handler]` stands on something other than a function";
             (Place::of(&words.next()), what.to_owned())
         }

@@ -88,6 +88,8 @@ pub struct HandlerDecl {
     pub packet: Ident,
     /// The states it takes, in order.
     pub parameters: Vec<Parameter>,
+    /// Whether it lets everything pass that it does not understand.
+    pub transparent: bool,
     /// The item, without `#[flow_handler]`.
     pub item: syn::ItemFn,
 }

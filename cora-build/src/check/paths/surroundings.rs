@@ -50,7 +50,7 @@ impl Surroundings {
     }
 
     /// The one function or method that a path means in a module.
-    pub(super) fn routine(&self, path: &[String], module: &[String]) -> Option<usize> {
+    pub(crate) fn routine(&self, path: &[String], module: &[String]) -> Option<usize> {
         if let Some(whole) = self.canonical(path, module) {
             let is_it = |routine: &Routine| {
                 routine.owner.is_none()

@@ -3,13 +3,15 @@
 //! 1. Each annotated item is read as the macros read it ([`crate::syntax`]).
 //! 2. Names are held against each other: states, handlers, parameters (`names`).
 //! 3. The chain is read from `app!` (`chain`).
-//! 4. What handlers reach besides their parameters is held against the rules (`reach`).
+//! 4. What handlers reach besides their parameters is held against the rules (`reach`), and so is
+//!    what transparent ones drop through the functions that they call (`transparent`).
 //!
 //! A stage with errors ends the build, so that no fault is told that another one made.
 
 mod chain;
 mod names;
 mod reach;
+mod transparent;
 
 use std::collections::BTreeMap;
 
@@ -77,6 +79,7 @@ pub fn run(source: &Source, findings: &mut Findings) -> Option<Program> {
     names::run(&parts, findings);
     let chain = chain::run(source, &parts, findings);
     reach::run(source, &parts, findings);
+    transparent::run(source, &parts, findings);
     if findings.has_errors() {
         return None;
     }
