@@ -44,11 +44,11 @@
 
 #[cfg(feature = "build")]
 pub use cora_build::script::build;
-pub use cora_macros::{Plain, flow_handler, state};
+pub use cora_macros::{Plain, flow_handler, host_only, state};
 
 /// The names that a program uses.
 pub mod prelude {
-    pub use crate::{Plain, flow_handler, state};
+    pub use crate::{Plain, flow_handler, host_only, state};
     pub use cora_core::hash::sip_hash;
     pub use cora_core::key::{
         Address, DestinationAddress, FiveTuple, InsideAddress, Key, SourceAddress, protocol,
@@ -106,10 +106,11 @@ pub mod __private {
 
     /// The `main` of a program. With the feature `measure`, the program has instruments as well.
     #[cfg(all(feature = "host", not(target_os = "none")))]
-    #[cfg_attr(feature = "measure", expect(unreachable_code, reason = "the other `main` runs"))]
     pub fn main<A: core::app::App + Send>(program: host::Program) -> std::process::ExitCode {
         #[cfg(feature = "measure")]
-        return cora_measure::main::<A>(program);
-        host::main::<A>(program)
+        let main = cora_measure::main::<A>;
+        #[cfg(not(feature = "measure"))]
+        let main = host::main::<A>;
+        host::with_room_for(A::VALUE, move || main(program))
     }
 }

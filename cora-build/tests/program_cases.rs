@@ -158,11 +158,14 @@ fn programs_give_what_they_should() {
 #[test]
 fn every_code_of_a_program_has_its_case() {
     // Told by the nested build, whose own tests hold them.
-    const NESTED: [&str; 3] = ["CORA0123", "CORA0124", "CORA0129"];
+    const NESTED: [&str; 2] = ["CORA0123", "CORA0124"];
+    // Told by the compiler, which knows sizes: a case of `tests/ui`.
+    const COMPILED: [&str; 1] = ["CORA0131"];
     let told: String = cases().iter().map(|case| result(&case.read(&host()))).collect();
     let untold: BTreeSet<String> = diag::entries()
         .map(|entry| entry.code.to_string())
         .filter(|code| code.as_str() >= "CORA0100" && !NESTED.contains(&code.as_str()))
+        .filter(|code| !COMPILED.contains(&code.as_str()))
         .filter(|code| !told.contains(code.as_str()))
         .collect();
     assert!(untold.is_empty(), "no case tells {untold:?}");

@@ -6,8 +6,10 @@
 use crate::key::Key;
 use crate::packet::Packet;
 use crate::record::{Fields, When};
+#[cfg(not(target_os = "none"))]
+use crate::state::Described;
 use crate::state::table::Ending;
-use crate::state::{Described, Home, Malformed, Memory, OutOfMemory, Place, Reach, Visit};
+use crate::state::{Home, Malformed, Memory, OutOfMemory, Place, Reach, Visit};
 use crate::verdict::Verdict;
 
 /// One handler, as `#[flow_handler]` leaves it behind.
@@ -122,6 +124,9 @@ pub trait App: Sized + 'static {
     /// The numbers of its recorded states.
     const RECORDED: &'static [usize] = &[];
 
+    /// Bytes of its largest [value](crate::state::Stored::VALUE).
+    const VALUE: usize = 0;
+
     /// Makes all states, empty, in `memory`.
     fn new(memory: &mut Memory) -> Result<Self, OutOfMemory>;
 
@@ -136,7 +141,8 @@ pub trait App: Sized + 'static {
     /// The state with this number, counted as in [`Self::PLACES`].
     fn state(&mut self, number: usize) -> &mut dyn Home;
 
-    /// The same, to report. Only the host calls it.
+    /// The same, to report, at the host.
+    #[cfg(not(target_os = "none"))]
     fn described(&mut self, number: usize) -> &mut dyn Described;
 
     /// Whether it has *further* states: those that only packets of flows without an entry need, so
@@ -222,7 +228,8 @@ pub trait App: Sized + 'static {
         Err(Malformed)
     }
 
-    /// Makes version 1 of the read-mostly state `name` from text. Only the host calls it.
+    /// Makes version 1 of the read-mostly state `name` from text, at the host.
+    #[cfg(not(target_os = "none"))]
     fn configure(&mut self, name: &str, text: &str) -> Result<(), ConfigureError>;
 }
 

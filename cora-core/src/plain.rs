@@ -60,6 +60,17 @@ pub trait Plain: Copy + 'static {
     /// are fewer.
     fn get(bytes: &[u8]) -> Option<Self>;
 
+    /// Reads a value from the first [`Self::SIZE`] bytes to where this one is, so that a large one is
+    /// never on a stack; whether they encode one. If not, parts of this one may be new.
+    #[inline]
+    fn read(&mut self, bytes: &[u8]) -> bool {
+        let read = Self::get(bytes);
+        if let Some(value) = read {
+            *self = value;
+        }
+        read.is_some()
+    }
+
     /// How long an entry with this value lives unused, if that [varies](Self::IDLE_VARIES); the
     /// state's `idle` at most.
     #[inline]
@@ -165,6 +176,11 @@ impl<T: Plain, const N: usize> Plain for [T; N] {
         }
         Some(items)
     }
+    fn read(&mut self, bytes: &[u8]) -> bool {
+        let Some(bytes) = bytes.get(..Self::SIZE) else { return false };
+        let mut places = bytes.chunks_exact(T::SIZE.max(1));
+        self.iter_mut().all(|item| item.read(places.next().unwrap_or_default()))
+    }
     fn describe(&self, to: &mut dyn Describe) {
         to.open_list();
         for item in self {
@@ -186,6 +202,11 @@ mod tests {
         assert_eq!(<[u16; 3]>::get(&bytes), Some([0x0102, 3, 4]));
         assert_eq!(<[u16; 5]>::get(&bytes), None, "too short");
         assert_eq!(bool::get(&[2]), None, "no truth value");
+        let mut items = [[0_u16; 2]; 2];
+        assert!(items.read(&[1, 0, 2, 0, 3, 0, 4, 0, 5]));
+        assert_eq!(items, [[1, 2], [3, 4]]);
+        assert!(!items.read(&[1, 0, 2, 0, 3, 0, 4]), "too short");
+        assert!(![false; 2].read(&[1, 2]), "no truth value");
         assert_eq!(i32::get(&(-5_i32).to_le_bytes()), Some(-5));
     }
 }

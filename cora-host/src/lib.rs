@@ -73,6 +73,7 @@ mod revive;
 mod run;
 mod run_file;
 mod sandbox;
+mod stack;
 mod state_out;
 mod supervisor;
 mod supply;
@@ -93,6 +94,7 @@ pub use map::{inherited_memory, shared_memory};
 pub use nearest::read_command_line;
 pub use options::{Run, RunOptions, configuration, pair_count, words};
 pub use report::{RunReport, Side};
+pub use stack::with_room_for;
 pub use supply::memory_for_states;
 
 /// The parts of a run, for `cora-measure`, which puts them together in another way: in one process,

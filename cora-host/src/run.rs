@@ -8,7 +8,7 @@ use cora_core::message::Stamp;
 use cora_core::migration::burst::{BURST_BYTES, Frames};
 use cora_core::migration::{Burst, HostHalf};
 use cora_core::packet::Port;
-use cora_core::state::Place;
+use cora_core::state::{Kind, Place};
 
 use crate::account::{Ended, Finished, WireCounts, finish};
 use crate::control_loop::Controllers;
@@ -74,7 +74,7 @@ pub(crate) fn run<A: App + Send>(
     with_nic(request, pair, &configured)
 }
 
-/// The host half of a pair, and the numbers of the read-mostly states that its NIC is told.
+/// The host half of a pair, and the numbers of the states that its NIC is told.
 pub(crate) fn half<A: App>(
     supply: Supply,
     version: &Version,
@@ -92,7 +92,7 @@ pub(crate) fn random_seed() -> u64 {
     std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0_u64)
 }
 
-/// Puts configurations in force; gives the numbers of the read-mostly states that the NIC is told.
+/// Puts configurations in force; gives the numbers of the states that the NIC is told.
 pub fn configure<A: App>(
     app: &mut A,
     configurations: &[(String, PathBuf)],
@@ -102,9 +102,12 @@ pub fn configure<A: App>(
 
 fn put_in_force<A: App>(app: &mut A, version: &Version) -> Result<Vec<usize>, RunError> {
     version.put_in_force(app)?;
-    let mut told = versions::read_mostly(app);
-    told.retain(|number| A::PLACES[*number].1 != Place::Host);
-    Ok(told)
+    // What the NIC holds as one value comes from here: on bare metal it begins as zeroes.
+    let mut is_one = |number: &usize| {
+        matches!(app.state(*number).kind(), Kind::ReadMostly | Kind::Singleton)
+            && A::PLACES[*number].1 != Place::Host
+    };
+    Ok((0..A::STATES).filter(|number| is_one(number)).collect())
 }
 
 fn without_nic<A: App>(

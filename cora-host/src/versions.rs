@@ -150,6 +150,9 @@ pub(crate) fn changes<A: App>(
     first: &Version,
     files: &[(u64, String, PathBuf)],
 ) -> Result<Changes, RunError> {
+    if files.is_empty() {
+        return Ok(Changes::new());
+    }
     let mut by_packet: BTreeMap<u64, Vec<(String, PathBuf)>> = BTreeMap::new();
     for (packet, state, path) in files {
         by_packet.entry(*packet).or_default().push((state.clone(), path.clone()));

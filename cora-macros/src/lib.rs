@@ -44,6 +44,15 @@ pub fn flow_handler(args: TokenStream, item: TokenStream) -> TokenStream {
     cora_build::expand::flow_handler(args.into(), item.into()).into()
 }
 
+/// Leaves an item out at the NIC: it is for the host alone, and may use `std`.
+///
+/// It stands on `impl Configure for …`, which only the host calls, and on the functions and `use`
+/// that it alone needs. On `mod name;` write `#[cfg(not(target_os = "none"))]`, which it means.
+#[proc_macro_attribute]
+pub fn host_only(_: TokenStream, item: TokenStream) -> TokenStream {
+    cora_build::expand::host_only(&item.into()).into()
+}
+
 /// Makes a struct, or an enum without fields, plain data, which may stand in a state.
 ///
 /// The type must be `Copy`. An enum is encoded as one byte, the number of its variant.

@@ -47,8 +47,16 @@ pub const EXAMPLES: [&str; 16] = [
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
 
 /// Programs that are no examples: `tests/programs` and two of `benches/programs`.
-pub const WRITTEN_FOR_TESTS: [&str; 7] =
-    ["ledger", "fragments", "keeper", "quotas", "syn-limiter", "empty-chain", "punt-each"];
+pub const WRITTEN_FOR_TESTS: [&str; 8] = [
+    "ledger",
+    "fragments",
+    "keeper",
+    "quotas",
+    "subscribers",
+    "syn-limiter",
+    "empty-chain",
+    "punt-each",
+];
 
 /// The package of `cargo cora`, which is built with them.
 const COMMAND: &str = "cargo-cora";

@@ -150,7 +150,7 @@ catalogue! {
     NIC_BUILD_FAILED = 124 {
         title: "the NIC half does not build",
         cause: "The same source is compiled for the NIC, without `std`; the compiler's errors stand above.",
-        cure: "Correct them: use `core` in handlers, helpers and `Configure`, and put host-only code under `#[cfg(not(target_os = \"none\"))]`.",
+        cure: "Correct them: use `core` in handlers and helpers, and put host-only code under `#[host_only]`.",
         example: "fn helper() { std::fs::remove_file(\"a\"); }",
     }
     TOO_MANY_PATHS = 125 {
@@ -182,5 +182,27 @@ catalogue! {
         cause: "The NIC half is the same source, compiled for a machine without an operating system: it has `core` alone, and a `main` of Cora's.",
         cure: "Begin the root with `#![cfg_attr(all(feature = \"nic\", target_os = \"none\"), no_std, no_main)]`.",
         example: "use cora::prelude::*;\n// … and no `#![cfg_attr(…)]` above it\ncora::app!(nat);",
+    }    NESTED_TOO_DEEP = 130 {
+        title: "source that nests too deep to be read",
+        cause: "The reader goes down one call per level, and its stack has an end. Source that somebody wrote by hand is far from it.",
+        cure: "Move inner parts to functions, types or constants of their own.",
+        example: "fn f() { ((((((((((/* and 120 more */)))))))))) }",
+    }
+    VALUE_TOO_LARGE = 131 {
+        title: "a state of one value that is too large",
+        cause: "A singleton, a read-mostly or a commutative state has at most 67,108,864 bytes (64 MiB): each side holds it whole, and a new version crosses whole.",
+        cure: "Make its arrays shorter, or make it a table with a `key`, which has an entry per key.",
+        example: "#[state(read_mostly)]\nstruct Subscribers { all: [u128; 5_000_000] }",
+    }    STD_USED = 132 {
+        title: "`std` in code that is compiled for the NIC, too",
+        cause: "The NIC half has no operating system and no heap: handlers, the functions that they call, states and all other code without `#[host_only]` use `core`. A build of the host half alone would not notice.",
+        cure: "Use what `core` has, arrays and states; `packet.now()` is the clock. Put `#[host_only]` on `impl Configure` and on what it alone calls: there `Vec`, `String` and all of `std` may be used.",
+        example: "impl Configure for Rules {\n    fn configure(text: &str) -> Result<Self, &'static str> {\n        let lines: Vec<&str> = text.lines().collect();\n        Self::of(&lines)\n    }\n}",
+    }
+    HOST_ONLY_REACHED = 133 {
+        title: "code for both halves uses what `#[host_only]` leaves out",
+        cause: "The NIC half is built without that item.",
+        cure: "Put `#[host_only]` on the code that uses it as well, or take the mark away.",
+        example: "#[host_only]\nfn lookup() -> u16 { 80 }\n#[flow_handler]\nfn f(packet: &mut Packet) -> Verdict { Redirect(Port(lookup() as u8)) }",
     }
 }

@@ -40,6 +40,11 @@ fn replica(decl: &StateDecl) -> TokenStream {
             const EMPTY: Self = Self { #(#members: <#types as #replica>::EMPTY,)* };
             const UNITS: u32 = 0 #(+ <#types as #replica>::UNITS)*;
 
+            #[inline]
+            fn clear(&mut self) {
+                #(<#types as #replica>::clear(&mut self.#members);)*
+            }
+
             #units
 
             #[inline]

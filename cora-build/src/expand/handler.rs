@@ -7,7 +7,7 @@ use syn::{Attribute, FnArg, Meta, Pat, PathArguments, Signature, Type, Visibilit
 
 use super::{core, guard};
 use crate::check::parameter::PACKETS;
-use crate::syntax::{HandlerDecl, ParameterAccess};
+use crate::syntax::{HandlerDecl, ParameterAccess, depth};
 
 pub(super) fn run(decl: &HandlerDecl) -> TokenStream {
     let core = core();
@@ -37,6 +37,9 @@ pub(super) fn run(decl: &HandlerDecl) -> TokenStream {
 
 /// The function after a fault: as it was, without what the compiler would complain about besides.
 pub(super) fn kept(item: TokenStream) -> TokenStream {
+    if depth::exceeded(&item).is_some() {
+        return item;
+    }
     let Ok(mut function) = syn::parse2::<syn::ItemFn>(item.clone()) else { return item };
     function.sig.variadic = None;
     elide_packet_lifetime(&mut function.sig);

@@ -19,7 +19,7 @@ use quote::quote;
 
 use crate::check;
 use crate::diag::Diagnostics;
-use crate::syntax::{self, Reader, StateDecl, StateKind};
+use crate::syntax::{self, Reader, StateDecl, StateKind, depth};
 
 /// What `#[state(args)]` makes of an item.
 pub fn state(args: TokenStream, item: TokenStream) -> TokenStream {
@@ -53,9 +53,20 @@ pub fn flow_handler(args: TokenStream, item: TokenStream) -> TokenStream {
     quote!(#kept #errors)
 }
 
+/// What `#[host_only]` makes of an item: bare metal is built without it.
+pub fn host_only(item: &TokenStream) -> TokenStream {
+    quote! {
+        #[cfg(not(target_os = "none"))]
+        #item
+    }
+}
+
 /// What `#[derive(Plain)]` adds to an item.
 pub fn derive_plain(item: TokenStream) -> TokenStream {
     let mut diagnostics = Diagnostics::new();
+    if !depth::holds(&[&item], &mut diagnostics) {
+        return diagnostics.to_compile_errors();
+    }
     let added = match syn::parse2::<syn::DeriveInput>(item) {
         Ok(input) => plain::derive(&input, &mut diagnostics),
         Err(error) => error.to_compile_error(),

@@ -83,6 +83,22 @@ pub(super) fn implementation_with(
                 ::core::option::Option::Some(value)
             }
 
+            #[inline]
+            fn read(&mut self, bytes: &[u8]) -> bool {
+                let #mutable at = 0usize;
+                #(
+                    if !<#types as #plain>::read(
+                        &mut self.#members,
+                        bytes.get(at..).unwrap_or_default(),
+                    ) {
+                        return false;
+                    }
+                    at += <#types as #plain>::SIZE;
+                )*
+                let _ = (at, bytes);
+                true
+            }
+
             fn describe(&self, to: &mut dyn #core::plain::Describe) {
                 to.open();
                 #(

@@ -11,12 +11,21 @@ pub(super) fn implementation(decl: &StateDecl, kind: &str, home: &str) -> TokenS
     let core = core();
     let (ident, name) = (&decl.ident, &decl.name);
     let (kind, home) = (format_ident!("{kind}"), format_ident!("{home}"));
+    // A replica is made where it stays; the others come from the user, by value.
+    let value = (kind != "Commutative").then(|| {
+        quote!(
+            const VALUE: usize = ::core::mem::size_of::<Self>();
+        )
+    });
     quote! {
+        const _: () = #core::state::within_limit::<#ident>();
+
         #[automatically_derived]
         impl #core::state::Stored for #ident {
             const NAME: &'static str = #name;
             const KIND: #core::state::Kind = #core::state::Kind::#kind;
             const BYTES: usize = #core::state::#home::<Self>::BYTES;
+            #value
             type Home = #core::state::#home<Self>;
 
             fn create(

@@ -11,6 +11,8 @@ use syn::parse::{Parse, ParseStream, Parser as _};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Ident, LitBool, LitStr, Token, parenthesized};
 
+use crate::syntax::is_attribute;
+
 /// What is known about the build.
 #[derive(Clone, Debug, Default)]
 pub struct Cfg {
@@ -76,6 +78,16 @@ impl Cfg {
         }
         cfg.facts.entry(FAMILY.to_owned()).or_default();
         cfg
+    }
+
+    /// What is known about the build of the NIC half that goes with this one.
+    pub fn of_the_nic(&self) -> Self {
+        let mut features = self.features.clone();
+        features.insert("NIC".to_owned());
+        features.remove("DEFAULT");
+        let facts = [("target_os", "none"), ("target_arch", "aarch64")];
+        let facts = facts.map(|(fact, value)| (fact.to_owned(), [value.to_owned()].into()));
+        Self { features, facts: facts.into() }
     }
 
     /// Features that are on and that both halves share, for the plan's hash.
@@ -144,8 +156,13 @@ fn is_of_target(name: &str) -> bool {
 }
 
 impl Condition {
-    /// The condition of a `#[cfg(…)]`; `None` for another attribute, or one that rustc will refuse.
+    /// The condition of a `#[cfg(…)]`, or of `#[host_only]`; `None` for another attribute, or one
+    /// that rustc will refuse.
     pub fn of(attribute: &Attribute) -> Option<Self> {
+        if is_attribute(attribute, "host_only") {
+            let none = Self::Value("target_os".to_owned(), "none".to_owned());
+            return Some(Self::Not(Box::new(none)));
+        }
         if !attribute.path().is_ident("cfg") {
             return None;
         }
@@ -270,6 +287,29 @@ mod tests {
         assert_eq!(side("feature = \"nic\"").unwrap(), "feature = \"nic\"");
         assert_eq!(side("any(unix, experiment)").unwrap(), "unix");
         assert_eq!(side("all(feature = \"a\", experiment)"), None);
+    }
+
+    #[test]
+    fn the_nic_is_another_machine() {
+        let nic = cfg().of_the_nic();
+        for (condition, truth) in [
+            ("target_os = \"none\"", Truth::True),
+            ("not(target_os = \"none\")", Truth::False),
+            ("unix", Truth::False),
+            ("all(feature = \"nic\", feature = \"deep-check\")", Truth::True),
+            ("target_arch = \"x86_64\"", Truth::False),
+            ("test", Truth::False),
+            ("experiment", Truth::Undetermined),
+        ] {
+            assert_eq!(nic.holds(&syn::parse_str(condition).unwrap()), truth, "{condition}");
+        }
+        let marked: syn::Item = syn::parse_quote!(
+            #[cora::host_only]
+            fn f() {}
+        );
+        let syn::Item::Fn(marked) = marked else { panic!("a function") };
+        let condition = Condition::of(&marked.attrs[0]).unwrap();
+        assert_eq!((nic.holds(&condition), cfg().holds(&condition)), (Truth::False, Truth::True));
     }
 
     #[test]

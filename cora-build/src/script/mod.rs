@@ -55,6 +55,10 @@ use self::source::Source;
 /// cora_build::build(); // all that is in `build.rs`
 /// ```
 pub fn build() {
+    deep(build_here);
+}
+
+fn build_here() {
     let Some(unit) = Unit::of_this_build() else {
         return give_up(
             "cora::build() is for build scripts: `CARGO_MANIFEST_DIR` or `OUT_DIR` is not set",
@@ -67,6 +71,7 @@ pub fn build() {
     }
     tell(&reading.warnings);
     let written = match reading.result {
+        Err(faults) if reading.source.too_deep => Err(format!("{faults}{COMMAND}")),
         _ if reading.source.unreadable.is_some() => unit.write_quiet(&reading.source),
         Ok((graph, plan)) => unit.write(&reading.source, &graph, &plan),
         Err(faults) => unit.write_faulty(&reading.source, &faults),
@@ -77,8 +82,10 @@ pub fn build() {
 /// Graph and plan of the package in `directory`, without building it: with its default features, on
 /// this machine. `plan` is what `CORA_PLAN` would say. The error is ready to be shown.
 pub fn graph_of(directory: &Path, plan: Option<&str>) -> Result<(Graph, Plan), String> {
-    let (name, cfg) = package::read(directory)?;
-    read_program(directory, &name, &cfg, plan)
+    deep(|| {
+        let (name, cfg) = package::read(directory)?;
+        read_program(directory, &name, &cfg, plan)
+    })
 }
 
 /// Graph and plan of the program called `name` in `directory`. The error is ready to be shown.
@@ -93,6 +100,19 @@ pub fn read_program(
         Some(why) => Err(format!("the program can't be read: {why}\n")),
         None => reading.result.map_err(|faults| faults.to_string()),
     }
+}
+
+/// Calls `read` on a stack that holds whatever [`depth`](crate::syntax::depth) lets through.
+fn deep<T: Send>(read: impl FnOnce() -> T + Send) -> T {
+    const STACK: usize = 256 << 20;
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, read);
+        match thread.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(read)) => read,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(error) => panic!("no thread to read the program on: {error}"),
+        }
+    })
 }
 
 /// What reading a program gave.
@@ -110,10 +130,8 @@ pub struct Reading {
 pub fn read(directory: &Path, name: &str, cfg: &Cfg, plan: Option<&str>) -> Reading {
     let mut findings = Findings::default();
     let source = source::run(directory, cfg, &mut findings);
-    let program = match source.unreadable {
-        Some(_) => None,
-        None => program::run(&source, &mut findings),
-    };
+    let readable = source.unreadable.is_none() && !source.too_deep;
+    let program = readable.then(|| program::run(&source, cfg, &mut findings)).flatten();
     let mut warnings = findings.warnings(&source);
     let result = match &program {
         Some(program) => {
@@ -133,6 +151,12 @@ pub fn read(directory: &Path, name: &str, cfg: &Cfg, plan: Option<&str>) -> Read
             })
         }
         None => Err(findings.faults(&source)),
+    };
+    let root = source.files.first().filter(|_| source.has_nic && readable);
+    let result = match root.map_or(Ok(()), |root| nested::without_std(&root.text, &root.name)) {
+        // Without it, the other half has faults enough of its own.
+        Err(fault) => Err(fault.into()),
+        Ok(()) => result,
     };
     Reading { source, warnings, result }
 }
@@ -178,12 +202,6 @@ impl Unit {
     }
 
     fn write(&self, source: &Source, graph: &Graph, plan: &Plan) -> Result<(), String> {
-        if nested::wanted()
-            && let Some(root) = source.files.first()
-            && let Err(fault) = nested::without_std(&root.text, &root.name)
-        {
-            return self.write_faulty(source, &fault.into());
-        }
         self.put("graph.json", &graph.to_json())?;
         self.put("plan.json", &plan.to_json())?;
         let nic = nested::wanted();

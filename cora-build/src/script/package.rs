@@ -23,6 +23,15 @@ pub(super) fn read(directory: &Path) -> Result<(String, Cfg), String> {
     Ok((name.to_owned(), Cfg::of_this_machine(&features)))
 }
 
+/// Whether the package in `directory` can have a NIC half: its manifest has the feature `nic`.
+pub(super) fn has_nic(directory: &Path) -> bool {
+    let text = std::fs::read_to_string(directory.join("Cargo.toml")).unwrap_or_default();
+    let features = text.parse::<toml::Table>().ok().and_then(|manifest| {
+        manifest.get("features").and_then(toml::Value::as_table).map(|it| it.contains_key("nic"))
+    });
+    features.unwrap_or_default()
+}
+
 /// `default` and what it turns on within the package.
 fn default_features(manifest: &toml::Table) -> BTreeSet<String> {
     let table = manifest.get("features").and_then(toml::Value::as_table);

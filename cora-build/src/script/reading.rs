@@ -5,7 +5,7 @@ use std::path::Path;
 use cora_plan::{Graph, Statement};
 
 use super::findings::Findings;
-use super::{choice, graph, package, program, source};
+use super::{choice, deep, graph, package, program, source};
 
 /// A program, and what is stated of its plan.
 #[derive(Clone, Debug)]
@@ -21,13 +21,20 @@ pub struct Program {
 /// Reads the package in `directory`, with its default features, on this machine. `plan` is what
 /// `CORA_PLAN` would say. The error is ready to be shown.
 pub fn read(directory: &Path, plan: Option<&str>) -> Result<Program, String> {
+    deep(|| read_here(directory, plan))
+}
+
+fn read_here(directory: &Path, plan: Option<&str>) -> Result<Program, String> {
     let (name, cfg) = package::read(directory)?;
     let mut findings = Findings::default();
     let source = source::run(directory, &cfg, &mut findings);
     if let Some(why) = &source.unreadable {
         return Err(format!("the program can't be read: {why}\n"));
     }
-    let program = program::run(&source, &mut findings);
+    if source.too_deep {
+        return Err(findings.faults(&source).to_string());
+    }
+    let program = program::run(&source, &cfg, &mut findings);
     let program = program.ok_or_else(|| findings.faults(&source).to_string())?;
     let (graph, _) = graph::run(&name, &program, &source);
     let choice = choice::read(directory, plan).map_err(|faults| faults.to_string())?;

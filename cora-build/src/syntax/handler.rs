@@ -4,7 +4,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens as _;
 
 use super::arguments::nearest;
-use super::{Reader, is_attribute};
+use super::{Reader, depth, is_attribute};
 use crate::diag::{Diagnostics, Place, codes};
 
 /// A function with `#[flow_handler]`, before anything about it was held against a rule.
@@ -25,6 +25,9 @@ pub(crate) fn run(
     reader: Reader,
     diagnostics: &mut Diagnostics,
 ) -> Option<HandlerShape> {
+    if !depth::holds(&[args, &item], diagnostics) {
+        return None;
+    }
     let before = diagnostics.errors();
     let transparent = argument(args, diagnostics);
     let mut item = item_fn(item, diagnostics)?;

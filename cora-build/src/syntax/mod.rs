@@ -5,6 +5,7 @@
 //! items of a program fit together, only a build script sees.
 
 pub(crate) mod arguments;
+pub mod depth;
 pub(crate) mod handler;
 pub(crate) mod state;
 

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::ToTokens as _;
 
 use super::arguments::{self, Argument};
-use super::{Reader, is_attribute};
+use super::{Reader, depth, is_attribute};
 use crate::diag::{Code, Diagnostics, Place, codes};
 
 /// A type with `#[state]`, before anything about it was held against a rule.
@@ -27,6 +27,9 @@ pub(crate) fn run(
     reader: Reader,
     diagnostics: &mut Diagnostics,
 ) -> Option<StateShape> {
+    if !depth::holds(&[&args, &item], diagnostics) {
+        return None;
+    }
     let mut item = item_struct(item, diagnostics)?;
     once(&mut item, reader, diagnostics);
     let before = diagnostics.errors();

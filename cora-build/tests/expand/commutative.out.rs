@@ -13,6 +13,15 @@ impl ::cora::__private::core::state::Replica for Talkers {
     const UNITS: u32 = 0 + <Sum as ::cora::__private::core::state::Replica>::UNITS
         + <Max as ::cora::__private::core::state::Replica>::UNITS
         + <TopK<SourceAddress, 16> as ::cora::__private::core::state::Replica>::UNITS;
+    #[inline]
+    fn clear(&mut self) {
+        <Sum as ::cora::__private::core::state::Replica>::clear(&mut self.bytes);
+        <Max as ::cora::__private::core::state::Replica>::clear(&mut self.longest);
+        <TopK<
+            SourceAddress,
+            16,
+        > as ::cora::__private::core::state::Replica>::clear(&mut self.top);
+    }
     fn put_unit(&self, unit: u32, out: &mut [u8]) -> usize {
         let first = 0u32;
         if unit - first < <Sum as ::cora::__private::core::state::Replica>::UNITS {
@@ -129,6 +138,7 @@ impl ::cora::__private::core::state::Replica for Talkers {
 impl ::cora::__private::core::state::Commutative for Talkers {
     const NAME: &'static str = "Talkers";
 }
+const _: () = ::cora::__private::core::state::within_limit::<Talkers>();
 #[automatically_derived]
 impl ::cora::__private::core::state::Stored for Talkers {
     const NAME: &'static str = "Talkers";

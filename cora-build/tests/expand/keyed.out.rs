@@ -68,6 +68,33 @@ impl ::cora::__private::core::plain::Plain for Connection {
         let _ = (at, bytes);
         ::core::option::Option::Some(value)
     }
+    #[inline]
+    fn read(&mut self, bytes: &[u8]) -> bool {
+        let mut at = 0usize;
+        if !<TcpState as ::cora::__private::core::plain::Plain>::read(
+            &mut self.tcp,
+            bytes.get(at..).unwrap_or_default(),
+        ) {
+            return false;
+        }
+        at += <TcpState as ::cora::__private::core::plain::Plain>::SIZE;
+        if !<u64 as ::cora::__private::core::plain::Plain>::read(
+            &mut self.packets,
+            bytes.get(at..).unwrap_or_default(),
+        ) {
+            return false;
+        }
+        at += <u64 as ::cora::__private::core::plain::Plain>::SIZE;
+        if !<[u8; 4] as ::cora::__private::core::plain::Plain>::read(
+            &mut self.r#type,
+            bytes.get(at..).unwrap_or_default(),
+        ) {
+            return false;
+        }
+        at += <[u8; 4] as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (at, bytes);
+        true
+    }
     fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
         to.open();
         to.field("tcp");
@@ -106,6 +133,12 @@ impl ::cora::__private::core::plain::Plain for Seen {
         let value = Self {};
         let _ = (at, bytes);
         ::core::option::Option::Some(value)
+    }
+    #[inline]
+    fn read(&mut self, bytes: &[u8]) -> bool {
+        let at = 0usize;
+        let _ = (at, bytes);
+        true
     }
     fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
         to.open();
@@ -158,6 +191,19 @@ impl ::cora::__private::core::plain::Plain for Session {
         };
         let _ = (at, bytes);
         ::core::option::Option::Some(value)
+    }
+    #[inline]
+    fn read(&mut self, bytes: &[u8]) -> bool {
+        let mut at = 0usize;
+        if !<u64 as ::cora::__private::core::plain::Plain>::read(
+            &mut self.packets,
+            bytes.get(at..).unwrap_or_default(),
+        ) {
+            return false;
+        }
+        at += <u64 as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (at, bytes);
+        true
     }
     fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
         to.open();
@@ -216,6 +262,19 @@ impl ::cora::__private::core::plain::Plain for Exchange {
         };
         let _ = (at, bytes);
         ::core::option::Option::Some(value)
+    }
+    #[inline]
+    fn read(&mut self, bytes: &[u8]) -> bool {
+        let mut at = 0usize;
+        if !<bool as ::cora::__private::core::plain::Plain>::read(
+            &mut self.is_over,
+            bytes.get(at..).unwrap_or_default(),
+        ) {
+            return false;
+        }
+        at += <bool as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (at, bytes);
+        true
     }
     fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
         to.open();

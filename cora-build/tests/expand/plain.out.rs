@@ -48,6 +48,26 @@ impl ::cora::__private::core::plain::Plain for Range {
         let _ = (at, bytes);
         ::core::option::Option::Some(value)
     }
+    #[inline]
+    fn read(&mut self, bytes: &[u8]) -> bool {
+        let mut at = 0usize;
+        if !<u16 as ::cora::__private::core::plain::Plain>::read(
+            &mut self.first,
+            bytes.get(at..).unwrap_or_default(),
+        ) {
+            return false;
+        }
+        at += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
+        if !<u16 as ::cora::__private::core::plain::Plain>::read(
+            &mut self.last,
+            bytes.get(at..).unwrap_or_default(),
+        ) {
+            return false;
+        }
+        at += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (at, bytes);
+        true
+    }
     fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
         to.open();
         to.field("first");
@@ -103,6 +123,26 @@ impl ::cora::__private::core::plain::Plain for Mark {
         };
         let _ = (at, bytes);
         ::core::option::Option::Some(value)
+    }
+    #[inline]
+    fn read(&mut self, bytes: &[u8]) -> bool {
+        let mut at = 0usize;
+        if !<u32 as ::cora::__private::core::plain::Plain>::read(
+            &mut self.0,
+            bytes.get(at..).unwrap_or_default(),
+        ) {
+            return false;
+        }
+        at += <u32 as ::cora::__private::core::plain::Plain>::SIZE;
+        if !<bool as ::cora::__private::core::plain::Plain>::read(
+            &mut self.1,
+            bytes.get(at..).unwrap_or_default(),
+        ) {
+            return false;
+        }
+        at += <bool as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (at, bytes);
+        true
     }
     fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
         to.open();

@@ -65,6 +65,26 @@ impl ::cora::__private::core::plain::Plain for Backends {
         let _ = (at, bytes);
         ::core::option::Option::Some(value)
     }
+    #[inline]
+    fn read(&mut self, bytes: &[u8]) -> bool {
+        let mut at = 0usize;
+        if !<u8 as ::cora::__private::core::plain::Plain>::read(
+            &mut self.count,
+            bytes.get(at..).unwrap_or_default(),
+        ) {
+            return false;
+        }
+        at += <u8 as ::cora::__private::core::plain::Plain>::SIZE;
+        if !<[Address; 16] as ::cora::__private::core::plain::Plain>::read(
+            &mut self.addresses,
+            bytes.get(at..).unwrap_or_default(),
+        ) {
+            return false;
+        }
+        at += <[Address; 16] as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (at, bytes);
+        true
+    }
     fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
         to.open();
         to.field("count");
@@ -81,11 +101,13 @@ impl ::cora::__private::core::plain::Plain for Backends {
 impl ::cora::__private::core::state::ReadMostly for Backends {
     const NAME: &'static str = "Backends";
 }
+const _: () = ::cora::__private::core::state::within_limit::<Backends>();
 #[automatically_derived]
 impl ::cora::__private::core::state::Stored for Backends {
     const NAME: &'static str = "Backends";
     const KIND: ::cora::__private::core::state::Kind = ::cora::__private::core::state::Kind::ReadMostly;
     const BYTES: usize = ::cora::__private::core::state::Versioned::<Self>::BYTES;
+    const VALUE: usize = ::core::mem::size_of::<Self>();
     type Home = ::cora::__private::core::state::Versioned<Self>;
     fn create(
         memory: &mut ::cora::__private::core::state::Memory,

@@ -51,6 +51,26 @@ impl ::cora::__private::core::plain::Plain for PortPool {
         let _ = (at, bytes);
         ::core::option::Option::Some(value)
     }
+    #[inline]
+    fn read(&mut self, bytes: &[u8]) -> bool {
+        let mut at = 0usize;
+        if !<u16 as ::cora::__private::core::plain::Plain>::read(
+            &mut self.next,
+            bytes.get(at..).unwrap_or_default(),
+        ) {
+            return false;
+        }
+        at += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
+        if !<[u16; 64] as ::cora::__private::core::plain::Plain>::read(
+            &mut self.free,
+            bytes.get(at..).unwrap_or_default(),
+        ) {
+            return false;
+        }
+        at += <[u16; 64] as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (at, bytes);
+        true
+    }
     fn describe(&self, to: &mut dyn ::cora::__private::core::plain::Describe) {
         to.open();
         to.field("next");
@@ -64,11 +84,13 @@ impl ::cora::__private::core::plain::Plain for PortPool {
 impl ::cora::__private::core::state::Singleton for PortPool {
     const NAME: &'static str = "PortPool";
 }
+const _: () = ::cora::__private::core::state::within_limit::<PortPool>();
 #[automatically_derived]
 impl ::cora::__private::core::state::Stored for PortPool {
     const NAME: &'static str = "PortPool";
     const KIND: ::cora::__private::core::state::Kind = ::cora::__private::core::state::Kind::Singleton;
     const BYTES: usize = ::cora::__private::core::state::Pinned::<Self>::BYTES;
+    const VALUE: usize = ::core::mem::size_of::<Self>();
     type Home = ::cora::__private::core::state::Pinned<Self>;
     fn create(
         memory: &mut ::cora::__private::core::state::Memory,

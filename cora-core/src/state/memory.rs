@@ -6,7 +6,7 @@
 
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
-use core::mem::MaybeUninit;
+use core::mem::{ManuallyDrop, MaybeUninit};
 
 use crate::prefetch::{prefetch_at, prefetch_both};
 use crate::sentence::Sentence;
@@ -102,6 +102,18 @@ impl Memory {
         Ok(unsafe { core::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), count) })
     }
 
+    /// One value of zero bytes, made where it stays: it never is on a stack, which may have less
+    /// room. A type of which zero bytes are no value fails the build.
+    pub(crate) fn take_zeroes<T: 'static>(&mut self) -> Result<&'static mut T, OutOfMemory> {
+        const { assert!(align_of::<T>() <= Line::BYTES, "aligned to at most a cache line") };
+        const { Zeroes::<T>::ARE_A_VALUE };
+        let lines = self.cut(bytes_for::<T>(1))?;
+        lines.fill(Line::ZERO);
+        // SAFETY: `cut` gives exclusive `'static` lines of at least `size_of::<T>()` bytes, aligned
+        // to 64 ≥ align_of::<T>(); all of them are zero, and that is a value of `T` (above).
+        Ok(unsafe { &mut *lines.as_mut_ptr().cast() })
+    }
+
     /// `count` zero words of 32 bits.
     pub fn take_u32(&mut self, count: usize) -> Result<&'static mut [u32], OutOfMemory> {
         let lines = self.cut(bytes_for::<u32>(count))?;
@@ -144,6 +156,47 @@ impl Memory {
         self.lines = rest;
         Some(cut)
     }
+}
+
+/// Whether zero bytes are a value of a type, asked of the compiler: it refuses a constant that is no
+/// value of its type ("it is undefined behavior to use this value").
+struct Zeroes<T>(PhantomData<T>);
+
+impl<T> Zeroes<T> {
+    // SAFETY: this is evaluated while compiling, and at no other time: where zeroes are no value of
+    // the type, the build ends here.
+    const VALUE: ManuallyDrop<T> =
+        ManuallyDrop::new(unsafe { MaybeUninit::<T>::zeroed().assume_init() });
+    const ARE_A_VALUE: () = {
+        let _checked = &Self::VALUE;
+    };
+}
+
+/// Most bytes of a state that is one value: a singleton, a read-mostly or a commutative state.
+pub const MOST_BYTES: usize = 64 << 20;
+
+/// Refuses a state that is larger: at build time, where this is called in a constant.
+///
+/// # Panics
+/// When it is.
+pub const fn within_limit<T>() {
+    const MESSAGE: &str = "CORA0131: the state has more than 67,108,864 bytes (64 MiB), the most that a state of one \
+                           value may have; help: make its arrays shorter, or make it a table with a `key`";
+    const { assert!(MOST_BYTES == 67_108_864, "as the message says") };
+    assert!(size_of::<T>() <= MOST_BYTES, "{}", MESSAGE);
+}
+
+/// The largest of these numbers; 0 of none.
+#[must_use]
+pub const fn largest(bytes: &[usize]) -> usize {
+    let (mut most, mut at) = (0, 0);
+    while at < bytes.len() {
+        if bytes[at] > most {
+            most = bytes[at];
+        }
+        at += 1;
+    }
+    most
 }
 
 /// Bytes of [`Memory`] that `count` values take, in whole lines.
@@ -282,6 +335,15 @@ mod tests {
         words.fill(7);
         assert_eq!(memory.take_u32(17).unwrap_err(), OutOfMemory { asked: 128, left: 64 });
         assert_eq!(memory.take_u32(16).unwrap(), &[0; 16]);
+    }
+
+    #[test]
+    fn a_value_of_zeroes_is_made_over_whatever_was_there() {
+        let lines = std::vec![Line([7; 8]); 1 << 16].leak();
+        let value: &mut [[u64; 3]; 100_000] = Memory::new(lines).take_zeroes().unwrap();
+        assert!(value.iter().all(|words| *words == [0; 3]));
+        let too_small = leak(64).take_zeroes::<[u64; 9]>();
+        assert_eq!(too_small.unwrap_err(), OutOfMemory { asked: 128, left: 64 });
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub use commutative::{Commutative, Replica, Replicated};
 pub use generation::Generation;
 #[cfg(test)]
 pub(crate) use memory::leak as memory_for_tests;
-pub use memory::{Line, Memory, OutOfMemory};
+pub use memory::{Line, MOST_BYTES, Memory, OutOfMemory, largest, within_limit};
 pub use pinned::{Pinned, Versioned};
 pub use table::Table;
 
@@ -109,6 +109,9 @@ pub trait Stored: Sized + 'static {
     const KIND: Kind;
     /// Bytes of [`Memory`] that [`Self::create`] takes, at most.
     const BYTES: usize;
+    /// Bytes of its value, if it is one that a program makes and hands over (`Default`,
+    /// `Configure`): so many are on a stack then, several times over.
+    const VALUE: usize = 0;
     /// The type that a handler's parameter names and the runtime keeps: `Table<S>` itself, or a
     /// `&'static mut S` in caller-supplied memory.
     type Home: Home;
@@ -305,7 +308,15 @@ pub trait Singleton: Plain + Default {
 
 /// A read-mostly state: what `#[state(read_mostly)]` says. Without a configuration it is its
 /// `Default`.
+#[cfg(not(target_os = "none"))]
 pub trait ReadMostly: Plain + Default + Configure {
+    /// Its name: that of the type.
+    const NAME: &'static str;
+}
+
+/// A read-mostly state, as the NIC sees it: the host makes its versions.
+#[cfg(target_os = "none")]
+pub trait ReadMostly: Plain {
     /// Its name: that of the type.
     const NAME: &'static str;
 }

@@ -1,10 +1,15 @@
 //! Homes of the states that are one value: singletons, and versions of read-mostly states.
 //!
+//! A value may be larger than a stack, so it is made where it stays: of zero bytes, and then read
+//! from an encoding, field by field. At the host it begins as its `Default`, which comes by value
+//! whatever we do: programs run on a stack with room for that ([`Stored::VALUE`]). On bare metal it
+//! begins as zeroes, since the host tells the NIC every value before the first packet.
+//!
 //! Neither needs undo. A plan that splits pins every singleton to the host, and the host never
 //! punts; a plan that runs everything at the NIC never punts either.
 
-use core::mem::MaybeUninit;
-
+#[cfg(doc)]
+use super::Stored;
 use super::memory::bytes_for;
 use super::{
     DescribeItem, Described, Generation, Home, Kind, Malformed, Memory, OutOfMemory, ReadMostly,
@@ -25,11 +30,10 @@ struct Whole<S: 'static> {
 impl<S: Plain> Whole<S> {
     const BYTES: usize = bytes_for::<S>(1) + bytes_for::<u64>(S::SIZE.div_ceil(8));
 
-    fn create(memory: &mut Memory, value: S) -> Result<Self, OutOfMemory> {
-        let nothing = OutOfMemory { asked: size_of::<S>(), left: 0 };
-        let place: &'static mut MaybeUninit<S> = memory.take(1)?.first_mut().ok_or(nothing)?;
+    fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
+        let value = memory.take_zeroes()?;
         let encoded = memory.take_u64(S::SIZE.div_ceil(8))?;
-        Ok(Self { value: place.write(value), encoded })
+        Ok(Self { value, encoded })
     }
 
     fn export(&mut self, piece: &mut dyn FnMut(&[u8])) {
@@ -42,7 +46,7 @@ impl<S: Plain> Whole<S> {
     fn import(&mut self, piece: &[u8]) -> Result<(), Malformed> {
         let encoded = zerocopy::IntoBytes::as_mut_bytes(self.encoded);
         if take_in(encoded.get_mut(..S::SIZE).unwrap_or_default(), piece)? {
-            *self.value = S::get(encoded).ok_or(Malformed)?;
+            self.value.read(encoded).then_some(()).ok_or(Malformed)?;
         }
         Ok(())
     }
@@ -86,9 +90,14 @@ macro_rules! home_of_one_value {
             /// Bytes of [`Memory`] that it takes.
             pub const BYTES: usize = Whole::<S>::BYTES;
 
-            /// The state, as its `Default`.
+            /// The state, as its `Default`; on bare metal as zeroes, until the host tells it.
             pub fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-                Ok(Self { whole: Whole::create(memory, $first)? })
+                let whole = Whole::<S>::create(memory)?;
+                #[cfg(not(target_os = "none"))]
+                {
+                    *whole.value = $first;
+                }
+                Ok(Self { whole })
             }
 
             /// The value.
@@ -147,6 +156,7 @@ home_of_one_value! {
     }
 }
 
+#[cfg(not(target_os = "none"))]
 impl<S: ReadMostly> Versioned<S> {
     /// Puts a whole new version, made from `text`, in force: as the first one, until it is told
     /// another number.
@@ -157,6 +167,7 @@ impl<S: ReadMostly> Versioned<S> {
 }
 
 /// The value as the first version.
+#[cfg(not(target_os = "none"))]
 fn first<S: ReadMostly>(mut value: S) -> S {
     value.begin_generation(Generation::FIRST);
     value

@@ -29,6 +29,9 @@ impl Replica for Counters {
         talkers: TopK::EMPTY,
     };
     const UNITS: u32 = 2 + CountMin::<2, 16>::UNITS + TopK::<SourceAddress, 4>::UNITS;
+    fn clear(&mut self) {
+        self.talkers.clear();
+    }
     fn put_unit(&self, unit: u32, out: &mut [u8]) -> usize {
         match unit {
             0 => self.bytes.put_unit(0, out),

@@ -82,6 +82,9 @@ pub struct Stats {
 impl Replica for Stats {
     const EMPTY: Self = Self { bytes: Sum::EMPTY, sketch: CountMin::EMPTY, talkers: TopK::EMPTY };
     const UNITS: u32 = 1 + CountMin::<2, 32>::UNITS + TopK::<FiveTuple, 4>::UNITS;
+    fn clear(&mut self) {
+        self.talkers.clear();
+    }
     fn put_unit(&self, unit: u32, out: &mut [u8]) -> usize {
         match unit {
             0 => self.bytes.put_unit(0, out),

@@ -4,6 +4,7 @@
 //! so that a state may be as private as its handlers.
 
 mod ahead;
+mod host;
 
 use std::fmt::{self, Write as _};
 
@@ -94,6 +95,9 @@ const ALLOWED: &str = "#[allow(\n    clippy::all,\n    clippy::pedantic,\n    de
     missing_debug_implementations,\n    unreachable_pub,\n    unused_imports,\n    unused_qualifications,\n    \
     reason = \"generated\"\n)]";
 
+/// Before what bare metal has not.
+const AT_THE_HOST: &str = "#[cfg(not(target_os = \"none\"))]";
+
 const USES: [&str; 5] = [
     "app::{App, ConfigureError, Handler, Nth, PlanFacts, Sides}",
     "packet::Packet",
@@ -129,7 +133,7 @@ fn file(out: &mut Lines, graph: &Graph, plan: &Plan, nic_image: bool) -> fmt::Re
         entry(out, nic_image)
     })?;
     out.text.push('\n');
-    out.line("#[cfg(not(target_os = \"none\"))]")?;
+    out.line(AT_THE_HOST)?;
     out.block("fn main() -> ::std::process::ExitCode", |out| out.line("__cora_app::main()"))
 }
 
@@ -170,6 +174,14 @@ fn app(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
         out.line(format_args!("    + 64 + <S{number} as Stored>::BYTES"))?;
     }
     out.line("    + 0;")?;
+    let single: Vec<usize> =
+        (0..graph.states.len()).filter(|at| graph.states[*at].keyed.is_none()).collect();
+    if !single.is_empty() {
+        let values: Vec<String> =
+            single.iter().map(|number| format!("<S{number} as Stored>::VALUE")).collect();
+        let largest = "::cora::__private::core::state::largest";
+        out.line(format_args!("const VALUE: usize = {largest}(&[{}]);", values.join(", ")))?;
+    }
     let group = plan.group_of.as_ref().and_then(|name| number_of(graph, name));
     let group = match group {
         Some(number) => {
@@ -199,7 +211,7 @@ fn app(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     if graph.states.iter().any(durable) {
         out.line("const DURABLE: bool = true;")?;
     }
-    let recorded = recorded(graph);
+    let recorded = host::recorded(graph);
     if !recorded.is_empty() {
         out.line(format_args!("const RECORDED: &'static [usize] = &{recorded:?};"))?;
     }
@@ -212,8 +224,8 @@ fn app(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     state(out, graph, "state", "Home")?;
     state(out, graph, "described", "Described")?;
     each_state(out, graph, plan)?;
-    records(out, &recorded)?;
-    configure(out, graph)
+    host::records(out, &recorded)?;
+    host::configure(out, graph)
 }
 
 fn places(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
@@ -346,6 +358,9 @@ fn in_order(out: &mut Lines, handlers: &[usize]) -> fmt::Result {
 fn state(out: &mut Lines, graph: &Graph, method: &str, home: &str) -> fmt::Result {
     let number = if graph.states.len() < 2 { "_number" } else { "number" };
     let head = format!("fn {method}(&mut self, {number}: usize) -> &mut dyn {home}");
+    if home == "Described" {
+        out.line(AT_THE_HOST)?;
+    }
     out.block(head, |out| match graph.states.len() {
         0 => out.line("unreachable!(\"the program has no state\")"),
         1 => out.line("&mut self.s0"),
@@ -397,76 +412,6 @@ fn each_state(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     Ok(())
 }
 
-/// The numbers of states whose entries become records.
-fn recorded(graph: &Graph) -> Vec<usize> {
-    let is_recorded = |state: &StateNode| state.keyed.as_ref().is_some_and(|keyed| keyed.recorded);
-    let all = graph.states.iter().enumerate();
-    all.filter(|(_, state)| is_recorded(state)).map(|(number, _)| number).collect()
-}
-
-/// What ended of them, and what their records are.
-fn records(out: &mut Lines, recorded: &[usize]) -> fmt::Result {
-    if recorded.is_empty() {
-        return Ok(());
-    }
-    let core = "::cora::__private::core";
-    let head =
-        format!("fn ended(&mut self, tell: &mut dyn FnMut(u16, {core}::state::table::Ending<'_>))");
-    out.block(head, |out| {
-        recorded.iter().try_for_each(|number| {
-            out.line(format_args!(
-                "{core}::record::Recorded::tell_ended(&mut self.s{number}, &mut |ending| tell({number}, ending));"
-            ))
-        })
-    })?;
-    out.text.push('\n');
-    let head = format!(
-        "fn record(state: usize, piece: &[u8], when: {core}::record::When, fields: &mut dyn {core}::record::Fields) \
-         -> Result<u64, {core}::state::Malformed>"
-    );
-    out.block(head, |out| {
-        out.block("match state", |out| {
-            for number in recorded {
-                out.line(format_args!(
-                    "{number} => <S{number} as {core}::record::Recorded>::tell_record(piece, when, fields),"
-                ))?;
-            }
-            out.line(format_args!("_ => Err({core}::state::Malformed),"))
-        })
-    })?;
-    out.text.push('\n');
-    Ok(())
-}
-
-fn configure(out: &mut Lines, graph: &Graph) -> fmt::Result {
-    let written: Vec<(usize, &str)> = graph
-        .states
-        .iter()
-        .enumerate()
-        .filter(|(_, state)| state.kind == Kind::ReadMostly)
-        .map(|(number, state)| (number, state.name.as_str()))
-        .collect();
-    let (name, text) = if written.is_empty() { ("_name", "_text") } else { ("name", "text") };
-    out.block(
-        format_args!(
-            "fn configure(&mut self, {name}: &str, {text}: &str) -> Result<(), ConfigureError>"
-        ),
-        |out| {
-            if written.is_empty() {
-                return out.line("Err(ConfigureError::NoSuchState)");
-            }
-            out.block("match name", |out| {
-                for (number, name) in &written {
-                    out.line(format_args!(
-                        "{name:?} => self.s{number}.configure(text).map_err(ConfigureError::Refused),"
-                    ))?;
-                }
-                out.line("_ => Err(ConfigureError::NoSuchState),")
-            })
-        },
-    )
-}
-
 fn entry(out: &mut Lines, nic_image: bool) -> fmt::Result {
     let image = if nic_image {
         "Some(include_bytes!(concat!(env!(\"OUT_DIR\"), \"/nic-image\")))"
@@ -474,7 +419,7 @@ fn entry(out: &mut Lines, nic_image: bool) -> fmt::Result {
         "None"
     };
     out.text.push('\n');
-    out.line("#[cfg(not(target_os = \"none\"))]")?;
+    out.line(AT_THE_HOST)?;
     out.block("pub(crate) fn main() -> ::std::process::ExitCode", |out| {
         out.line("::cora::__private::main::<Program>(::cora::__private::host::Program {")?;
         out.line(format_args!("    nic_image: {image},"))?;

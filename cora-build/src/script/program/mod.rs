@@ -6,15 +6,19 @@
 //! 4. What handlers reach besides their parameters is held against the rules (`reach`), and so is
 //!    what transparent ones drop through the functions that they call (`transparent`).
 //!
+//! 5. What both halves are built from uses `core` alone (`std_use`).
+//!
 //! A stage with errors ends the build, so that no fault is told that another one made.
 
 mod chain;
 mod names;
 mod reach;
+mod std_use;
 mod transparent;
 
 use std::collections::BTreeMap;
 
+use super::cfg::Cfg;
 use super::findings::Findings;
 use super::source::{Annotated, Annotation, Source};
 use crate::diag::Diagnostics;
@@ -71,10 +75,13 @@ struct Parts {
 }
 
 /// Reads and checks the program; `None` after an error, which is in `findings` then.
-pub fn run(source: &Source, findings: &mut Findings) -> Option<Program> {
+pub fn run(source: &Source, cfg: &Cfg, findings: &mut Findings) -> Option<Program> {
     let parts = parts(source, findings);
     if findings.has_errors() {
         return None;
+    }
+    if source.has_nic {
+        std_use::run(source, cfg, findings);
     }
     names::run(&parts, findings);
     let chain = chain::run(source, &parts, findings);

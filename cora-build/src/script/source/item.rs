@@ -50,7 +50,7 @@ pub(super) fn changes(item: &syn::ItemStatic) -> Option<&'static str> {
 }
 
 /// Its attributes.
-pub(super) fn attributes(item: &Item) -> &[Attribute] {
+pub fn attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
         Item::Enum(item) => &item.attrs,

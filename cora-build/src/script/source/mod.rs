@@ -15,15 +15,18 @@ mod item;
 mod scan;
 mod walk;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use proc_macro2::TokenStream;
 
 use super::cfg::Cfg;
 use super::findings::{Findings, Texts};
+use super::package;
 use crate::check::paths::Surroundings;
 use crate::diag::Place;
 
+pub use item::attributes;
 pub use scan::mentions;
 
 /// A program's source.
@@ -43,6 +46,14 @@ pub struct Source {
     pub surroundings: Surroundings,
     /// Names of annotated items that their `#[cfg]` leaves out.
     pub removed: Vec<String>,
+    /// All items that are compiled for the NIC, but for modules.
+    pub shared: Vec<Shared>,
+    /// Paths from the root of items that the NIC half is built without.
+    pub host_only: BTreeSet<Vec<String>>,
+    /// Whether a file nests too deep to be read: the compiler may not survive it either.
+    pub too_deep: bool,
+    /// Whether its package has a NIC half: its manifest has the feature `nic`.
+    pub has_nic: bool,
     /// Why rustc will complain; the program was not read to its end then.
     pub unreadable: Option<String>,
 }
@@ -117,9 +128,21 @@ pub struct Function {
     pub body: TokenStream,
 }
 
+/// An item that both halves are built from.
+#[derive(Clone, Debug)]
+pub struct Shared {
+    /// Number of its file.
+    pub file: usize,
+    /// Modules around it.
+    pub module: Vec<String>,
+    /// The item.
+    pub item: syn::Item,
+}
+
 /// Reads the program whose package is in `directory`.
 pub fn run(directory: &Path, cfg: &Cfg, findings: &mut Findings) -> Source {
     let mut walk = walk::Walk::new(directory, cfg, findings);
+    walk.source.has_nic = package::has_nic(directory);
     let root = ["src/main.rs", "src/lib.rs"].map(|name| directory.join(name));
     match root.iter().find(|path| path.is_file()) {
         Some(path) => walk.root(path),

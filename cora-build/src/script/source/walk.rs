@@ -8,14 +8,16 @@ use syn::{Attribute, Item, Meta, Visibility};
 
 use super::files::{Directories, Found};
 use super::item::{annotated, attributes, body, changes, name, visibility};
-use super::{Annotated, Annotation, Call, File, Function, Source, Static, scan};
+use super::{Annotated, Annotation, Call, File, Function, Shared, Source, Static, scan};
 use crate::diag::{Place, codes};
 use crate::script::cfg::{Cfg, Condition, Truth, conditional};
 use crate::script::findings::Findings;
+use crate::syntax::depth;
 
 pub(super) struct Walk<'a> {
     directory: &'a Path,
     cfg: &'a Cfg,
+    nic: Cfg,
     findings: &'a mut Findings,
     pub(super) source: Source,
 }
@@ -30,6 +32,8 @@ struct Here {
     hidden: Option<String>,
     /// A condition around this place that NIC and host answer differently.
     side: Option<String>,
+    /// Whether the NIC half is built from this.
+    at_nic: bool,
 }
 
 /// What a file is read as.
@@ -38,38 +42,47 @@ struct Entry {
     module: Vec<String>,
     hidden: Option<String>,
     side: Option<String>,
+    at_nic: bool,
 }
 
 impl<'a> Walk<'a> {
     pub(super) fn new(directory: &'a Path, cfg: &'a Cfg, findings: &'a mut Findings) -> Self {
-        Self { directory, cfg, findings, source: Source::default() }
+        Self { directory, cfg, nic: cfg.of_the_nic(), findings, source: Source::default() }
     }
 
     pub(super) fn root(&mut self, path: &Path) {
         let found = Found { path: path.to_path_buf(), beside: true };
-        self.file(Entry { found, module: Vec::new(), hidden: None, side: None });
+        self.file(Entry { found, module: Vec::new(), hidden: None, side: None, at_nic: true });
     }
 
     fn file(&mut self, entry: Entry) {
-        let Entry { found, module, hidden, side } = entry;
+        let Entry { found, module, hidden, side, at_nic } = entry;
         let name = self.name(&found.path);
         let text = match std::fs::read_to_string(&found.path) {
             Ok(text) => text,
             Err(error) => return self.unreadable(format!("{name}: {error}")),
         };
-        let parsed = syn::parse_file(&text);
         let file = self.source.files.len();
+        let deep = text.parse().ok().as_ref().and_then(depth::exceeded);
+        let parsed = deep.is_none().then(|| syn::parse_file(&text));
         let path = found.path.clone();
         self.source.files.push(File { path, name: name.clone(), text, shared: side.is_none() });
         let parsed = match parsed {
-            Ok(parsed) => parsed,
-            Err(error) => {
+            Some(Ok(parsed)) => parsed,
+            None => {
+                let span = deep.unwrap_or_else(proc_macro2::Span::call_site);
+                let sink = self.findings.at(file);
+                sink.error(codes::NESTED_TOO_DEEP, span, depth::MESSAGE).help(depth::HELP);
+                self.source.too_deep = true;
+                return;
+            }
+            Some(Err(error)) => {
                 let at = error.span().start();
                 return self.unreadable(format!("{name}:{}:{}: {error}", at.line, at.column + 1));
             }
         };
         let directories = Directories::of_file(&found);
-        let here = Here { file, module, directories, hidden, side };
+        let here = Here { file, module, directories, hidden, side, at_nic };
         let Some(here) = self.enter(here, &parsed.attrs) else { return };
         for item in &parsed.items {
             self.item(item, &here);
@@ -90,6 +103,7 @@ impl<'a> Walk<'a> {
     /// The place behind these attributes' conditions; `None` when they leave it out on both halves.
     fn enter(&mut self, mut here: Here, attributes: &[Attribute]) -> Option<Here> {
         for condition in attributes.iter().filter_map(Condition::of) {
+            here.at_nic &= self.nic.holds(&condition) != Truth::False;
             if let Some(side) = condition.side() {
                 // Read whether or not it holds: what is in there must be refused on both halves.
                 here.side.get_or_insert(side);
@@ -106,6 +120,7 @@ impl<'a> Walk<'a> {
             return;
         };
         self.source.surroundings.add(item, here.file, &here.module);
+        self.by_half(item, &here);
         match item {
             Item::Mod(module) => self.module(module, here),
             Item::Macro(call) => self.macro_item(call, &here),
@@ -117,6 +132,23 @@ impl<'a> Walk<'a> {
                     }
                     None => self.plain(item, &here),
                 }
+            }
+        }
+    }
+
+    /// Notes which halves are built from an item.
+    fn by_half(&mut self, item: &Item, here: &Here) {
+        let (file, module) = (here.file, here.module.clone());
+        if here.at_nic {
+            let path = named(item, &module);
+            path.iter().for_each(|path| _ = self.source.host_only.remove(path));
+            if !matches!(item, Item::Mod(_)) {
+                self.source.shared.push(Shared { file, module, item: item.clone() });
+            }
+        } else if let Some(path) = named(item, &module) {
+            let elsewhere = self.source.shared.iter();
+            if elsewhere.filter_map(|it| named(&it.item, &it.module)).all(|it| it != path) {
+                self.source.host_only.insert(path);
             }
         }
     }
@@ -137,12 +169,12 @@ impl<'a> Walk<'a> {
             }
             return;
         }
-        let Here { module, directories, hidden, side, .. } = here;
+        let Here { module, directories, hidden, side, at_nic, .. } = here;
         match directories.find(&name, path.as_deref()) {
             Some(found) if self.source.files.iter().any(|file| file.path == found.path) => {
                 self.unreadable(format!("{} is a module twice", found.path.display()));
             }
-            Some(found) => self.file(Entry { found, module, hidden, side }),
+            Some(found) => self.file(Entry { found, module, hidden, side, at_nic }),
             // One half may do without the file.
             None if side.is_some() => {}
             None => self.unreadable(format!("there is no file for module `{name}`")),
@@ -310,6 +342,16 @@ impl<'a> Walk<'a> {
                 .help("move it out of the function or impl around it");
         }
     }
+}
+
+/// The path from the root of an item that has a name.
+fn named(item: &Item, module: &[String]) -> Option<Vec<String>> {
+    let name = match item {
+        Item::Mod(module) => module.ident.to_string(),
+        Item::Impl(_) | Item::Use(_) | Item::Macro(_) => return None,
+        other => name(other),
+    };
+    Some(module.iter().cloned().chain([name]).collect())
 }
 
 fn path_of(meta: &Meta) -> Option<String> {

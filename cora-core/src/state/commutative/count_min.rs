@@ -143,6 +143,10 @@ impl<const ROWS: usize, const COLUMNS: usize> Replica for CountMin<ROWS, COLUMNS
     /// The counters row by row, then the refused updates.
     const UNITS: u32 = (ROWS * COLUMNS) as u32 + 1;
 
+    /// It is all zeroes.
+    #[inline]
+    fn clear(&mut self) {}
+
     fn put_unit(&self, unit: u32, out: &mut [u8]) -> usize {
         let at = unit as usize;
         let (row, at) = (at / COLUMNS, at % COLUMNS);

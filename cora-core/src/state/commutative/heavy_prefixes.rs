@@ -96,6 +96,10 @@ impl<const ROWS: usize, const COLUMNS: usize, const PART: u64> Replica
     /// The two sums, then the sketches.
     const UNITS: u32 = 2 + LENGTHS as u32 * CountMin::<ROWS, COLUMNS>::UNITS;
 
+    /// It is all zeroes.
+    #[inline]
+    fn clear(&mut self) {}
+
     fn put_unit(&self, unit: u32, out: &mut [u8]) -> usize {
         let each = CountMin::<ROWS, COLUMNS>::UNITS;
         let Some(at) = unit.checked_sub(2) else {

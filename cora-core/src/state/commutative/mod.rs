@@ -17,8 +17,6 @@ pub use max::Max;
 pub use sum::Sum;
 pub use top_k::TopK;
 
-use core::mem::MaybeUninit;
-
 use super::memory::bytes_for;
 use super::{DescribeItem, Described, Home, Kind, Malformed, Memory, OutOfMemory, Visit};
 use crate::plain::Describe;
@@ -35,6 +33,9 @@ pub trait Replica: Sized + 'static {
     const EMPTY: Self;
     /// Number of units.
     const UNITS: u32;
+
+    /// Makes a value of zero bytes a replica without updates, where it is.
+    fn clear(&mut self);
 
     /// Encodes a unit to the front of `out` ([`MAX_UNIT`] bytes or more); says how many bytes.
     fn put_unit(&self, unit: u32, out: &mut [u8]) -> usize;
@@ -74,9 +75,9 @@ impl<S: Commutative> Replicated<S> {
 
     /// A replica without updates.
     pub fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-        let nothing = OutOfMemory { asked: size_of::<S>(), left: 0 };
-        let place: &'static mut MaybeUninit<S> = memory.take(1)?.first_mut().ok_or(nothing)?;
-        Ok(Self { replica: place.write(S::EMPTY) })
+        let replica: &'static mut S = memory.take_zeroes()?;
+        replica.clear();
+        Ok(Self { replica })
     }
 
     /// The replica.
@@ -183,6 +184,9 @@ mod tests {
             top: TopK::EMPTY,
         };
         const UNITS: u32 = 1 + 1 + 3 * 64 + TopK::<SourceAddress, 4>::UNITS;
+        fn clear(&mut self) {
+            self.top.clear();
+        }
         fn put_unit(&self, unit: u32, out: &mut [u8]) -> usize {
             match unit {
                 0 => self.bytes.put_unit(0, out),

@@ -30,6 +30,10 @@ impl Replica for Sum {
     const EMPTY: Self = Self { total: 0, before: 0 };
     const UNITS: u32 = 1;
 
+    /// It is all zeroes.
+    #[inline]
+    fn clear(&mut self) {}
+
     fn put_unit(&self, _: u32, out: &mut [u8]) -> usize {
         out[..8].copy_from_slice(&self.total.to_le_bytes());
         8

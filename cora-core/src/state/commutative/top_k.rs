@@ -228,6 +228,12 @@ impl<K: Key, const N: usize> Replica for TopK<K, N> {
     };
     const UNITS: u32 = N as u32;
 
+    /// A key that is none need not be zeroes, whatever keys are.
+    fn clear(&mut self) {
+        self.keys.fill(None);
+        self.changes.fill(const { Change::Nothing });
+    }
+
     fn put_unit(&self, unit: u32, out: &mut [u8]) -> usize {
         const { assert!(8 + K::SIZE <= super::MAX_UNIT, "the key is too long for a unit") };
         let Some((key, value)) = self.ranked(unit as usize) else { return 0 };

@@ -1,0 +1,81 @@
+//! What the host alone asks of a program: records, and versions of read-mostly states.
+
+use std::fmt;
+
+use cora_plan::Graph;
+use cora_plan::graph::StateNode;
+use cora_plan::words::Kind;
+
+use super::{AT_THE_HOST, Lines};
+
+/// The numbers of states whose entries become records.
+pub(super) fn recorded(graph: &Graph) -> Vec<usize> {
+    let is_recorded = |state: &StateNode| state.keyed.as_ref().is_some_and(|keyed| keyed.recorded);
+    let all = graph.states.iter().enumerate();
+    all.filter(|(_, state)| is_recorded(state)).map(|(number, _)| number).collect()
+}
+
+/// What ended of them, and what their records are.
+pub(super) fn records(out: &mut Lines, recorded: &[usize]) -> fmt::Result {
+    if recorded.is_empty() {
+        return Ok(());
+    }
+    let core = "::cora::__private::core";
+    let head =
+        format!("fn ended(&mut self, tell: &mut dyn FnMut(u16, {core}::state::table::Ending<'_>))");
+    out.block(head, |out| {
+        recorded.iter().try_for_each(|number| {
+            out.line(format_args!(
+                "{core}::record::Recorded::tell_ended(&mut self.s{number}, &mut |ending| tell({number}, ending));"
+            ))
+        })
+    })?;
+    out.text.push('\n');
+    let head = format!(
+        "fn record(state: usize, piece: &[u8], when: {core}::record::When, fields: &mut dyn {core}::record::Fields) \
+         -> Result<u64, {core}::state::Malformed>"
+    );
+    out.block(head, |out| {
+        out.block("match state", |out| {
+            for number in recorded {
+                out.line(format_args!(
+                    "{number} => <S{number} as {core}::record::Recorded>::tell_record(piece, when, fields),"
+                ))?;
+            }
+            out.line(format_args!("_ => Err({core}::state::Malformed),"))
+        })
+    })?;
+    out.text.push('\n');
+    Ok(())
+}
+
+/// How versions of read-mostly states are made.
+pub(super) fn configure(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    let written: Vec<(usize, &str)> = graph
+        .states
+        .iter()
+        .enumerate()
+        .filter(|(_, state)| state.kind == Kind::ReadMostly)
+        .map(|(number, state)| (number, state.name.as_str()))
+        .collect();
+    out.line(AT_THE_HOST)?;
+    let (name, text) = if written.is_empty() { ("_name", "_text") } else { ("name", "text") };
+    out.block(
+        format_args!(
+            "fn configure(&mut self, {name}: &str, {text}: &str) -> Result<(), ConfigureError>"
+        ),
+        |out| {
+            if written.is_empty() {
+                return out.line("Err(ConfigureError::NoSuchState)");
+            }
+            out.block("match name", |out| {
+                for (number, name) in &written {
+                    out.line(format_args!(
+                        "{name:?} => self.s{number}.configure(text).map_err(ConfigureError::Refused),"
+                    ))?;
+                }
+                out.line("_ => Err(ConfigureError::NoSuchState),")
+            })
+        },
+    )
+}

@@ -1,0 +1,187 @@
+//! How deep source nests, before it is parsed.
+//!
+//! The parser and every pass behind it go down one call per level, and their stack has an end. So
+//! tokens are walked first, by a loop. A level is a pair of brackets; or a step of what nests without
+//! brackets: `!!!x`, `a.b.c`, `a + b + c`, `else if`, `Box<Box<…>>`. Steps are counted from one
+//! end of an expression to the next, together with those of the brackets around it.
+
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+
+use crate::diag::{Diagnostics, codes};
+
+/// Most pairs of brackets within each other: as many as the recursion limit of rustc.
+pub const MOST_BRACKETS: usize = 128;
+
+/// Most steps within each other.
+pub const MOST_STEPS: usize = 1_000;
+
+/// Words that may stand before an expression or a type in their turn, so that they nest.
+const NESTING: [&str; 22] = [
+    "as", "async", "await", "box", "break", "const", "dyn", "else", "fn", "for", "if", "impl",
+    "in", "let", "loop", "match", "move", "mut", "ref", "return", "unsafe", "while",
+];
+
+/// What is counted between a pair of brackets.
+#[derive(Default)]
+struct Level {
+    /// Steps since the last end of an expression.
+    steps: usize,
+    /// Open angle brackets, within which a comma ends nothing.
+    angles: usize,
+    /// Bars since the last end: with an odd number, a comma stands among parameters of a closure.
+    bars: usize,
+    /// The steps of a group within were kept: it may go on behind it.
+    after_braces: bool,
+}
+
+impl Level {
+    fn end(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Takes a token that is no group.
+    fn take(&mut self, token: &TokenTree) {
+        let goes_on = match token {
+            TokenTree::Punct(punct) => !matches!(punct.as_char(), '#' | '\''),
+            TokenTree::Ident(word) => *word == "else" || *word == "as",
+            TokenTree::Group(_) | TokenTree::Literal(_) => false,
+        };
+        if std::mem::take(&mut self.after_braces) && !goes_on {
+            self.end();
+        }
+        match token {
+            TokenTree::Punct(punct) => self.punct(punct.as_char()),
+            TokenTree::Ident(word) if NESTING.iter().any(|it| word == it) => self.steps += 1,
+            _ => {}
+        }
+    }
+
+    fn punct(&mut self, punct: char) {
+        match punct {
+            ';' => self.end(),
+            ',' if self.angles == 0 && self.bars.is_multiple_of(2) => self.end(),
+            '<' => self.angles += 1,
+            '>' => self.angles = self.angles.saturating_sub(1),
+            '|' => self.bars += 1,
+            _ => {}
+        }
+        self.steps += usize::from(punct != ';' && punct != ',');
+    }
+}
+
+/// The first token that stands too deep to be read, if one does.
+pub fn exceeded(tokens: &TokenStream) -> Option<Span> {
+    let mut around = Vec::new();
+    let mut rest = tokens.clone().into_iter();
+    let mut here = Level::default();
+    let mut outer = 0;
+    loop {
+        let Some(token) = rest.next() else {
+            let Some((before, level)) = around.pop() else { return None };
+            (rest, here) = (before, level);
+            outer -= here.steps;
+            continue;
+        };
+        let span = token.span();
+        if let TokenTree::Group(group) = token {
+            if std::mem::take(&mut here.after_braces) && group.delimiter() == Delimiter::Brace {
+                here.end();
+            }
+            here.steps += 1;
+            here.after_braces = group.delimiter() == Delimiter::Brace;
+            outer += here.steps;
+            around.push((std::mem::replace(&mut rest, group.stream().into_iter()), here));
+            here = Level::default();
+        } else {
+            here.take(&token);
+        }
+        if around.len() > MOST_BRACKETS || outer + here.steps > MOST_STEPS {
+            return Some(span);
+        }
+    }
+}
+
+/// Whether an item can be read; if not, that is told.
+pub(crate) fn holds(tokens: &[&TokenStream], diagnostics: &mut Diagnostics) -> bool {
+    let deepest = tokens.iter().find_map(|tokens| exceeded(tokens));
+    if let Some(span) = deepest {
+        diagnostics.error(codes::NESTED_TOO_DEEP, span, MESSAGE).help(HELP);
+    }
+    deepest.is_none()
+}
+
+/// What is wrong.
+pub(crate) const MESSAGE: &str = "this nests too deep to be read: in 128 pairs of brackets, or in \
+                                  1,000 steps of an expression";
+
+/// What would be right.
+pub(crate) const HELP: &str = "move inner parts to functions, types or constants of their own";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_read(source: &str) -> bool {
+        exceeded(&source.parse().unwrap()).is_none()
+    }
+
+    fn repeated(before: &str, times: usize, inner: &str, behind: &str) -> String {
+        before.repeat(times) + inner + &behind.repeat(times)
+    }
+
+    #[test]
+    fn whatever_nests_is_refused_beyond_the_limit() {
+        for (before, inner, behind) in [
+            ("(", "1", ")"),
+            ("{", "", "}"),
+            ("[", "1", "]"),
+            ("if a {", "", "}"),
+            ("loop { match b { _ => ", "1", "} }"),
+            ("mod a {", "", "}"),
+            ("Box<", "u8", ">"),
+            ("Pair<u8, ", "u8", ">"),
+            ("&", "a", ""),
+            ("!", "a", ""),
+            ("-", "a", ""),
+            ("|a, b| ", "1", ""),
+            ("|| ", "1", ""),
+            ("a.b(c).", "d", ""),
+            ("a + ", "1", ""),
+            ("a && b || ", "c", ""),
+            ("a = ", "1", ""),
+            ("if a { 1 } else ", "{ 2 }", ""),
+            ("return ", "1", ""),
+            ("fn(u8) -> ", "u8", ""),
+            ("*const ", "u8", ""),
+            ("a", "?", "?"),
+            ("use a::{b, c::{d, ", "e", "}}"),
+            ("Some(", "x", ")"),
+            ("move || async ", "1", ""),
+            ("1 as ", "u8", " as u8"),
+        ] {
+            assert!(is_read(&repeated(before, 20, inner, behind)), "20 of {before}");
+            for times in [1_001, 10_000] {
+                assert!(!is_read(&repeated(before, times, inner, behind)), "{times} of {before}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_stands_side_by_side_is_read() {
+        for (item, between) in [
+            ("if a == b { c.d(); }", "\n"),
+            ("1 | 2 => Some(3),", ""),
+            ("1 => { a.b() }", ""),
+            ("fn a() -> u8 { 1 + 2 }", ""),
+            ("#[state(singleton)] pub struct A { b: Table<C>, }", ""),
+            ("a.b(c, d)?;", ""),
+            ("[1, -2, 3 + 4]", ", "),
+            ("let x: Pair<u8, u8> = a::<u8>();", ""),
+            ("impl A for B { fn c(&self) {} }", ""),
+            ("a < b", ";"),
+            ("'a: loop { break 'a; }", ""),
+        ] {
+            assert!(is_read(&vec![item; 10_000].join(between)), "{item}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! A stack with room for a program's largest value.
+//!
+//! `Default` and `Configure` give a state by value. An unoptimised build copies it from frame to
+//! frame, and a large one would overflow the stack that the kernel gave us.
+
+use std::process::ExitCode;
+
+/// So often may a value be on the stack at once: in the locals of `Default` or `Configure`, in its
+/// result, and in those of the functions between.
+const COPIES: usize = 16;
+
+/// What everything else may take.
+const BESIDE: usize = 8 << 20;
+
+/// Values up to this size find room on any stack.
+const SMALL: usize = 64 << 10;
+
+/// Runs `main` where there is room for values of so many bytes.
+///
+/// The thread lives as long as the process: children that ask to end with their parent end with
+/// the thread that started them.
+pub fn with_room_for(bytes: usize, main: impl FnOnce() -> ExitCode + Send) -> ExitCode {
+    if bytes <= SMALL {
+        return main();
+    }
+    // Pages of it that nobody touches cost nothing.
+    let builder = std::thread::Builder::new().stack_size(bytes.saturating_mul(COPIES) + BESIDE);
+    std::thread::scope(|scope| match builder.spawn_scoped(scope, main) {
+        // A panic told itself.
+        Ok(thread) => thread.join().unwrap_or_else(|_| ExitCode::from(101)),
+        Err(error) => {
+            eprintln!("error: no stack for a state of {bytes} bytes: {error}");
+            ExitCode::FAILURE
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hint::black_box;
+
+    use super::*;
+
+    #[derive(Clone, Copy)]
+    struct Large([u8; 4 << 20]);
+
+    #[inline(never)]
+    fn make(byte: u8) -> Large {
+        let value = black_box(Large([byte; 4 << 20]));
+        black_box(value)
+    }
+
+    #[test]
+    fn a_value_that_no_usual_stack_holds_is_made_by_value() {
+        let code = with_room_for(size_of::<Large>(), || {
+            let value = make(7);
+            ExitCode::from(u8::from(black_box(&value).0[4 << 19] != 7))
+        });
+        assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::SUCCESS));
+    }
+}
