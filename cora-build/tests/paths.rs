@@ -178,9 +178,11 @@ fn fields_are_known() {
 fn what_cannot_be_seen_is_the_worst_case_and_told() {
     for (body, expected) in [
         ("helper(t); Transmit", "t:rwid!"),
-        ("helper(v, s); Transmit", "v:r! s:r!"),
+        ("helper(v, s); Transmit", "v:r! s:r"),
+        ("other.judge(s, packet); Transmit", "s:r"),
+        ("let kept = Some(s); Transmit", "s:r"),
         ("helper(&mut *u); Transmit", "u:rw!"),
-        ("helper(&*u); Transmit", "u:r!"),
+        ("helper(&*u); Transmit", "u:r"),
         ("u.take()?; Transmit", "u:rw!"),
         ("t.sweep(); Transmit", "t:rwid!"),
         ("v.peek(); Transmit", "v:r!"),

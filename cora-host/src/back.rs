@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use cora_control::Ledger;
@@ -15,6 +16,7 @@ use cora_core::state::table::Ending;
 use crate::RunError;
 use crate::ipfix::Exporter;
 use crate::pair::RING_BYTES;
+use crate::running::{UNSEEN, Word};
 use crate::tally::{HANDLED, Ways};
 
 /// Bytes that may wait for room on the way to the NIC. A sound NIC can't be behind so far: within
@@ -57,6 +59,8 @@ pub struct Back {
     pub(crate) sent: Ways,
     /// Where records of entries that ended go, if anybody wants them.
     pub(crate) exporter: Option<Exporter>,
+    /// Which packet the handlers run.
+    pub(crate) runs: Word,
 }
 
 impl Back {
@@ -72,6 +76,7 @@ impl Back {
             standby: None,
             sent: Ways::default(),
             exporter: None,
+            runs: &UNSEEN,
         }
     }
 
@@ -162,6 +167,11 @@ impl fmt::Debug for Back {
 }
 
 impl Outbox for Back {
+    #[inline(always)]
+    fn runs(&mut self, number: u64) {
+        self.runs.store(number, Ordering::Relaxed);
+    }
+
     #[inline(always)]
     fn send(&mut self, message: &Message<'_>) {
         if self.ledger.is_some() || !self.waiting.is_empty() || !self.push(message) {

@@ -1,6 +1,7 @@
 //! Where packets go that the host handled, if there is no NIC between it and the wire.
 
 use std::fmt;
+use std::sync::atomic::Ordering;
 
 use cora_core::message::{Message, Stamp};
 use cora_core::migration::Outbox;
@@ -9,18 +10,26 @@ use cora_core::packet::Port;
 use cora_core::state::table::Ending;
 
 use crate::ipfix::Exporter;
+use crate::running::{UNSEEN, Word};
 
 /// Takes a handled packet to the sink, where there is no NIC between.
 pub struct Direct<'a, F> {
     /// Called with each packet that leaves, and the port where.
     leave: F,
     exporter: Option<&'a Exporter>,
+    /// Which packet the handlers run.
+    runs: Word,
 }
 
 impl<'a, F> Direct<'a, F> {
     /// Without records of entries that ended.
     pub const fn new(leave: F) -> Self {
-        Self { leave, exporter: None }
+        Self { leave, exporter: None, runs: &UNSEEN }
+    }
+
+    /// The number of the packet that the handlers run is noted there.
+    pub(crate) fn noting(self, runs: Word) -> Self {
+        Self { runs, ..self }
     }
 
     /// Records of entries that ended go there.
@@ -47,6 +56,11 @@ impl<F: FnMut(&Stamp, Port, &[u8])> Outbox for Direct<'_, F> {
         if let Some(exporter) = self.exporter {
             exporter.ended(state, ending);
         }
+    }
+
+    #[inline(always)]
+    fn runs(&mut self, number: u64) {
+        self.runs.store(number, Ordering::Relaxed);
     }
 
     fn send(&mut self, message: &Message<'_>) {

@@ -130,6 +130,14 @@ pub enum RunError {
         /// How long.
         seconds: u64,
     },
+    /// A run on a capture ended in this packet.
+    #[error("{error}; it was in {packet}")]
+    InPacket {
+        /// Why.
+        error: Box<Self>,
+        /// The packet, with its number and flow.
+        packet: String,
+    },
     /// The region can't be made.
     #[error("the shared region: {0}")]
     Region(AttachError),

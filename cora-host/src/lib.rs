@@ -72,6 +72,7 @@ mod report;
 mod revive;
 mod run;
 mod run_file;
+mod running;
 mod sandbox;
 mod stack;
 mod state_out;

@@ -18,6 +18,7 @@ use crate::nic_process::NicMode;
 use crate::options::RunOptions;
 use crate::pair::Pair;
 use crate::progress::Progress;
+use crate::running::{self, Capture};
 use crate::state_out::Contents;
 use crate::supply::Supply;
 use crate::versions::{self, Changes, Version};
@@ -54,6 +55,8 @@ pub(crate) fn run<A: App + Send>(
     program: &Program,
     request: &Request<A::Group>,
 ) -> Result<Finished, RunError> {
+    let capture = Capture::new(&request.input, request.options.reading::<A>());
+    capture.watch(request.options.slow_patience());
     if request.options.pairs > 1 {
         return pairs::run::<A>(program, request);
     }
@@ -71,7 +74,7 @@ pub(crate) fn run<A: App + Send>(
     }
     let mut pair = Pair::start(program, request, seed, half, files, 0, None)?;
     pair.wire.changes = changes;
-    with_nic(request, pair, &configured)
+    with_nic(request, pair, &configured, &capture)
 }
 
 /// The host half of a pair, and the numbers of the states that its NIC is told.
@@ -120,6 +123,7 @@ fn without_nic<A: App>(
     let start = Instant::now();
     let mut buffer = vec![0; BURST_BYTES];
     let mut progress = Progress::new();
+    let runs = running::word();
     // Before the packets with these numbers; those beyond the capture come at its end.
     let mut due = |half: &mut HostHalf<A>, packet: u64| {
         while let Some((_, change)) = changes.pop_front_if(|(number, _)| *number <= packet) {
@@ -149,7 +153,7 @@ fn without_nic<A: App>(
                 failed = Some(error);
             }
         };
-        let mut out = Direct::new(leave).exporting(request.exporter.as_ref());
+        let mut out = Direct::new(leave).exporting(request.exporter.as_ref()).noting(runs);
         half.burst(&mut burst, &mut out)?;
         if let Some(error) = failed {
             return Err(error);
@@ -170,10 +174,12 @@ fn with_nic<A: App>(
     request: &Request<A::Group>,
     mut pair: Pair<A, Files>,
     configured: &[usize],
+    capture: &Capture,
 ) -> Result<Finished, RunError> {
     pair.wait_until_ready()?;
     let start = Instant::now();
-    pair.run(configured, Progress::new())?;
+    let ran = pair.run(configured, Progress::new());
+    ran.map_err(|error| capture.named(error, pair.region.nic_packet()))?;
     pair.wire.cable.sink.finish()?;
     let elapsed = start.elapsed();
     let (ended, Files { source, sink }) = pair.end()?;

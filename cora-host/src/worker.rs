@@ -19,6 +19,7 @@ use crate::apart::{self, Bytes};
 use crate::back::{Back, left_unread, taken};
 use crate::copies::Copies;
 use crate::ipfix::Exporter;
+use crate::running;
 use crate::state_out::Contents;
 use crate::tally::Ways;
 use crate::versions::{Arriving, most_told};
@@ -173,6 +174,7 @@ impl<A: App> Worker<A> {
 
     /// Tells the NIC the versions of read-mostly states, and that it may begin.
     pub fn begin(&mut self, configured: &[usize]) {
+        self.back.runs = running::word();
         for number in configured {
             let back = &mut self.back;
             let home = self.half.engine().app().state(*number);

@@ -125,6 +125,11 @@ impl Outbox for Outgoing {
     fn show(&mut self) {
         self.punt.publish();
     }
+
+    #[inline(always)]
+    fn runs(&mut self, number: u64) {
+        self.region.nic_runs(number);
+    }
 }
 
 impl Wire for Outgoing {

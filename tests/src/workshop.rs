@@ -47,7 +47,7 @@ pub const EXAMPLES: [&str; 16] = [
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
 
 /// Programs that are no examples: `tests/programs` and two of `benches/programs`.
-pub const WRITTEN_FOR_TESTS: [&str; 8] = [
+pub const WRITTEN_FOR_TESTS: [&str; 9] = [
     "ledger",
     "fragments",
     "keeper",

@@ -70,6 +70,9 @@ pub struct Difference {
 /// The difference of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Finding {
+    /// The second capture has another of the flow's packets there: both have the same packets, in
+    /// another order.
+    OtherOrder,
     /// The packet has other bytes in the second capture.
     OtherBytes,
     /// Only the first capture has this packet.
@@ -85,6 +88,7 @@ impl fmt::Display for Difference {
             None => write!(f, "packets without a flow: packet {} ", self.packet)?,
         }
         f.write_str(match self.finding {
+            Finding::OtherOrder => "comes in another place in the second capture, which has the same packets of this flow",
             Finding::OtherBytes => "has other bytes in the second capture",
             Finding::OnlyInFirst => "is only in the first capture",
             Finding::OnlyInSecond => "is only in the second capture",
@@ -135,8 +139,10 @@ struct Progress {
     waiting: VecDeque<(u64, usize)>,
     /// Which capture they are from.
     ahead: usize,
-    /// Where the flow differs first; nothing waits then.
+    /// The flow differs from there on; nothing waits then.
     differs: bool,
+    /// Of each capture's packets: the sum of their hashes, whatever their order.
+    sums: [u64; 2],
 }
 
 impl Flows {
@@ -170,6 +176,9 @@ impl Flows {
         #[expect(clippy::iter_over_hash_type, reason = "its items are sorted below")]
         for (flow, progress) in self.seen {
             let finding = match progress {
+                Progress { differs: true, sums: [one, two], .. } if one == two => {
+                    Finding::OtherOrder
+                }
                 Progress { differs: true, .. } => Finding::OtherBytes,
                 Progress { waiting, .. } if waiting.is_empty() => continue,
                 Progress { ahead: 0, .. } => Finding::OnlyInFirst,
@@ -186,6 +195,7 @@ impl Flows {
 
 impl Progress {
     fn see(&mut self, capture: usize, print: (u64, usize)) {
+        self.sums[capture] = self.sums[capture].wrapping_add(print.0);
         if self.differs {
             return;
         }

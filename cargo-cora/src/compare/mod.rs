@@ -54,6 +54,7 @@ fn as_json(comparison: &Comparison) -> Value {
 
 fn word(finding: Finding) -> &'static str {
     match finding {
+        Finding::OtherOrder => "other-order",
         Finding::OtherBytes => "other-bytes",
         Finding::OnlyInFirst => "only-in-first",
         Finding::OnlyInSecond => "only-in-second",

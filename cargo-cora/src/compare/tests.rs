@@ -82,15 +82,24 @@ fn packets_of_a_flow_may_not_pass_each_other() {
     // The two directions of a flow are one flow.
     let first = [arp(1), udp(1, false, 0), udp(1, false, 1), udp(1, true, 2)];
     let second = [udp(1, false, 0), udp(1, true, 2), udp(1, false, 1), arp(1)];
-    let expected = Difference { flow: Some(flow(1)), packet: 1, finding: Finding::OtherBytes };
+    let expected = Difference { flow: Some(flow(1)), packet: 1, finding: Finding::OtherOrder };
     assert_eq!(difference(&first, &second), expected);
     assert_eq!(
         outcome(&first, &second).to_string(),
         "1 of 2 flows differ (4 packets against 4)\n  \
-         udp 10.0.0.1:1 > 10.0.0.2:53: packet 1 has other bytes in the second capture"
+         udp 10.0.0.1:1 > 10.0.0.2:53: packet 1 comes in another place in the second capture, \
+         which has the same packets of this flow"
     );
     let arps = difference(&[arp(1), arp(2)], &[arp(2), arp(1)]);
-    assert_eq!(arps, Difference { flow: None, packet: 0, finding: Finding::OtherBytes });
+    assert_eq!(arps, Difference { flow: None, packet: 0, finding: Finding::OtherOrder });
+    // A packet that changed as well is no matter of order, nor is one that comes twice.
+    for second in [
+        [udp(1, false, 1), udp(1, false, 0), udp(1, false, 8)],
+        [udp(1, false, 1), udp(1, false, 0), udp(1, false, 0)],
+    ] {
+        let first = [udp(1, false, 0), udp(1, false, 1), udp(1, false, 2)];
+        assert_eq!(difference(&first, &second).finding, Finding::OtherBytes);
+    }
 }
 
 #[test]

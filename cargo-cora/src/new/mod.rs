@@ -63,7 +63,8 @@ fn check(name: &str) -> Result<(), Failure> {
             "`{name}` can't be a package's name here: small letters, digits, `-` and `_`, a letter first"
         )));
     }
-    if TAKEN.contains(&name) {
+    let handler = name.replace('-', "_");
+    if TAKEN.contains(&handler.as_str()) || crates().any(|taken| taken == handler) {
         return Err(Failure::Usage(format!(
             "`{name}` can't be a package's name here: it means something in Rust or to Cargo"
         )));
@@ -73,7 +74,7 @@ fn check(name: &str) -> Result<(), Failure> {
 
 /// Names that a function or a crate can't have, or shouldn't: keywords, and crates that every
 /// program has.
-const TAKEN: [&str; 55] = [
+const TAKEN: [&str; 62] = [
     "abstract",
     "alloc",
     "as",
@@ -114,6 +115,7 @@ const TAKEN: [&str; 55] = [
     "mut",
     "override",
     "priv",
+    "proc_macro",
     "pub",
     "ref",
     "return",
@@ -127,9 +129,22 @@ const TAKEN: [&str; 55] = [
     "true",
     "try",
     "type",
+    "typeof",
     "unsafe",
+    "unsized",
     "use",
+    "virtual",
+    "where",
+    "while",
+    "yield",
 ];
+
+/// Cora's own crates, which are in every program's lock file.
+fn crates() -> impl Iterator<Item = String> {
+    const CRATES: [&str; 9] =
+        ["build", "control", "core", "host", "macros", "measure", "nic", "plan", "port"];
+    CRATES.into_iter().map(|name| format!("cora_{name}"))
+}
 
 /// Whether Cargo takes the package for a part of a workspace around it, whose profiles and lock
 /// file hold then.
@@ -206,8 +221,26 @@ mod tests {
 
     #[test]
     fn names_that_mean_something_else_are_refused() {
-        assert!(check("my-nf").is_ok());
-        for name in ["fn", "main", "core", "My", "9"] {
+        for name in ["my-nf", "cora-firewall", "wheres", "union"] {
+            assert!(check(name).is_ok(), "{name}");
+        }
+        for name in [
+            "fn",
+            "main",
+            "core",
+            "std",
+            "test",
+            "alloc",
+            "proc-macro",
+            "where",
+            "while",
+            "yield",
+            "typeof",
+            "cora",
+            "cora-core",
+            "My",
+            "9",
+        ] {
             assert!(check(name).is_err(), "{name}");
         }
     }

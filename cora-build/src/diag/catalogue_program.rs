@@ -184,9 +184,9 @@ catalogue! {
         example: "use cora::prelude::*;\n// … and no `#![cfg_attr(…)]` above it\ncora::app!(nat);",
     }    NESTED_TOO_DEEP = 130 {
         title: "source that nests too deep to be read",
-        cause: "The reader goes down one call per level, and its stack has an end. Source that somebody wrote by hand is far from it.",
+        cause: "The reader goes down one call per level, and its stack has an end: some 60 blocks, 120 pairs of brackets or 500 steps of an expression may be within each other.",
         cure: "Move inner parts to functions, types or constants of their own.",
-        example: "fn f() { ((((((((((/* and 120 more */)))))))))) }",
+        example: "fn f() { ((((((((((/* and 190 more */)))))))))) }",
     }
     VALUE_TOO_LARGE = 131 {
         title: "a state of one value that is too large",

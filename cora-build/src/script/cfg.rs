@@ -81,6 +81,7 @@ impl Cfg {
     }
 
     /// What is known about the build of the NIC half that goes with this one.
+    #[must_use]
     pub fn of_the_nic(&self) -> Self {
         let mut features = self.features.clone();
         features.insert("NIC".to_owned());

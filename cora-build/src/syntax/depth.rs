@@ -1,19 +1,22 @@
 //! How deep source nests, before it is parsed.
 //!
 //! The parser and every pass behind it go down one call per level, and their stack has an end. So
-//! tokens are walked first, by a loop. A level is a pair of brackets; or a step of what nests without
-//! brackets: `!!!x`, `a.b.c`, `a + b + c`, `else if`, `Box<Box<…>>`. Steps are counted from one
-//! end of an expression to the next, together with those of the brackets around it.
+//! tokens are walked first, by a loop, and steps are counted: for each bracket, and for what nests
+//! without brackets (`!!!x`, `a.b.c`, `a + b + c`, `else if`, `Box<Box<…>>`), from one end of an
+//! expression to the next, together with those of the brackets around it. A step stands for some 8
+//! KiB of stack in an unoptimised build, as `tests/nests.rs` holds; what takes more is several.
 
-use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Spacing, Span, TokenStream, TokenTree};
 
 use crate::diag::{Diagnostics, codes};
 
-/// Most pairs of brackets within each other: as many as the recursion limit of rustc.
-pub const MOST_BRACKETS: usize = 128;
-
 /// Most steps within each other.
-pub const MOST_STEPS: usize = 1_000;
+pub const MOST_STEPS: usize = 512;
+
+/// Steps of a block, of another pair of brackets, and of an angle bracket.
+const BRACE: usize = 7;
+const BRACKET: usize = 3;
+const ANGLE: usize = 9;
 
 /// Words that may stand before an expression or a type in their turn, so that they nest.
 const NESTING: [&str; 22] = [
@@ -26,12 +29,14 @@ const NESTING: [&str; 22] = [
 struct Level {
     /// Steps since the last end of an expression.
     steps: usize,
-    /// Open angle brackets, within which a comma ends nothing.
-    angles: usize,
+    /// Open angle brackets, within which a comma ends nothing: the steps before each.
+    angles: Vec<usize>,
     /// Bars since the last end: with an odd number, a comma stands among parameters of a closure.
     bars: usize,
     /// The steps of a group within were kept: it may go on behind it.
     after_braces: bool,
+    /// The token before was a part of this operator.
+    joint: bool,
 }
 
 impl Level {
@@ -49,23 +54,35 @@ impl Level {
         if std::mem::take(&mut self.after_braces) && !goes_on {
             self.end();
         }
+        let joint = std::mem::take(&mut self.joint);
         match token {
-            TokenTree::Punct(punct) => self.punct(punct.as_char()),
-            TokenTree::Ident(word) if NESTING.iter().any(|it| word == it) => self.steps += 1,
+            TokenTree::Punct(punct) => {
+                self.joint = punct.spacing() == Spacing::Joint;
+                self.punct(punct.as_char(), joint || self.joint);
+            }
+            TokenTree::Ident(word) if NESTING.iter().any(|it| word == it) => {
+                self.steps += if word == "return" || word == "break" { 2 } else { 1 };
+            }
             _ => {}
         }
     }
 
-    fn punct(&mut self, punct: char) {
+    fn punct(&mut self, punct: char, joint: bool) {
         match punct {
             ';' => self.end(),
-            ',' if self.angles == 0 && self.bars.is_multiple_of(2) => self.end(),
-            '<' => self.angles += 1,
-            '>' => self.angles = self.angles.saturating_sub(1),
-            '|' => self.bars += 1,
-            _ => {}
+            ',' if self.angles.is_empty() && self.bars.is_multiple_of(2) => self.end(),
+            ',' => {}
+            '<' => {
+                self.angles.push(self.steps);
+                self.steps += ANGLE;
+            }
+            '>' => self.steps = self.angles.pop().unwrap_or(self.steps + 1),
+            '=' if !joint => self.steps += 2,
+            _ => {
+                self.bars += usize::from(punct == '|');
+                self.steps += 1;
+            }
         }
-        self.steps += usize::from(punct != ';' && punct != ',');
     }
 }
 
@@ -77,8 +94,7 @@ pub fn exceeded(tokens: &TokenStream) -> Option<Span> {
     let mut outer = 0;
     loop {
         let Some(token) = rest.next() else {
-            let Some((before, level)) = around.pop() else { return None };
-            (rest, here) = (before, level);
+            (rest, here) = around.pop()?;
             outer -= here.steps;
             continue;
         };
@@ -87,7 +103,7 @@ pub fn exceeded(tokens: &TokenStream) -> Option<Span> {
             if std::mem::take(&mut here.after_braces) && group.delimiter() == Delimiter::Brace {
                 here.end();
             }
-            here.steps += 1;
+            here.steps += if group.delimiter() == Delimiter::Brace { BRACE } else { BRACKET };
             here.after_braces = group.delimiter() == Delimiter::Brace;
             outer += here.steps;
             around.push((std::mem::replace(&mut rest, group.stream().into_iter()), here));
@@ -95,7 +111,7 @@ pub fn exceeded(tokens: &TokenStream) -> Option<Span> {
         } else {
             here.take(&token);
         }
-        if around.len() > MOST_BRACKETS || outer + here.steps > MOST_STEPS {
+        if outer + here.steps > MOST_STEPS {
             return Some(span);
         }
     }
@@ -111,8 +127,8 @@ pub(crate) fn holds(tokens: &[&TokenStream], diagnostics: &mut Diagnostics) -> b
 }
 
 /// What is wrong.
-pub(crate) const MESSAGE: &str = "this nests too deep to be read: in 128 pairs of brackets, or in \
-                                  1,000 steps of an expression";
+pub(crate) const MESSAGE: &str = "this nests too deep to be read: some 60 blocks, 120 pairs of \
+                                  brackets or 500 steps of an expression may be within each other";
 
 /// What would be right.
 pub(crate) const HELP: &str = "move inner parts to functions, types or constants of their own";

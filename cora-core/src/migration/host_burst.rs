@@ -2,7 +2,7 @@
 
 use super::burst::{Arrival, Burst, announce};
 use super::host::HostHalf;
-use super::{Outbox, ProtocolError};
+use super::{IDLE, Outbox, ProtocolError};
 use crate::app::App;
 use crate::key::Key as _;
 use crate::message::{Message, Stamp};
@@ -36,6 +36,7 @@ impl<A: App> HostHalf<A> {
             announce(burst, &mut self.engine, None);
             self.run_all::<false>(burst, out);
         }
+        out.runs(IDLE);
         self.tell_changes(out);
         Ok(())
     }
@@ -110,6 +111,7 @@ impl<A: App> HostHalf<A> {
             flow: flow.unwrap_or(NO_FLOW),
             ahead,
         };
+        out.runs(stamp.number);
         let ran = self.engine.run::<EveryState>(packet, visit);
         // A flow becomes known before its packet leaves: behind that, its key would be copied when
         // the ring has the packet.

@@ -126,6 +126,13 @@ pub trait Outbox {
     #[inline]
     fn show(&mut self) {}
 
+    /// The handlers run the packet with this number now, or none: [`IDLE`]. Whoever may have to tell
+    /// which one a handler panicked in notes it.
+    #[inline(always)]
+    fn runs(&mut self, number: u64) {
+        let _ = number;
+    }
+
     /// At the host: an entry of the recorded state with this number ended, here or at the NIC.
     #[inline]
     fn ended(&mut self, state: u16, ending: Ending<'_>) {
@@ -138,6 +145,9 @@ pub trait Outbox {
         None
     }
 }
+
+/// In place of a packet's number: the handlers run none.
+pub const IDLE: u64 = u64::MAX;
 
 /// The peer said something that the protocol does not allow here. The run can't go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use super::heads;
 use super::hold::HoldQueue;
 use super::leaving::Leaving;
 pub use super::wire::Wire;
-use super::{Outbox, ProtocolError, TICKETS};
+use super::{IDLE, Outbox, ProtocolError, TICKETS};
 use crate::app::{App, Sides};
 use crate::message::{MAX_FRAME, Message, Report, Stamp};
 use crate::monitor::{Load, Watch};
@@ -203,6 +203,7 @@ impl<A: App> NicHalf<A> {
         for (number, arrival) in burst.numbered_mut() {
             self.one(&arrival.stamp(), &mut arrival.packet, number, io);
         }
+        io.runs(IDLE);
         // Nobody asks amid a burst: the last packet's will do.
         if let Some(last) = burst.arrivals().last() {
             self.now = self.now.max(last.stamp().meta.now);
@@ -250,6 +251,7 @@ impl<A: App> NicHalf<A> {
             Sides::NicOnly => {
                 let now = stamp.meta.now;
                 let visit = Visit { now, horizon: now, undo: false, flow: NO_FLOW, ahead };
+                io.runs(stamp.number);
                 let ran = self.engine.run::<NicReach<A>>(packet, visit);
                 Self::finish(ran, stamp, packet.frame(), io);
             }
@@ -404,6 +406,7 @@ impl<A: App> NicHalf<A> {
                 }
             }
         }
+        io.runs(IDLE);
         self.waiting = buffer;
     }
 
@@ -427,6 +430,7 @@ impl<A: App> NicHalf<A> {
         io: &mut (impl Outbox + Wire),
     ) -> bool {
         keep_words(self.original, packet.frame());
+        io.runs(stamp.number);
         let visit = Visit { now: stamp.meta.now, horizon: stamp.horizon, undo: true, flow, ahead };
         let ran = self.engine.run::<NicReach<A>>(packet, visit);
         if matches!(ran, Ran::Punted) {

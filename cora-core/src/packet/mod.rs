@@ -46,6 +46,7 @@ mod tcp_options;
 mod translate;
 mod transport;
 mod vlan;
+mod whole;
 
 use core::fmt;
 use core::ops::{Deref, DerefMut};

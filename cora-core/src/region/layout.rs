@@ -51,6 +51,7 @@ pub(super) mod at {
     pub(in crate::region) const LOTS: usize = RINGS + 2 * LOTS_PART;
     pub(in crate::region) const NIC_STATUS: usize = 64;
     pub(in crate::region) const NIC_HEARTBEAT: usize = 80;
+    pub(in crate::region) const NIC_PACKET: usize = 81;
     pub(in crate::region) const NIC_BELL: usize = 96;
     pub(in crate::region) const HOST_HEARTBEAT: usize = 128;
     pub(in crate::region) const HOST_BELL: usize = 144;

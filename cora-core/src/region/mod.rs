@@ -104,6 +104,7 @@ impl Region {
             word.store(0, Ordering::Relaxed);
         }
         write_header(made.header, layout, identity);
+        made.nic_runs(crate::migration::IDLE);
         Ok(made)
     }
 
@@ -187,6 +188,18 @@ impl Region {
     /// The NIC is alive: `beat` is any number that differs from the last.
     pub fn nic_beats(&self, beat: u64) {
         self.header[at::NIC_HEARTBEAT].store(beat, Ordering::Relaxed);
+    }
+
+    /// The number of the packet that the NIC's handlers run; [`IDLE`](crate::migration::IDLE) while
+    /// they run none.
+    pub fn nic_packet(&self) -> u64 {
+        self.header[at::NIC_PACKET].load(Ordering::Relaxed)
+    }
+
+    /// The NIC's handlers run this packet now: the NIC's part.
+    #[inline(always)]
+    pub fn nic_runs(&self, number: u64) {
+        self.header[at::NIC_PACKET].store(number, Ordering::Relaxed);
     }
 
     /// What the NIC sleeps by, and the host rings.

@@ -167,9 +167,7 @@ impl<T> Zeroes<T> {
     // the type, the build ends here.
     const VALUE: ManuallyDrop<T> =
         ManuallyDrop::new(unsafe { MaybeUninit::<T>::zeroed().assume_init() });
-    const ARE_A_VALUE: () = {
-        let _checked = &Self::VALUE;
-    };
+    const ARE_A_VALUE: () = assert!(size_of_val(&Self::VALUE) == size_of::<T>());
 }
 
 /// Most bytes of a state that is one value: a singleton, a read-mostly or a commutative state.

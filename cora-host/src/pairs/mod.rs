@@ -40,6 +40,7 @@ use crate::nic_process::NicMode;
 use crate::pair::Pair;
 use crate::progress::Progress;
 use crate::run::{Request, half, random_seed};
+use crate::running::{self, Capture};
 use crate::state_out::Contents;
 use crate::supply::Supply;
 use crate::versions::Version;
@@ -101,8 +102,14 @@ fn work<A: App + Send>(
     request: &Request<A::Group>,
 ) -> Result<Finished, RunError> {
     let start = Instant::now();
+    let capture = Capture::new(&request.input, request.options.reading::<A>());
     let (wire, ended) = scope(|scope| {
-        let spawn = |shard: Shard<A>| scope.spawn(move || shard.run());
+        let spawn = |shard: Shard<A>| {
+            scope.spawn({
+                let capture = &capture;
+                move || shard.run(capture)
+            })
+        };
         let threads: Vec<_> = shards.into_iter().map(spawn).collect();
         // It is gone afterwards, and a pair that still waits for it ends.
         let wire = splitter.run::<A::Group>().map(|wire| (wire, start.elapsed()));
@@ -150,14 +157,15 @@ impl<A: App> Shard<A> {
         }
     }
 
-    fn run(self) -> Result<Ended<A>, RunError> {
+    fn run(self, capture: &Capture) -> Result<Ended<A>, RunError> {
         if let Some(cores) = self.cores {
             cores::stay_on(cores.host);
         }
         match self.ends {
             Ends::Host(alone) => alone.0.run(),
             Ends::Both(mut pair, configured) => {
-                pair.0.run(&configured, Progress::silent())?;
+                let ran = pair.0.run(&configured, Progress::silent());
+                ran.map_err(|error| capture.named(error, pair.0.region.nic_packet()))?;
                 pair.0.wire.cable.finish()?;
                 let (ended, _lane) = pair.0.end()?;
                 Ok(ended)
@@ -176,6 +184,7 @@ struct Alone<A: App> {
 impl<A: App> Alone<A> {
     /// Handles the frames of the lane, where they are.
     fn run(mut self) -> Result<Ended<A>, RunError> {
+        let runs = running::word();
         let now = loop {
             let mut batch = match self.lane.receive()? {
                 Ok(batch) => batch,
@@ -189,7 +198,7 @@ impl<A: App> Alone<A> {
                 }
             };
             let (half, mut out) =
-                (&mut self.half, Direct::new(leave).exporting(self.exporter.as_ref()));
+                (&mut self.half, Direct::new(leave).exporting(self.exporter.as_ref()).noting(runs));
             batch.each_burst(|burst| half.burst(burst, &mut out))?;
             written?;
             self.half.report.busy_ns += start.elapsed().as_nanos() as u64;

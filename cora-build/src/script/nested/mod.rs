@@ -16,6 +16,7 @@ mod environment;
 mod flags;
 mod image;
 mod profile;
+mod told;
 
 use std::collections::BTreeSet;
 use std::env;
@@ -117,17 +118,16 @@ fn cargo(
         .envs(flags::variables(TARGET))
         .current_dir(directory)
         .stdin(Stdio::null())
-        .stderr(Stdio::inherit());
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     // What the outer cargo resolved is what the NIC half is built from.
     if directory.ancestors().any(|ancestor| ancestor.join("Cargo.lock").is_file()) {
         command.arg("--locked");
     }
-    let output =
-        command.output().map_err(|error| failed(&format!("cargo does not run: {error}")))?;
-    if output.status.success() {
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    } else {
-        Err(failed("the compiler's errors stand above"))
+    let ended = told::run(&mut command);
+    match ended.map_err(|error| failed(&format!("cargo does not run: {error}")))? {
+        (true, messages) => Ok(messages),
+        (false, _) => Err(failed("the compiler's errors stand above")),
     }
 }
 

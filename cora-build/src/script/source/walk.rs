@@ -140,8 +140,9 @@ impl<'a> Walk<'a> {
     fn by_half(&mut self, item: &Item, here: &Here) {
         let (file, module) = (here.file, here.module.clone());
         if here.at_nic {
-            let path = named(item, &module);
-            path.iter().for_each(|path| _ = self.source.host_only.remove(path));
+            if let Some(path) = named(item, &module) {
+                self.source.host_only.remove(&path);
+            }
             if !matches!(item, Item::Mod(_)) {
                 self.source.shared.push(Shared { file, module, item: item.clone() });
             }

@@ -152,7 +152,7 @@ impl Uses<'_> {
             UseTree::Name(name) => self.leaf(before, &name.ident),
             UseTree::Rename(name) => self.leaf(before, &name.ident),
             UseTree::Glob(_) => {
-                self.path(&[before.as_slice(), &[("*".to_owned(), Span::call_site())]].concat())
+                self.path(&[before.as_slice(), &[("*".to_owned(), Span::call_site())]].concat());
             }
             UseTree::Group(group) => {
                 for item in &group.items {
