@@ -1,5 +1,5 @@
-//! Source that nests as deep as may be is read on the stacks that there are: that of the compiler, in
-//! which macros run, and that of a build script.
+//! Source that nests as deep as may be is read on the stacks that there are: that of the compiler,
+//! in which macros run, and that of a build script.
 #![cfg(feature = "script")]
 
 use cora_build::{expand, script};

@@ -60,8 +60,8 @@ pub trait Plain: Copy + 'static {
     /// are fewer.
     fn get(bytes: &[u8]) -> Option<Self>;
 
-    /// Reads a value from the first [`Self::SIZE`] bytes to where this one is, so that a large one is
-    /// never on a stack; whether they encode one. If not, parts of this one may be new.
+    /// Reads a value from the first [`Self::SIZE`] bytes to where this one is, so that a large one
+    /// is never on a stack; whether they encode one. If not, parts of this one may be new.
     #[inline]
     fn read(&mut self, bytes: &[u8]) -> bool {
         let read = Self::get(bytes);

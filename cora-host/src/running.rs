@@ -2,9 +2,9 @@
 //! never come back.
 //!
 //! Each half notes the number of the packet before its handlers run, and none behind a burst: the
-//! NIC in the region's header, the host in a word of the thread that runs them. Release builds abort
-//! on a panic, so the words are read by the panic's hook here, and by the process that sees the NIC
-//! end. The packet's flow is looked up in the capture then, which costs nothing before.
+//! NIC in the region's header, the host in a word of the thread that runs them. Release builds
+//! abort on a panic, so the words are read by the panic's hook here, and by the process that sees
+//! the NIC end. The packet's flow is looked up in the capture then, which costs nothing before.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -91,7 +91,7 @@ impl Capture {
         }
     }
 
-    /// The error of a run whose NIC ended or stands still, with the packet that it was in.
+    /// The error of a run, with the packet that its NIC was in when it ended or stood still.
     pub(crate) fn named(&self, error: RunError, nic: u64) -> RunError {
         match error {
             RunError::NicDied { .. } | RunError::NicSilent { .. } if nic != IDLE => {

@@ -1,10 +1,11 @@
 //! How deep source nests, before it is parsed.
 //!
 //! The parser and every pass behind it go down one call per level, and their stack has an end. So
-//! tokens are walked first, by a loop, and steps are counted: for each bracket, and for what nests
+//! tokens are walked first, by a loop, and steps are counted: for each bracket, and for levels
 //! without brackets (`!!!x`, `a.b.c`, `a + b + c`, `else if`, `Box<Box<…>>`), from one end of an
 //! expression to the next, together with those of the brackets around it. A step stands for some 8
-//! KiB of stack in an unoptimised build, as `tests/nests.rs` holds; what takes more is several.
+//! KiB of stack in an unoptimised build, as `tests/nests.rs` holds; a level that takes more is
+//! several.
 
 use proc_macro2::{Delimiter, Spacing, Span, TokenStream, TokenTree};
 

@@ -126,8 +126,8 @@ pub trait Outbox {
     #[inline]
     fn show(&mut self) {}
 
-    /// The handlers run the packet with this number now, or none: [`IDLE`]. Whoever may have to tell
-    /// which one a handler panicked in notes it.
+    /// The handlers run the packet with this number now, or none: [`IDLE`]. It is noted where a run
+    /// may have to name the packet in which a handler panicked.
     #[inline(always)]
     fn runs(&mut self, number: u64) {
         let _ = number;

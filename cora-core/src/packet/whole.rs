@@ -3,7 +3,7 @@
 use super::Headers;
 use crate::verdict::Reason;
 
-/// A packet whose payload is at hand. Nothing implements it: [`Packet`](super::Packet) has these
+/// A packet with its payload at hand. Nothing implements it: [`Packet`](super::Packet) has these
 /// methods itself.
 #[diagnostic::on_unimplemented(
     message = "`Headers` has no payload: a method of `Packet` is called on it",

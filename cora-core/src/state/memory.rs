@@ -158,8 +158,8 @@ impl Memory {
     }
 }
 
-/// Whether zero bytes are a value of a type, asked of the compiler: it refuses a constant that is no
-/// value of its type ("it is undefined behavior to use this value").
+/// Whether zero bytes are a value of a type, asked of the compiler: it refuses a constant that is
+/// no value of its type ("it is undefined behavior to use this value").
 struct Zeroes<T>(PhantomData<T>);
 
 impl<T> Zeroes<T> {

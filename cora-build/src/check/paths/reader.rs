@@ -187,8 +187,8 @@ impl<'a> Reader<'a> {
         self.touch(way, lent, Does::Write, effect, None, span);
     }
 
-    /// An access that can't be seen. Of a value that is lent to be read, that is a read all the same;
-    /// of a table, which entries are read can't be told.
+    /// An access that can't be seen. Of a value that is lent to be read, that is a read all the
+    /// same; of a table, which entries are read can't be told.
     pub(super) fn unseen(&mut self, way: &mut Way, lent: Lent, span: Span, why: &str) {
         let table = matches!(self.access(lent), ParameterAccess::Table { .. });
         if !lent.mutable && !table {

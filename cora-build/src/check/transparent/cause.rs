@@ -257,10 +257,10 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The names of a function's parameters, with what is given for them.
+/// The names of a function's parameters, with the arguments for them.
 fn entered<'a>(signature: &'a Signature, given: &[Held<'a>]) -> Scope<'a> {
     let mut scope = Scope::default();
-    // A method's receiver comes first among what is given, if it is called as one.
+    // A method's receiver comes first among the arguments, if it is called as one.
     for (input, held) in signature.inputs.iter().zip(given) {
         match input {
             FnArg::Receiver(receiver) => {
@@ -288,7 +288,7 @@ fn peeled(expression: &Expr) -> &Expr {
     }
 }
 
-/// `Some(…)`, `Drop(…)`, and other names that begin like types do: they take what they are given.
+/// `Some(…)`, `Drop(…)`, and other names that begin like types do: they take their arguments.
 fn is_constructor(name: &Ident) -> bool {
     name.to_string().starts_with(char::is_uppercase)
 }

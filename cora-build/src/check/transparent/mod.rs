@@ -1,5 +1,5 @@
 //! Transparent handlers let everything pass that they do not understand: no `?` may drop a packet
-//! for what a getter, a setter or a full table says of it.
+//! because a getter or a setter fails, or a table is full.
 //!
 //! 1. The body is walked in the order of the source. Names that stand for the packet, for a table,
 //!    for a closure or for a refusal that waits in a variable are kept with their scopes

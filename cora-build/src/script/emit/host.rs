@@ -1,4 +1,4 @@
-//! What the host alone asks of a program: records, and versions of read-mostly states.
+//! The host's own part of a program: records, and versions of read-mostly states.
 
 use std::fmt;
 

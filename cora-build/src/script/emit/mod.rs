@@ -95,7 +95,7 @@ const ALLOWED: &str = "#[allow(\n    clippy::all,\n    clippy::pedantic,\n    de
     missing_debug_implementations,\n    unreachable_pub,\n    unused_imports,\n    unused_qualifications,\n    \
     reason = \"generated\"\n)]";
 
-/// Before what bare metal has not.
+/// Before an item that bare metal is built without.
 const AT_THE_HOST: &str = "#[cfg(not(target_os = \"none\"))]";
 
 const USES: [&str; 5] = [

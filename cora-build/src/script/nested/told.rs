@@ -1,13 +1,13 @@
-//! What the second cargo tells on its way: handed on line by line, but for warnings of our own making.
+//! The second cargo's words on its way: handed on line by line, but for warnings of our making.
 //!
-//! The compiler warns that the feature `strict-align` is not stable, once for each crate. It is Cora
-//! that sets it (`flags`), and nobody else can do anything about it.
+//! The compiler warns that the feature `strict-align` is not stable, once for each crate. It is
+//! Cora that sets it (`flags`), and nobody else can do anything about it.
 
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::process::{Child, Command};
 use std::thread;
 
-/// Runs a command whose outputs are piped; whether it succeeded, and its standard output.
+/// Runs a command with piped outputs; whether it succeeded, and its standard output.
 pub(super) fn run(command: &mut Command) -> std::io::Result<(bool, String)> {
     let mut child: Child = command.spawn()?;
     let stderr = child.stderr.take();
@@ -19,7 +19,7 @@ pub(super) fn run(command: &mut Command) -> std::io::Result<(bool, String)> {
         stdout.read_to_end(&mut messages)?;
     }
     let status = child.wait()?;
-    // What can't be told is lost, and nothing else.
+    // Words that can't be told are lost, and nothing else.
     let _told = telling.join();
     Ok((status.success(), String::from_utf8_lossy(&messages).into_owned()))
 }

@@ -3,10 +3,10 @@
 //! 1. Each annotated item is read as the macros read it ([`crate::syntax`]).
 //! 2. Names are held against each other: states, handlers, parameters (`names`).
 //! 3. The chain is read from `app!` (`chain`).
-//! 4. What handlers reach besides their parameters is held against the rules (`reach`), and so is
-//!    what transparent ones drop through the functions that they call (`transparent`).
+//! 4. What handlers reach besides their parameters is held against the rules (`reach`), and so are
+//!    drops of transparent ones through the functions that they call (`transparent`).
 //!
-//! 5. What both halves are built from uses `core` alone (`std_use`).
+//! 5. Code that both halves are built from uses `core` alone (`std_use`).
 //!
 //! A stage with errors ends the build, so that no fault is told that another one made.
 

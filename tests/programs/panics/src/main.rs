@@ -1,7 +1,7 @@
 //! # panics: a handler with a fault
 //!
-//! To test, not to copy. A packet to port 13 makes the handler panic, and one to port 14 keeps it for
-//! ever.
+//! To test, not to copy. A packet to port 13 makes the handler panic, and one to port 14 keeps it
+//! for ever.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 use cora::prelude::*;

@@ -1,7 +1,7 @@
 //! # subscribers: a read-mostly state of 32 MB
 //!
-//! To test, not to copy. A million subscribers are configured by a file, which is read with all that
-//! `std` has; their addresses are looked up on both sides. What is not a subscriber's passes.
+//! To test, not to copy. A million subscribers are configured by a file, which is read with all
+//! that `std` has; their addresses are looked up on both sides. Packets of others pass.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 
 #[host_only]

@@ -1,10 +1,10 @@
 //! `std` in code that both halves are built from.
 //!
 //! The NIC half has `core` alone, and a build of the host half has `std` as well: so `Vec`,
-//! `println!` and `Instant` in a handler would compile until the first build with a NIC half. What
-//! is found here is found in every build: paths into `std`, the names and macros that its prelude
-//! adds to that of `core`, methods that need a heap, and items that `#[host_only]` leaves out at the
-//! NIC. Names that the program declares or brings in from elsewhere are its own.
+//! `println!` and `Instant` in a handler would compile until the first build with a NIC half. They
+//! are found here in every build: paths into `std`, the names and macros that its prelude adds to
+//! that of `core`, methods that need a heap, and items that `#[host_only]` leaves out at the NIC.
+//! Names that the program declares or brings in from elsewhere are its own.
 
 mod names;
 
@@ -21,7 +21,7 @@ use crate::script::cfg::{Cfg, Condition, Truth};
 use crate::script::findings::Findings;
 use crate::script::source::{Shared, Source};
 
-/// Holds every item that is compiled for the NIC against what there is.
+/// Looks through every item that is compiled for the NIC.
 pub(super) fn run(source: &Source, cfg: &Cfg, findings: &mut Findings) {
     let nic = cfg.of_the_nic();
     let methods: BTreeSet<String> = source
@@ -76,7 +76,7 @@ fn own_names(surroundings: &Surroundings, shared: &Shared) -> BTreeSet<String> {
     own
 }
 
-/// What `use` within a body brings in from elsewhere than `std`, and its variables.
+/// The names that `use` within a body brings in from elsewhere than `std`, and its variables.
 struct Imports(BTreeSet<String>);
 
 impl<'ast> Visit<'ast> for Imports {

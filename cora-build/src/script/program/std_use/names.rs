@@ -1,4 +1,4 @@
-//! The names of `std` that `core` has not, and what takes their place.
+//! The names of `std` that `core` has not, and their substitutes.
 
 use syn::Item;
 
@@ -13,7 +13,7 @@ const SYSTEM: &str = "a handler reaches its packet and its states, and nothing e
 const TABLE: &str = "what is looked up per packet is a `#[state(key = …)]`, and rules are arrays";
 const SHARE: &str = "states need no lock: the plan gives each one side at a time";
 
-/// What the prelude of `std` adds to that of `core`.
+/// Names that the prelude of `std` adds to that of `core`.
 pub(super) const PRELUDE: [(&str, &str); 5] =
     [("Vec", HEAP), ("String", HEAP), ("Box", HEAP), ("ToString", HEAP), ("ToOwned", HEAP)];
 
