@@ -168,7 +168,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         let all_made =
             |table: &Self| table.free == NONE && table.entries.len() == table.entries.capacity();
         if self.alive >= most || all_made(self) {
-            self.expire(self.visit.horizon, true);
+            self.expire(self.visit.horizon, Some(most));
         }
         if self.alive >= most || all_made(self) {
             return None;

@@ -25,7 +25,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline(never)]
     fn attend(&mut self) {
         self.guess_elsewhere();
-        self.expire(self.visit.horizon, false);
+        self.expire(self.visit.horizon, None);
     }
 
     /// What the packet wrote stays.

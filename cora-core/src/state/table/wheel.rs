@@ -10,8 +10,14 @@
 //! the first and may be looked at too early, but not too late. So coming and going touches no list
 //! either.
 //!
-//! With 64 ticks to an idle time, an entry is freed at most 1/64 of it late. Look-ups compare times
-//! exactly, so lateness shows only in when a full table has room again.
+//! With 64 ticks to an idle time, an entry is freed 1/64 of it late. Look-ups compare times exactly,
+//! so lateness shows nowhere but in when a place is free again; and an insertion that finds none
+//! looks on until one is, or nothing is due.
+//!
+//! A packet looks at a few entries, however long the silence before it was: the wheel catches up
+//! over the packets that follow, faster while it lags behind. It never goes round more than once
+//! for that. An entry that is put back meanwhile hangs behind all slots that are still to be
+//! emptied, so that a slot is emptied in so many looks as it has entries.
 //!
 //! Where entries say themselves how long they live unused, the ticks are those of the longest time.
 //! A packet may change an entry so that it expires sooner than where it hangs: the entry that was
@@ -28,14 +34,15 @@ use super::raw::RawTable;
 use crate::key::Key;
 use crate::plain::Plain;
 
-/// Slots. More than the ticks of an idle time plus [`MAX_LAG`], so that an entry is never put back
-/// into a slot that is still to be emptied.
+/// Slots. More than the ticks of an idle time, so that a wheel that does not lag behind finds an
+/// entry when its tick comes.
 const SLOTS: usize = 256;
 const TICKS_PER_IDLE: u64 = 64;
-/// Ticks that look-ups may leave behind before they are made up for at once.
-const MAX_LAG: u64 = 128;
 /// Entries that one packet looks at.
 const LOOKS_PER_PACKET: u32 = 4;
+/// The same of a wheel that lags behind by more than so many ticks.
+const LOOKS_BEHIND: u32 = 32;
+const MAX_LAG: u64 = 128;
 
 /// The wheel, and which entries hang in it.
 #[derive(Debug)]
@@ -62,9 +69,6 @@ struct Round {
     today: u64,
     /// Entries that may still be looked at.
     looks: u32,
-    /// The one behind the last one that was, if its slot is not done: what is hung in front of it
-    /// meanwhile, when the wheel lags behind by a whole turn, is not looked at again.
-    behind: Option<u32>,
 }
 
 impl Wheel {
@@ -143,18 +147,22 @@ impl Wheel {
         self.due + (slot as u64).wrapping_sub(self.due) % SLOTS as u64
     }
 
-    /// Begins a look at a few entries, or at all of them when it lags behind, or when `everything`
-    /// is asked for; none when there is nothing to look at.
+    /// Begins a look at a few entries, or at all that are due when `room` is looked for; none when
+    /// there is nothing to look at.
     #[inline(never)]
-    fn begin(&mut self, now: u64, everything: bool) -> Option<Round> {
+    fn begin(&mut self, now: u64, room: bool) -> Option<Round> {
         let today = now.checked_div(self.tick).unwrap_or(0);
         let lag = today.checked_sub(self.due)?;
         // A jump over more than the whole wheel: each slot needs one look only.
         if lag >= SLOTS as u64 {
             self.set_due(today - (SLOTS as u64 - 1));
         }
-        let looks = if everything || lag > MAX_LAG { u32::MAX } else { LOOKS_PER_PACKET };
-        Some(Round { today, looks, behind: None })
+        let looks = match lag {
+            _ if room => u32::MAX,
+            0..=MAX_LAG => LOOKS_PER_PACKET,
+            _ => LOOKS_BEHIND,
+        };
+        Some(Round { today, looks })
     }
 
     /// Takes the next entry out that is to be looked at, of the slot that is due.
@@ -162,10 +170,9 @@ impl Wheel {
     fn next(&mut self, round: &mut Round) -> Option<u32> {
         while self.due <= round.today {
             let slot = (self.due % SLOTS as u64) as u8;
-            let number = round.behind.take().unwrap_or_else(|| self.head(slot));
-            if let Some(links) = self.links.get(number) {
+            let number = self.head(slot);
+            if self.links.get(number).is_some() {
                 round.looks = round.looks.checked_sub(1)?;
-                round.behind = Some(links.next);
                 self.unlink(number, slot);
                 return Some(number);
             }
@@ -185,7 +192,9 @@ impl Wheel {
             }
             self.unlink(number, slot);
         }
-        let slot = (tick % SLOTS as u64) as u8;
+        // One whose tick is more than a turn away is looked at too early, in the last slot of this
+        // turn, rather than in one that is still to be emptied.
+        let slot = (tick.min(self.due + (SLOTS as u64 - 1)) % SLOTS as u64) as u8;
         let next = self.head(slot);
         if let Some(links) = self.links.get_mut(number) {
             *links = Links { previous: NONE, next };
@@ -213,10 +222,10 @@ impl Wheel {
 }
 
 impl<K: Key, V: Plain> RawTable<K, V> {
-    /// Looks at a few entries whose tick has come; at all of them when it lags behind, or when
-    /// `everything` is asked for.
-    pub(super) fn expire(&mut self, now: u64, everything: bool) {
-        let Some(mut round) = self.wheel.begin(now, everything) else { return };
+    /// Looks at a few entries whose tick has come; or at as many as it takes until there are fewer
+    /// than `below`.
+    pub(super) fn expire(&mut self, now: u64, below: Option<u32>) {
+        let Some(mut round) = self.wheel.begin(now, below.is_some()) else { return };
         while let Some(number) = self.wheel.next(&mut round) {
             let Some(entry) = self.entries.get_mut(number) else { continue };
             entry.facts = entry.facts.without(Facts::HUNG);
@@ -224,6 +233,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             let Some(entry) = self.entry(number) else { continue };
             if self.expired_at(entry, now) {
                 self.release_expired(number);
+                if below.is_some_and(|below| self.len() < below) {
+                    return;
+                }
             } else {
                 self.hang(number, used);
             }
