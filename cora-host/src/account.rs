@@ -121,7 +121,8 @@ pub(crate) fn finish<A: App>(
         entries,
         capture: wire.notes,
         recovery,
-        records: request.exporter.as_ref().map(Exporter::finish).transpose()?,
+        records: request.exporter.as_ref().map(Exporter::finish),
+        failures: request.exporter.as_ref().and_then(Exporter::failure).into_iter().collect(),
         drift: drifts,
         elapsed_ns: elapsed.as_nanos() as u64,
     };

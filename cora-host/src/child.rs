@@ -14,7 +14,7 @@ use rustix::io::{Errno, FdFlags};
 use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
 
 use crate::pages::Pages;
-use crate::{RunError, cores};
+use crate::{RunError, cores, signals};
 
 /// The first descriptor that is none of the standard ones.
 const FIRST: RawFd = 3;
@@ -46,6 +46,7 @@ pub(crate) fn spawn(
     let prepare = move || {
         end_with(parent)?;
         rustix::thread::set_no_new_privs(true)?;
+        signals::leave_to_supervisor();
         if pages == Pages::Small {
             rustix::thread::disable_transparent_huge_pages(true)?;
         }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{BufWriter, ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -12,14 +12,14 @@ use serde_json::Value;
 use crate::control_loop::{Controllers, NamedController};
 use crate::nearest::read_command_line;
 use crate::nic_process::NIC_COMMAND;
-use crate::options::{Run, RunOptions};
+use crate::options::{Run, RunOptions, configuration};
 use crate::report::RunReport;
 use crate::run::{Request, run};
 use crate::supervisor::{
-    CHANGE_COMMAND, HOST_COMMAND, HostArguments, LAYOUT_COMMAND, Legacy, LiveRequest, entry_layout,
-    host_half, make_change, supervise,
+    CHANGE_COMMAND, HOST_COMMAND, HostArguments, LAYOUT_COMMAND, Legacy, LiveRequest, REHEARSE,
+    entry_layout, host_half, make_change, supervise,
 };
-use crate::{Program, RunError, child, sandbox};
+use crate::{Program, RunError, child, log, sandbox};
 
 /// A network function that runs on SmartNIC and host together.
 #[derive(Debug, Parser)]
@@ -54,12 +54,13 @@ enum Command {
     /// this one.
     #[command(name = LAYOUT_COMMAND, hide = true)]
     Layout,
-    /// Print what makes another version of read-mostly states of the one in force, as JSON: for a
-    /// live run.
+    /// Print the next version of read-mostly states, and what makes it of the one in force, as
+    /// JSON: for a live run.
     #[command(name = CHANGE_COMMAND, hide = true)]
     Change {
-        /// File descriptor of what they are made from.
-        file: i32,
+        /// The file of each state that has one; the version in force comes by standard input.
+        #[arg(value_parser = configuration)]
+        files: Vec<(String, PathBuf)>,
     },
 }
 
@@ -70,6 +71,10 @@ struct RunArguments {
     /// What the program before this one left behind, when a live run's program was replaced.
     #[arg(long, hide = true, allow_hyphen_values = true)]
     legacy: Option<Legacy>,
+    /// Show that a live run of this command line works, and end: asked by a program that is to be
+    /// replaced by this one.
+    #[arg(long = REHEARSE, hide = true)]
+    rehearses: bool,
 }
 
 /// The `main` of a program. Exit status: 0 when every packet is accounted for, 1 when something
@@ -102,11 +107,26 @@ pub fn perform<A: App + Send>(
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };
-    match cli.command {
+    let code = obey::<A>(program, cli.command, matches, known);
+    log::flush();
+    code
+}
+
+fn obey<A: App + Send>(
+    program: &Program,
+    command: Command,
+    matches: &ArgMatches,
+    known: &[NamedController<A::Group>],
+) -> ExitCode {
+    match command {
         Command::Run(arguments) => {
             let given = matches.subcommand().map_or(matches, |(_, given)| given);
             match Run::read(given) {
-                Ok(run) => run_command::<A>(program, run, arguments.legacy, known),
+                Ok(run) => {
+                    let RunArguments { legacy, rehearses, .. } = *arguments;
+                    let legacy = legacy.filter(|_| !rehearses);
+                    run_command::<A>(program, run, legacy, rehearses, known)
+                }
                 Err(why) => refuse(&why),
             }
         }
@@ -115,7 +135,7 @@ pub fn perform<A: App + Send>(
         Command::Nic { fd, length, parent } => native_nic(program, fd, length, parent),
         Command::Layout => entry_layout::<A>()
             .map_or_else(|error| fail(&error.to_string()), |layout| print(&layout)),
-        Command::Change { file } => make_change::<A>(file)
+        Command::Change { files } => make_change::<A>(&files)
             .map_or_else(|error| fail(&error.to_string()), |change| print(&change)),
         Command::Host(arguments) => host_half::<A>(program, &arguments, known)
             .map_or_else(|error| fail(&error.to_string()), |account| print(&account.to_string())),
@@ -128,10 +148,8 @@ fn native_nic(program: &Program, fd: i32, length: usize, parent: Option<u32>) ->
     }
     if let Err(errno) = sandbox::enter() {
         // The kernel was built without them. The run is as right as before.
-        let _told = writeln!(
-            std::io::stderr(),
-            "the NIC half runs without a filter of system calls: {errno}"
-        );
+        log::say(format_args!("the NIC half runs without a filter of system calls: {errno}"));
+        log::flush();
     }
     // The low byte is what a parent sees of an exit code.
     ExitCode::from((program.native_nic)(fd, length).to_le_bytes()[0])
@@ -141,14 +159,23 @@ fn run_command<A: App + Send>(
     program: &Program,
     run: Run,
     legacy: Option<Legacy>,
+    rehearses: bool,
     known: &[NamedController<A::Group>],
 ) -> ExitCode {
     let controllers = match Controllers::new(&run.options.moves, known) {
         Ok(controllers) => controllers,
         Err(why) => return refuse(&why),
     };
+    if run.options.decides_in_vain() {
+        return refuse("--moves is for two sides: with --nic off no flow moves");
+    }
+    let run = if rehearses { run.rehearsal() } else { Ok(run) };
+    let run = match run {
+        Ok(run) => run,
+        Err(why) => return refuse(&why),
+    };
     match run.options.live.clone() {
-        Some(ports) => live::<A>(program, &LiveRequest { run, ports, legacy }),
+        Some(ports) => live::<A>(program, &LiveRequest { run, ports, legacy, rehearses }),
         None if legacy.is_some() => refuse("--legacy is for live runs"),
         None => on_capture::<A>(program, run.options, controllers),
     }
@@ -156,17 +183,17 @@ fn run_command<A: App + Send>(
 
 fn live<A: App>(program: &Program, request: &LiveRequest) -> ExitCode {
     let json = request.run.options.json;
-    let report = match supervise::<A>(program, request) {
-        Ok(report) => report,
-        Err(error) => return fail(&error.to_string()),
-    };
-    let printed = print(&if json {
-        serde_json::to_string_pretty(&report).unwrap_or_default()
-    } else {
-        report.to_string()
-    });
-    let faults = report.faults();
-    if faults.is_empty() { printed } else { fail(&faults.join("; ")) }
+    match supervise::<A>(program, request) {
+        Ok(report) => {
+            let text = if json {
+                serde_json::to_string_pretty(&report).unwrap_or_default()
+            } else {
+                report.to_string()
+            };
+            end(Output::Standard, &text, &report.faults())
+        }
+        Err(error) => fail(&error.to_string()),
+    }
 }
 
 fn on_capture<A: App + Send>(
@@ -177,9 +204,12 @@ fn on_capture<A: App + Send>(
     let json = options.json;
     let to = if options.writes_standard_output() { Output::Error } else { Output::Standard };
     let finished = Request::new::<A>(options, controllers).and_then(|request| {
-        let (report, state) = run::<A>(program, &request)?;
-        if let Some(path) = &request.options.state_out {
-            write_state(path, &state)?;
+        let (mut report, state) = run::<A>(program, &request)?;
+        if let Some(path) = &request.options.state_out
+            && let Err(error) = write_state(path, &state)
+        {
+            // What the run did is told all the same.
+            report.failures.push(error.to_string());
         }
         Ok(report)
     });
@@ -195,8 +225,13 @@ fn tell(report: &RunReport, json: bool, to: Output) -> ExitCode {
     } else {
         report.to_string()
     };
-    let printed = print_to(to, &text);
-    let faults = report.faults();
+    end(to, &text, &report.faults())
+}
+
+/// Prints the report, and then says what is wrong.
+fn end(to: Output, report: &str, faults: &[String]) -> ExitCode {
+    let printed = print_to(to, report);
+    log::flush();
     if faults.is_empty() { printed } else { fail(&faults.join("; ")) }
 }
 
@@ -235,7 +270,8 @@ fn print_to(to: Output, text: &str) -> ExitCode {
 
 /// Says on standard error why a command failed, and gives the exit status for that.
 pub fn fail(what: &str) -> ExitCode {
-    let _printed = writeln!(std::io::stderr(), "error: {what}");
+    log::say(format_args!("error: {what}"));
+    log::flush();
     ExitCode::FAILURE
 }
 

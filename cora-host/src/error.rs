@@ -43,6 +43,22 @@ pub enum RunError {
     /// The states don't fit.
     #[error("{0}: lower a `capacity`, or give the machine more memory")]
     Memory(OutOfMemory),
+    /// There is less memory than a live run needs.
+    #[error(
+        "a live run of this program needs {needed_mib} MiB of memory ({half_mib} MiB in each half), and {} leaves \
+         {room_mib} MiB: allow it more, or lower a `capacity`",
+        said_by.display()
+    )]
+    NoRoom {
+        /// MiB that are needed.
+        needed_mib: u64,
+        /// Of them, the states of a half.
+        half_mib: u64,
+        /// MiB that there are.
+        room_mib: u64,
+        /// The file that says so.
+        said_by: PathBuf,
+    },
     /// Too few huge pages are set aside.
     #[error(
         "--pages hugetlb: the states of the host need {needed} huge pages of {page_kib} KiB, and \
@@ -114,6 +130,12 @@ pub enum RunError {
     /// Another build's entries can't be taken over.
     #[error("durable entries of the program before can't be taken over: {0}")]
     OtherEntries(String),
+    /// A half says that it can't begin.
+    #[error("the {name} process can't begin: its message stands above")]
+    RefusedToBegin {
+        /// Which half.
+        name: &'static str,
+    },
     /// A half ends again and again before it works.
     #[error("the {name} process ended {times} times in a row before it worked (last: {status})")]
     KeepsDying {

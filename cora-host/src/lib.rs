@@ -35,6 +35,10 @@
 //! | `back` | the host's way to the NIC, and what waits for it |
 //! | `worker` | the host's half of the protocol, on its rings |
 //! | `direct` | packets to the wire, where there is no NIC between |
+//! | `clock` | the time of a live wire |
+//! | [`room`](room()) | the memory that is left for a run |
+//! | `log` | lines on standard error, which end nothing when they can't be written |
+//! | `signals` | which signals a live run obeys, and who hears them |
 //! | `ipfix` | records of entries that ended, to a file or a collector |
 //! | `state_out` | the final state, in canonical order |
 //! | `report` | what a run tells: table and JSON |
@@ -44,6 +48,9 @@
 //! | `map` | memory from the kernel |
 //! | `futex` | waiting for the NIC, asleep |
 
+// A line that can't be written ends nothing: `log` writes them all.
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
 mod account;
 mod apart;
 mod back;
@@ -51,6 +58,7 @@ pub mod capture;
 mod capture_clock;
 mod capture_notes;
 mod child;
+mod clock;
 mod command;
 mod control_loop;
 mod copies;
@@ -60,6 +68,7 @@ mod error;
 mod futex;
 mod inside;
 mod ipfix;
+mod log;
 mod map;
 mod nearest;
 mod nic_process;
@@ -70,10 +79,12 @@ mod pairs;
 mod progress;
 mod report;
 mod revive;
+mod room;
 mod run;
 mod run_file;
 mod running;
 mod sandbox;
+mod signals;
 mod stack;
 mod state_out;
 mod supervisor;
@@ -95,6 +106,7 @@ pub use map::{inherited_memory, shared_memory};
 pub use nearest::read_command_line;
 pub use options::{Run, RunOptions, configuration, pair_count, words};
 pub use report::{RunReport, Side};
+pub use room::{Room, room};
 pub use stack::with_room_for;
 pub use supply::memory_for_states;
 

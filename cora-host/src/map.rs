@@ -104,8 +104,8 @@ pub(crate) fn sealed_file(name: &str, bytes: &[u8]) -> std::io::Result<std::fs::
     Ok(file)
 }
 
-/// A file that the program before this one left open for it under this number. From now on it is
-/// this program's, and is closed when another one takes its place.
+/// Another descriptor of a file that the program before this one left open under this number. It is
+/// closed by `exec`; the number that was left stays open for a way back.
 ///
 /// # Errors
 /// What the kernel says of a number that is no file's.
@@ -115,10 +115,7 @@ pub(crate) fn left_file(number: i32) -> Result<OwnedFd, Errno> {
     }
     // SAFETY: the number is only used to ask the kernel whether it is a file's.
     let file = unsafe { BorrowedFd::borrow_raw(number) };
-    rustix::io::fcntl_setfd(file, rustix::io::FdFlags::CLOEXEC)?;
-    // SAFETY: the program before opened it, and does not run any more; its command line, which is
-    // read once, is all that knows the number.
-    Ok(unsafe { std::os::fd::FromRawFd::from_raw_fd(number) })
+    rustix::io::fcntl_dupfd_cloexec(file, 3)
 }
 
 fn sealable(name: &str) -> Result<OwnedFd, Errno> {

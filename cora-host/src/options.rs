@@ -142,7 +142,31 @@ impl Run {
         options.check()?;
         Ok(Self { options, words })
     }
+
+    /// The same run, live between two ports of its own that give one frame each: it writes nothing
+    /// and takes nobody's place. For a program that is to show that it can run.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn rehearsal(&self) -> Result<Self, String> {
+        let complain = |error: clap::Error| error.to_string();
+        let given = parser().try_get_matches_from(&self.words).map_err(complain)?;
+        let mut words = words_of(&given, |id| !LEAVES_TRACES.contains(&id));
+        words.extend(["--live", SILENT_PORTS, "--pages", "4k"].map(OsString::from));
+        let given = parser().try_get_matches_from(&words).map_err(complain)?;
+        let options = RunOptions::from_arg_matches(&given).map_err(complain)?;
+        options.check()?;
+        Ok(Self { options, words })
+    }
 }
+
+/// Options by which a run writes, is reached or goes on for long, its ports, and its pages: huge ones
+/// may be set aside for one run alone.
+const LEAVES_TRACES: [&str; 8] =
+    ["live", "control", "state_out", "output", "ipfix", "moves", "seconds", "pages"];
+
+/// Ports of a rehearsal.
+const SILENT_PORTS: &str = "inside=mem:flows=1;size=60;count=1,outside=mem:flows=1;size=60;count=1";
 
 impl RunOptions {
     /// Whether the aarch64 program is needed.
@@ -165,6 +189,11 @@ impl RunOptions {
     /// Whether what leaves goes to standard output, so that nothing else may.
     pub(crate) fn writes_standard_output(&self) -> bool {
         self.output.as_deref() == Some(Path::new(STANDARD))
+    }
+
+    /// Whether somebody is to decide about moves, and nothing can move.
+    pub(crate) fn decides_in_vain(&self) -> bool {
+        self.nic == NicMode::Off && self.moves != Moves::Plan
     }
 
     /// How long a half at work may stand still.
@@ -198,12 +227,27 @@ impl RunOptions {
                 "--change is for captures: a live run is told by --control",
             ),
             (several && !self.changes.is_empty(), "--change and --pairs: changes are for one pair"),
+            (
+                self.nic == NicMode::Off && self.restarts.is_some(),
+                "--restarts is for halves that die: with --nic off there is none",
+            ),
             (!live && self.control.is_some(), "--control is for live runs: say --live PORTS, too"),
             (!live && self.seconds.is_some(), "--seconds is for live runs: say --live PORTS, too"),
         ];
-        let wrong: Vec<&str> =
-            wrong.into_iter().filter(|(is, _)| *is).map(|(_, why)| why).collect();
+        let wrong = wrong.into_iter().filter(|(is, _)| *is).map(|(_, why)| why.to_owned());
+        let wrong: Vec<String> = wrong.chain(self.said_twice()).collect();
         if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+    }
+}
+
+impl RunOptions {
+    /// States that have several files: one of them alone would count.
+    fn said_twice(&self) -> Vec<String> {
+        let mut seen = std::collections::BTreeSet::new();
+        let again = self.configurations.iter().filter(|(state, _)| !seen.insert(state));
+        again
+            .map(|(state, _)| format!("--config {state} is said twice: a state has one file"))
+            .collect()
     }
 }
 
@@ -311,6 +355,17 @@ mod tests {
     }
 
     #[test]
+    fn a_rehearsal_leaves_no_traces_and_keeps_the_rest() {
+        let line = "--live inside=tap:a,outside=tap:b --nic native --control c --state-out s --ipfix f --moves adapt:l \
+                    --seconds 9 --config A=x --pages hugetlb";
+        let rehearsal = Run::read(&given(line)).unwrap().rehearsal().unwrap();
+        let words = said(&rehearsal.words);
+        assert_eq!(words, format!("--nic native --config A=x --live {SILENT_PORTS} --pages 4k"));
+        let RunOptions { control, state_out, ipfix, seconds, .. } = rehearsal.options;
+        assert!(control.is_none() && state_out.is_none() && ipfix.is_none() && seconds.is_none());
+    }
+
+    #[test]
     fn what_does_not_go_together_is_said_at_once() {
         let refused = |line: &str| Run::read(&given(line)).unwrap_err();
         assert!(refused("--nic off").contains("--in FILE, or --live PORTS"));
@@ -328,6 +383,9 @@ mod tests {
         }
         assert_eq!(all.lines().count(), 6, "{all}");
         assert_eq!(refused("--in a --control c --seconds 5").lines().count(), 2);
+        assert!(refused("--in a --nic off --restarts 2").contains("--restarts is"));
+        let twice = refused("--in a --config A=x --config B=y --config A=z");
+        assert_eq!(twice, "--config A is said twice: a state has one file");
         for fine in [&format!("{live} --seconds 5 --restarts 2"), "--in a --pairs 2 --restarts 3"] {
             assert!(Run::read(&given(fine)).is_ok(), "{fine}");
         }

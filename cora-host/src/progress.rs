@@ -1,12 +1,18 @@
-//! How far a run is, for somebody who watches: a line on standard error that is written over.
+//! How far a run is, for somebody who watches at a terminal: on a capture a line on standard error
+//! that is written over, live a line of the log now and then.
 
 use std::io::{IsTerminal as _, Write as _, stderr};
 use std::time::{Duration, Instant};
 
 use cora_control::adaptive::Utilisation;
 
+use crate::log;
+
 /// How often the line changes.
 const EVERY: Duration = Duration::from_millis(200);
+
+/// How often a live run says how far it is.
+const LIVE_EVERY: Duration = Duration::from_secs(3);
 
 /// The line; nothing when nobody watches.
 #[derive(Debug)]
@@ -58,5 +64,63 @@ impl Drop for Progress {
         if self.shown {
             let _cleared = write!(stderr(), "\r{:100}\r", "");
         }
+    }
+}
+
+/// The lines of a live run; nothing when nobody watches.
+#[derive(Debug)]
+pub(crate) struct Telling {
+    next: Option<Instant>,
+    every: Duration,
+    /// Frames that had come and left at the last line.
+    before: (u64, u64),
+}
+
+impl Telling {
+    pub(crate) fn begin() -> Self {
+        Self::by(stderr().is_terminal(), LIVE_EVERY)
+    }
+
+    fn by(is_watched: bool, every: Duration) -> Self {
+        Self { next: is_watched.then(|| Instant::now() + every), every, before: (0, 0) }
+    }
+
+    /// So many frames came, left, and were dropped as no half took them; both halves work, or not.
+    pub(crate) fn tell(&mut self, came: u64, left: u64, dropped: u64, works: bool) {
+        if let Some(line) = self.line(came, left, dropped, works) {
+            log::say(line);
+        }
+    }
+
+    fn line(&mut self, came: u64, left: u64, dropped: u64, works: bool) -> Option<String> {
+        let now = Instant::now();
+        self.next.filter(|next| now >= *next)?;
+        self.next = Some(now + self.every);
+        let (came_before, left_before) = std::mem::replace(&mut self.before, (came, left));
+        let (more, gone) = (came - came_before, left - left_before);
+        let dropped = match dropped {
+            0 => String::new(),
+            dropped => format!(", {dropped} dropped as nic-away"),
+        };
+        let away = if works { "" } else { "; a half is away" };
+        Some(format!("{came} frames came (+{more}), {left} left (+{gone}){dropped}{away}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_live_run_says_how_far_it_is_to_whoever_watches() {
+        let mut telling = Telling::by(true, Duration::ZERO);
+        assert_eq!(telling.line(7, 5, 0, true).as_deref(), Some("7 frames came (+7), 5 left (+5)"));
+        assert_eq!(
+            telling.line(9, 6, 1, false).as_deref(),
+            Some("9 frames came (+2), 6 left (+1), 1 dropped as nic-away; a half is away")
+        );
+        telling.every = Duration::from_hours(1);
+        assert!(telling.line(9, 6, 1, true).is_some() && telling.line(9, 6, 1, true).is_none());
+        assert_eq!(Telling::by(false, Duration::ZERO).line(7, 5, 0, true), None);
     }
 }

@@ -134,12 +134,15 @@ pub struct RunReport {
     pub drift: Vec<Drift>,
     /// From the first frame to the last, in nanoseconds of this machine.
     pub elapsed_ns: u64,
+    /// What could not be written of what else the run leaves.
+    #[serde(skip)]
+    pub failures: Vec<String>,
 }
 
 impl RunReport {
     /// What does not add up; nothing when all is well.
     pub fn faults(&self) -> Vec<String> {
-        let mut faults = Vec::new();
+        let mut faults = self.failures.clone();
         let total: u64 = self.outcomes.values().sum();
         if total != self.packets_in {
             faults
@@ -233,7 +236,7 @@ impl fmt::Display for RunReport {
             writeln!(f)?;
             writeln!(
                 f,
-                "{} records exported in {} messages · {} lost · {} not taken by the network",
+                "{} records exported in {} messages · {} lost · {} not taken by the network or the disk",
                 grouped(*exported),
                 grouped(*messages),
                 grouped(*lost),
@@ -274,7 +277,7 @@ impl RunReport {
 }
 
 /// A number with its thousands apart.
-fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -311,6 +314,7 @@ mod tests {
             records: None,
             drift: Vec::new(),
             elapsed_ns: 1,
+            failures: Vec::new(),
         }
     }
 

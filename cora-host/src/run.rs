@@ -42,6 +42,11 @@ impl<K> Request<K> {
         options: RunOptions,
         controllers: Controllers<K>,
     ) -> Result<Self, RunError> {
+        if let Some(path) = &options.state_out {
+            // Said now rather than at the end. What stands in it stays until there is another.
+            let opened = std::fs::File::options().create(true).append(true).open(path);
+            opened.map_err(|cause| RunError::File { path: path.clone(), cause })?;
+        }
         let exporter = options.ipfix.as_ref().map(|name| Exporter::open::<A>(name, false));
         let exporter = exporter.transpose()?;
         // Options were checked: there is a capture.

@@ -143,6 +143,13 @@ impl Messages {
         Some((std::mem::take(&mut self.bytes), records.into()))
     }
 
+    /// The message that was taken last is lost: whoever reads on needs its templates.
+    pub(super) fn tell_again(&mut self) {
+        if self.bytes.is_empty() {
+            self.told = 0;
+        }
+    }
+
     fn begin(&mut self) {
         let late = self.sent_since >= REPEAT_MESSAGES || self.since.elapsed() > REPEAT_AFTER;
         if self.repeats && late {

@@ -9,20 +9,28 @@
 //! What is exported is the program's ([`cora_core::record`]); which elements a record has tells its
 //! template. Records come in no particular order: an expired entry is noticed when somebody looks
 //! at it.
+//!
+//! Records that can't be written are counted, and told at once. Each message is tried anew, so that
+//! a disk with room again, or a collector that is back, gets those that come then.
 
 mod message;
 mod target;
 
 use std::fmt;
+use std::io::Error;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use cora_core::app::App;
+use cora_core::record::element::{END_MILLISECONDS, START_MILLISECONDS};
 use cora_core::record::{Element, Fields, When};
 use cora_core::state::Malformed;
 use cora_core::state::table::Ending;
 use serde::Serialize;
 
-use crate::RunError;
+use crate::clock::Clock;
+use crate::{RunError, log};
 use message::Messages;
 use target::Target;
 pub(crate) use target::TargetName;
@@ -35,7 +43,7 @@ pub struct Records {
     /// Of entries that ended faster than that could be told, or whose records are of too many
     /// kinds.
     pub lost: u64,
-    /// Of messages that the network would not take.
+    /// Of messages that the network or the file would not take, or the collector's host refused.
     pub unsent: u64,
     /// Messages.
     pub messages: u64,
@@ -63,21 +71,50 @@ struct Shared {
     /// Kept from one record to the next.
     told: Told,
     records: Records,
-    /// A file would not be written: why. Nothing more is.
-    failed: Option<RunError>,
+    /// Records of the message that was sent last: what becomes of it is told later.
+    last: u64,
+    trouble: Trouble,
+    /// That of a live wire.
+    clock: Option<Clock>,
 }
+
+/// What is wrong with the target.
+#[derive(Default)]
+struct Trouble {
+    /// Why a file did not take a message, the first time.
+    failed: Option<Error>,
+    /// Records that it lost in a row until now.
+    in_a_row: u64,
+    /// When somebody was told last.
+    told: Option<Instant>,
+}
+
+/// How often a collector that refuses is told of.
+const TELL_EVERY: Duration = Duration::from_mins(1);
 
 /// The record of one entry.
 #[derive(Default)]
 struct Told {
     elements: Vec<Element>,
     bytes: Vec<u8>,
+    /// How far the wall clock is ahead of the time that entries have (ms).
+    ahead: i64,
 }
+
+/// Elements that say when something happened, in milliseconds since 1970.
+const TIMES: [u16; 2] = [START_MILLISECONDS.number, END_MILLISECONDS.number];
 
 impl Fields for Told {
     fn field(&mut self, element: Element, value: &[u8]) {
         self.elements.push(Element { width: value.len() as u16, ..element });
-        self.bytes.extend_from_slice(value);
+        match <[u8; 8]>::try_from(value) {
+            // Entries live by time that passes; a collector reads wall time.
+            Ok(time) if self.ahead != 0 && TIMES.contains(&element.number) => {
+                let time = u64::from_be_bytes(time).saturating_add_signed(self.ahead);
+                self.bytes.extend_from_slice(&time.to_be_bytes());
+            }
+            _ => self.bytes.extend_from_slice(value),
+        }
     }
 }
 
@@ -91,8 +128,15 @@ impl Exporter {
         let target = Target::open(name, again)?;
         let messages = Messages::new(target.longest(), target.repeats());
         let (told, records) = (Told::default(), Records::default());
-        let shared = Shared { messages, target, told, records, failed: None };
+        let trouble = Trouble::default();
+        let shared = Shared { messages, target, told, records, last: 0, trouble, clock: None };
         Ok(Self { tell: A::record, shared: Arc::new(Mutex::new(shared)) })
+    }
+
+    /// For entries whose times are this clock's.
+    pub(crate) fn by(self, clock: Clock) -> Self {
+        self.shared().clock = Some(clock);
+        self
     }
 
     fn shared(&self) -> MutexGuard<'_, Shared> {
@@ -116,8 +160,11 @@ impl Exporter {
         let shared = &mut *shared;
         shared.told.elements.clear();
         shared.told.bytes.clear();
+        let ahead = shared.clock.map_or(0, Clock::wall_ahead);
+        // To the nearest: both clocks are read one after the other.
+        shared.told.ahead = ahead.saturating_add(500_000).div_euclid(1_000_000);
         match (self.tell)(state.into(), piece, when, &mut shared.told) {
-            Ok(used) => shared.add(used),
+            Ok(used) => shared.add(used.saturating_add_signed(ahead)),
             // No room was left to keep it, or it came over a ring and is none.
             Err(Malformed) => shared.records.lost += 1,
         }
@@ -132,16 +179,27 @@ impl Exporter {
     }
 
     /// Sends what waits; what became of all records.
-    pub(crate) fn finish(&self) -> Result<Records, RunError> {
+    pub(crate) fn finish(&self) -> Records {
         let mut shared = self.shared();
         shared.flush();
-        shared.failed.take().map_or(Ok(shared.records), Err)
+        if let Some(why) = shared.target.last_word() {
+            shared.was_lost(&why);
+        }
+        shared.records
+    }
+
+    /// Why records are not in the file that they were to be in, if there are any.
+    pub(crate) fn failure(&self) -> Option<String> {
+        let shared = self.shared();
+        let (path, why) = (shared.target.file()?, shared.trouble.failed.as_ref()?);
+        let unsent = shared.records.unsent;
+        Some(format!("{}: {unsent} records could not be written: {why}", path.display()))
     }
 }
 
 impl Shared {
     fn add(&mut self, used: u64) {
-        let Told { elements, bytes } = &self.told;
+        let Told { elements, bytes, .. } = &self.told;
         if self.messages.refuses(elements) {
             self.records.lost += 1;
             return;
@@ -149,22 +207,68 @@ impl Shared {
         if self.messages.is_full_for(elements, bytes) {
             self.flush();
         }
-        let Told { elements, bytes } = &self.told;
+        let Told { elements, bytes, .. } = &self.told;
         self.messages.add(elements, bytes, used);
     }
 
     fn flush(&mut self) {
         let Some((bytes, records)) = self.messages.take() else { return };
-        if self.failed.is_some() {
+        let fate = self.target.send(&bytes);
+        if let Some(why) = &fate.before {
+            self.was_lost(why);
+        }
+        if let Some(why) = fate.this {
+            self.last = 0;
+            self.records.unsent += records;
+            self.messages.tell_again();
+            self.complain(records, why);
             return;
         }
-        match self.target.send(&bytes) {
-            Ok(true) => {
-                self.records.exported += records;
-                self.records.messages += 1;
-            }
-            Ok(false) => self.records.unsent += records,
-            Err(error) => self.failed = Some(error),
+        self.last = records;
+        self.records.exported += records;
+        self.records.messages += 1;
+        self.is_well();
+    }
+
+    /// The message that was sent last, and counted as such, is lost.
+    fn was_lost(&mut self, why: &Error) {
+        let records = std::mem::take(&mut self.last);
+        self.records.exported -= records;
+        self.records.unsent += records;
+        self.records.messages -= u64::from(records > 0);
+        self.messages.tell_again();
+        if self.trouble.told.is_none_or(|told| told.elapsed() > TELL_EVERY) {
+            self.trouble.told = Some(Instant::now());
+            let unsent = self.records.unsent;
+            log::say(format_args!(
+                "--ipfix: the collector refuses records ({why}): {unsent} are unsent"
+            ));
+        }
+    }
+
+    /// The target took nothing.
+    fn complain(&mut self, records: u64, why: Error) {
+        let is_new = match self.target.file() {
+            Some(_) => self.trouble.in_a_row == 0,
+            None => self.trouble.told.is_none_or(|told| told.elapsed() > TELL_EVERY),
+        };
+        self.trouble.in_a_row += records;
+        if is_new {
+            self.trouble.told = Some(Instant::now());
+            let target = self.target.file().unwrap_or(Path::new("the collector")).display();
+            log::say(format_args!(
+                "--ipfix: {target} takes no records ({why}): they are lost, and counted as unsent, until it does"
+            ));
+        }
+        self.trouble.failed.get_or_insert(why);
+    }
+
+    /// The target took a message.
+    fn is_well(&mut self) {
+        let lost = std::mem::take(&mut self.trouble.in_a_row);
+        if let (true, Some(path)) = (lost > 0, self.target.file()) {
+            let path = path.display();
+            log::say(format_args!("--ipfix: {path} takes records again; {lost} were lost"));
         }
     }
 }

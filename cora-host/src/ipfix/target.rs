@@ -2,10 +2,13 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{Error, ErrorKind, Write as _};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _, UdpSocket};
-use std::path::PathBuf;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::RunError;
 
@@ -52,10 +55,27 @@ impl fmt::Display for TargetName {
 /// The target, opened.
 pub(super) enum Target {
     /// A file.
-    File(File, PathBuf),
+    File {
+        file: File,
+        path: PathBuf,
+        /// Bytes of the whole messages in it.
+        length: u64,
+    },
     /// A socket that is connected to the collector.
     Udp(UdpSocket),
 }
+
+/// What became of messages, as far as it is known when one is sent.
+#[derive(Debug, Default)]
+pub(super) struct Fate {
+    /// The message before was lost, for this reason.
+    pub(super) before: Option<Error>,
+    /// This one was not taken, for this reason.
+    pub(super) this: Option<Error>,
+}
+
+/// How long the end waits for the word that the last message was refused.
+const LAST_WORD: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 impl Target {
     /// Opens it; a file is begun anew unless a process before this one wrote to it.
@@ -67,13 +87,14 @@ impl Target {
                 // others.
                 options.create(true).append(true);
                 let opened = options.open(path).and_then(|file| {
-                    if !again {
+                    // A device has no length.
+                    if !again && file.metadata()?.is_file() {
                         file.set_len(0)?;
                     }
-                    Ok(file)
+                    let length = file.metadata()?.len();
+                    Ok(Self::File { file, path: path.clone(), length })
                 });
-                let failed = |cause| RunError::File { path: path.clone(), cause };
-                Ok(Self::File(opened.map_err(failed)?, path.clone()))
+                opened.map_err(|cause| RunError::File { path: path.clone(), cause })
             }
             TargetName::Udp(collector) => connect(collector).map(Self::Udp),
         }
@@ -82,7 +103,7 @@ impl Target {
     /// Bytes of a message, at most.
     pub(super) const fn longest(&self) -> usize {
         match self {
-            Self::File(..) => LONGEST_IN_FILE,
+            Self::File { .. } => LONGEST_IN_FILE,
             Self::Udp(_) => LONGEST_DATAGRAM,
         }
     }
@@ -92,27 +113,59 @@ impl Target {
         matches!(self, Self::Udp(_))
     }
 
-    /// Sends a message; `false`: the network did not take it, and may take the next one.
-    pub(super) fn send(&mut self, message: &[u8]) -> Result<bool, RunError> {
+    /// Sends a message. A file has it whole or not at all.
+    pub(super) fn send(&mut self, message: &[u8]) -> Fate {
         match self {
-            Self::File(file, path) => file
-                .write_all(message)
-                .map(|()| true)
-                .map_err(|cause| RunError::File { path: path.clone(), cause }),
-            Self::Udp(socket) => Ok(send(socket, message)),
+            Self::File { file, length, .. } => match file.write_all(message) {
+                Ok(()) => {
+                    *length += message.len() as u64;
+                    Fate::default()
+                }
+                Err(error) => {
+                    // A device has no length, and no half of a message that anybody reads again.
+                    let _cut = file.set_len(*length);
+                    Fate { before: None, this: Some(error) }
+                }
+            },
+            Self::Udp(socket) => send(socket, message),
+        }
+    }
+
+    /// Why the last message was lost after it was sent, if that is told soon.
+    pub(super) fn last_word(&self) -> Option<Error> {
+        let Self::Udp(socket) = self else { return None };
+        let mut errors = [PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::ERR)];
+        // Nothing is read here, so that it returns early for an error alone.
+        let _told = poll(&mut errors, Some(&LAST_WORD));
+        socket.take_error().ok().flatten()
+    }
+
+    /// The file, unless it is a collector.
+    pub(super) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File { path, .. } => Some(path),
+            Self::Udp(_) => None,
         }
     }
 }
 
-/// A datagram that the collector's host refused is told with the next one, which is then sent by
-/// the second attempt.
-fn send(socket: &UdpSocket, message: &[u8]) -> bool {
-    socket.send(message).or_else(|_refused| socket.send(message)).is_ok()
+/// That the collector's host refused a datagram is told with the next one at the earliest.
+fn send(socket: &UdpSocket, message: &[u8]) -> Fate {
+    let mut before = socket.take_error().ok().flatten();
+    let mut sent = socket.send(message);
+    if let Err(error) = &sent
+        && error.kind() == ErrorKind::ConnectionRefused
+    {
+        // It was told between the two calls, and this message was not looked at.
+        before = sent.err();
+        sent = socket.send(message);
+    }
+    Fate { before, this: sent.err() }
 }
 
 fn connect(collector: &str) -> Result<UdpSocket, RunError> {
     let failed = |cause| RunError::Collector { collector: collector.into(), cause };
-    let mut last = std::io::Error::from(std::io::ErrorKind::NotFound);
+    let mut last = Error::from(ErrorKind::NotFound);
     for address in collector.to_socket_addrs().map_err(failed)? {
         let own: SocketAddr = match address {
             SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),

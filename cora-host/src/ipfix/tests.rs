@@ -114,3 +114,98 @@ fn a_target_is_a_file_or_a_collector() {
         assert!(wrong.parse::<TargetName>().is_err(), "{wrong}");
     }
 }
+
+/// A program's record of an entry: its piece, as the first port.
+fn tell(
+    _: usize,
+    piece: &[u8],
+    _: cora_core::record::When,
+    to: &mut dyn cora_core::record::Fields,
+) -> Result<u64, cora_core::state::Malformed> {
+    if piece.len() != 2 {
+        return Err(cora_core::state::Malformed);
+    }
+    to.field(element::SOURCE_PORT, piece);
+    to.field(element::START_MILLISECONDS, &5_000_u64.to_be_bytes());
+    Ok(0)
+}
+
+fn exporter(target: super::Target) -> super::Exporter {
+    let messages = Messages::new(target.longest(), target.repeats());
+    let (told, trouble) = Default::default();
+    let records = super::Records::default();
+    let shared = super::Shared { messages, target, told, records, last: 0, trouble, clock: None };
+    super::Exporter { tell, shared: std::sync::Arc::new(std::sync::Mutex::new(shared)) }
+}
+
+#[test]
+fn records_that_a_collector_refuses_are_unsent() {
+    let collector = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = collector.local_addr().unwrap();
+    let name: super::TargetName = format!("udp:{address}").parse().unwrap();
+    let exporter = exporter(super::Target::open(&name, false).unwrap());
+    let send = |times| {
+        for _ in 0..times {
+            exporter.left(0, &[0, 80], 0);
+            exporter.shared().flush();
+        }
+    };
+    send(3);
+    let records = exporter.finish();
+    assert_eq!((records.exported, records.unsent), (3, 0));
+    drop(collector);
+    send(4);
+    let records = exporter.finish();
+    assert_eq!((records.exported, records.unsent, records.messages), (3, 4, 3));
+    // It is back, and learns the template anew.
+    let collector = std::net::UdpSocket::bind(address).unwrap();
+    send(2);
+    let records = exporter.finish();
+    assert_eq!((records.exported, records.unsent, exporter.failure()), (5, 4, None));
+    let mut message = [0; 1500];
+    collector.recv(&mut message).unwrap();
+    assert_eq!(message[16..18], [0, 2], "a set of templates comes first");
+}
+
+#[test]
+fn a_full_disk_costs_whole_messages_and_is_told() {
+    let full = super::TargetName::File("/dev/full".into());
+    let exporter = exporter(super::Target::open(&full, true).unwrap());
+    for _ in 0..3 {
+        exporter.left(0, &[0, 80], 0);
+        exporter.shared().flush();
+    }
+    let records = exporter.finish();
+    assert_eq!((records.exported, records.unsent, records.messages), (0, 3, 0));
+    let failure = exporter.failure().unwrap();
+    assert!(failure.contains("/dev/full: 3 records") && failure.contains("No space"), "{failure}");
+    // Room again: what comes then is there, and can be read without what came before.
+    let room = tempfile::tempdir().unwrap();
+    let name = super::TargetName::File(room.path().join("records"));
+    exporter.shared().target = super::Target::open(&name, false).unwrap();
+    exporter.left(0, &[0, 81], 0);
+    assert_eq!((exporter.finish().exported, exporter.finish().unsent), (1, 3));
+    let bytes = std::fs::read(room.path().join("records")).unwrap();
+    assert_eq!(bytes[16..18], [0, 2], "a set of templates comes first");
+}
+
+#[test]
+fn records_tell_wall_time_whatever_entries_live_by() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static WALL: AtomicU64 = AtomicU64::new(1_000_000_000);
+    let clock = crate::clock::Clock::by(|| 0, || WALL.load(Ordering::Relaxed));
+    let room = tempfile::tempdir().unwrap();
+    let name = super::TargetName::File(room.path().join("records"));
+    let exporter = exporter(super::Target::open(&name, false).unwrap()).by(clock);
+    for wall in [1_000_000_000, 1_000_400_000, 3_601_000_000_000, 0] {
+        WALL.store(wall, Ordering::Relaxed);
+        exporter.left(0, &[0, 80], 0);
+    }
+    exporter.finish();
+    let bytes = std::fs::read(room.path().join("records")).unwrap();
+    let times: Vec<u64> = bytes[bytes.len() - 40..]
+        .chunks(10)
+        .map(|record| u64::from_be_bytes(record[2..].try_into().unwrap()))
+        .collect();
+    assert_eq!(times, [5_000, 5_000, 3_605_000, 4_000]);
+}

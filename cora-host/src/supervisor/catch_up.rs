@@ -8,10 +8,10 @@ use cora_core::migration::{HostHalf, ProtocolError, Standby};
 use cora_core::region::{NicStatus, Region};
 use cora_core::ring::{Consumer, SharedMemory};
 
-use super::host_half::{Regions, say};
+use super::host_half::Regions;
 use super::host_page::HostPage;
-use crate::RunError;
 use crate::ipfix::Exporter;
+use crate::{RunError, log};
 
 /// Reads what the NIC sent by the region before this one, until it has left that: until then it may
 /// wait for room there. Nobody knows which of the packets among it the dead host had sent already,
@@ -35,7 +35,7 @@ pub(super) fn catch_up<A: App>(
             if !error.is_nics_fault() {
                 return Err(error);
             }
-            say(&format!("{error}: what follows on its ring is not read"));
+            log::say(format_args!("{error}: what follows on its ring is not read"));
             page.accuse(generation);
             return Ok(());
         }

@@ -2,37 +2,53 @@
 //! packets come.
 //!
 //! The files of `--config` are read when the run begins, and again when somebody says so (SIGUSR1).
-//! What they say then is made into a version by this very program in a process of its own, which
-//! takes neither the wire's time nor its memory; what is refused there leaves everything as it is.
-//! The version stands on the wire between two frames ([`versions`](crate::versions)), and is in
-//! force when the host, which gets it by the NIC, says so. Halves that are started anew get the
-//! version in force by a file without a name, whatever the files say by then.
+//! This very program then reads them in a process of its own, and makes a version of them: neither
+//! the wire's time nor its memory is needed for that, and files on storage that hangs hold nothing
+//! up. What is refused there leaves everything as it is. The version stands on the wire between two
+//! frames ([`versions`](crate::versions)), and is in force when the host, which gets it by the NIC,
+//! says so. Halves that are started anew get the version in force by a file without a name,
+//! whatever the files say by then.
 
 use std::fs::File;
+use std::io::Read as _;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd};
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use cora_core::app::App;
 use cora_core::migration::HostHalf;
+use serde::{Deserialize, Serialize};
 
-use crate::RunError;
-use crate::child;
+use super::beside::{self, Limits};
 use crate::map::sealed_file;
 use crate::pages::Pages;
 use crate::supply::Supply;
 use crate::versions::{Change, Version};
+use crate::{RunError, child, log};
 
 /// The argument under which a program makes a change of read-mostly states.
 pub(crate) const CHANGE_COMMAND: &str = "__change";
+
+/// For reading the files and making a version. What the program itself says has no limit.
+const LIMITS: Limits = Limits { time: Duration::from_secs(30), bytes: usize::MAX };
+
+/// Another version, and what makes it of the one before; as the process that makes it tells it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Made {
+    version: Version,
+    change: Change,
+}
 
 /// The versions of a live run.
 #[derive(Debug)]
 pub(super) struct Configuration {
     files: Vec<(String, PathBuf)>,
     in_force: Kept,
-    coming: Option<Coming>,
+    /// The version that is being made, unless the files say nothing else.
+    making: Option<JoinHandle<Result<Option<Made>, String>>>,
+    /// The version that stands on the wire, and is not in force yet.
+    coming: Option<Kept>,
     /// Somebody asked for the files to be read again.
     asked: bool,
     /// The outcome, when it is known.
@@ -46,14 +62,6 @@ struct Kept {
     file: File,
 }
 
-/// A version that is not in force yet.
-#[derive(Debug)]
-struct Coming {
-    kept: Kept,
-    /// Until it is made.
-    made: Option<JoinHandle<Result<Change, String>>>,
-}
-
 impl Kept {
     fn new(version: Version) -> Result<Self, RunError> {
         let failed = |cause| RunError::System { what: "a file for the configuration", cause };
@@ -64,10 +72,17 @@ impl Kept {
 }
 
 impl Configuration {
-    /// What the files say now, as the version with this number.
-    pub(super) fn begin(files: &[(String, PathBuf)], number: u32) -> Result<Self, RunError> {
-        let in_force = Kept::new(Version::first(number, files)?)?;
-        Ok(Self { files: files.to_vec(), in_force, coming: None, asked: false, outcome: None })
+    /// What the files say now, as the version with this number; `app` tries it on.
+    pub(super) fn begin<A: App>(
+        files: &[(String, PathBuf)],
+        number: u32,
+        app: &mut A,
+    ) -> Result<Self, RunError> {
+        let version = Version::first(number, files)?;
+        version.put_in_force(app)?;
+        let in_force = Kept::new(version)?;
+        let (making, coming) = (None, None);
+        Ok(Self { files: files.to_vec(), in_force, making, coming, asked: false, outcome: None })
     }
 
     /// The number of the version in force.
@@ -78,7 +93,7 @@ impl Configuration {
     /// The highest number that any packet may have been judged under: behind it come those of
     /// another program.
     pub(super) fn latest(&self) -> u32 {
-        self.coming.as_ref().map_or(self.number(), |coming| coming.kept.version.number)
+        self.coming.as_ref().map_or(self.number(), |coming| coming.version.number)
     }
 
     /// The file that tells a new host of the version in force.
@@ -100,78 +115,98 @@ impl Configuration {
 
     /// Goes on with what was asked for; a change that is ready for the wire.
     pub(super) fn advance(&mut self) -> Option<Change> {
-        if self.coming.is_none() && std::mem::take(&mut self.asked) {
+        let idle = self.making.is_none() && self.coming.is_none();
+        if idle && std::mem::take(&mut self.asked) {
             match self.read_again() {
-                Ok(Some(coming)) => self.coming = Some(coming),
-                Ok(None) => {
-                    eprintln!(
-                        "version {} stays in force: the files say nothing else",
-                        self.number()
-                    );
-                    self.outcome = Some(Ok(self.number()));
+                Ok(making) => self.making = Some(making),
+                Err(why) => self.stays(&why),
+            }
+        }
+        match beside::outcome(&mut self.making)? {
+            Ok(Some(Made { version, change })) => match Kept::new(version) {
+                Ok(kept) => {
+                    self.coming = Some(kept);
+                    return Some(change);
                 }
                 Err(error) => self.stays(&error.to_string()),
+            },
+            Ok(None) => {
+                log::say(format_args!(
+                    "version {} stays in force: the files say nothing else",
+                    self.number()
+                ));
+                self.outcome = Some(Ok(self.number()));
             }
+            Err(why) => self.stays(&why),
         }
-        let made = self.coming.as_mut()?.made.take_if(|made| made.is_finished())?;
-        match made.join().unwrap_or_else(|_| Err("it can't be made".into())) {
-            Ok(change) => Some(change),
-            Err(why) => {
-                self.coming = None;
-                self.stays(&why);
-                None
-            }
-        }
+        None
     }
 
     /// The host says that this version is in force at both sides.
     pub(super) fn arrived(&mut self, number: u64) {
-        let is_it = |coming: &mut Coming| u64::from(coming.kept.version.number) <= number;
+        let is_it = |coming: &mut Kept| u64::from(coming.version.number) <= number;
         let Some(coming) = self.coming.take_if(is_it) else { return };
-        let states: Vec<_> = coming.kept.version.changed().collect();
-        eprintln!("version {number} is in force: {} changed", states.join(", "));
-        self.in_force = coming.kept;
+        let states: Vec<_> = coming.version.changed().collect();
+        log::say(format_args!("version {number} is in force: {} changed", states.join(", ")));
+        self.in_force = coming;
         self.outcome = Some(Ok(self.number()));
     }
 
     fn stays(&mut self, why: &str) {
         let told = format!("version {} stays in force: {why}", self.number());
-        eprintln!("{told}");
+        log::say(&told);
         self.outcome = Some(Err(told));
     }
 
-    fn read_again(&self) -> Result<Option<Coming>, RunError> {
-        let Some(version) = self.in_force.version.next(&self.files)? else { return Ok(None) };
-        let kept = Kept::new(version)?;
+    /// Begins to make a version of what the files say now.
+    fn read_again(&self) -> Result<JoinHandle<Result<Option<Made>, String>>, String> {
+        let before =
+            File::open(path_of(self.file().as_raw_fd())).map_err(|error| error.to_string())?;
         let mut command = child::own(CHANGE_COMMAND);
-        child::gets(&mut command, &[kept.file.as_fd()]);
-        command.arg(kept.file.as_raw_fd().to_string()).stdin(Stdio::null());
-        // On a thread of its own: frames don't wait until it is made.
-        let made = std::thread::spawn(move || {
-            let output = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output();
-            let output = output.map_err(|error| error.to_string())?;
-            if !output.status.success() {
-                let why = String::from_utf8_lossy(&output.stderr);
+        command.stdin(before);
+        for (state, path) in &self.files {
+            let mut file = std::ffi::OsString::from(format!("{state}="));
+            file.push(path);
+            command.arg(file);
+        }
+        Ok(beside::begin(move || {
+            let told = beside::run(command, LIMITS)
+                .map_err(|why| format!("the files are not read to their end: {why}"))?;
+            if !told.status.success() {
+                let why = String::from_utf8_lossy(&told.stderr);
                 return Err(why.trim().trim_start_matches("error: ").to_owned());
             }
-            serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())
-        });
-        Ok(Some(Coming { kept, made: Some(made) }))
+            serde_json::from_slice(&told.stdout).map_err(|error| error.to_string())
+        }))
     }
+}
+
+fn path_of(file: i32) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{file}"))
 }
 
 /// The version that the file with this number tells of.
 pub(super) fn told(file: i32) -> Result<Version, RunError> {
-    let path = PathBuf::from(format!("/proc/self/fd/{file}"));
+    let path = path_of(file);
     let failed = |cause| RunError::File { path: path.clone(), cause };
     let text = std::fs::read(&path).map_err(failed)?;
     serde_json::from_slice(&text).map_err(|error| failed(error.into()))
 }
 
-/// Makes the change to the version that the file with this number tells of; as JSON.
-pub(crate) fn make_change<A: App>(file: i32) -> Result<String, RunError> {
-    let mut app =
-        Supply { seed: 0, pages: Pages::Small, resident: false }.app::<A>(HostHalf::bytes)?;
-    let change = Change::make(&mut app, &told(file)?)?;
-    Ok(serde_json::to_string(&change).unwrap_or_default())
+/// Makes the next version after the one that standard input tells of, of what the files say now;
+/// as JSON, and `null` if they say nothing else.
+pub(crate) fn make_change<A: App>(files: &[(String, PathBuf)]) -> Result<String, RunError> {
+    let failed = |cause| RunError::System { what: "reading the version in force", cause };
+    let mut text = Vec::new();
+    std::io::stdin().read_to_end(&mut text).map_err(failed)?;
+    let before: Version = serde_json::from_slice(&text).map_err(|error| failed(error.into()))?;
+    let made = match before.next(files)? {
+        None => None,
+        Some(version) => {
+            let supply = Supply { seed: 0, pages: Pages::Small, resident: false };
+            let change = Change::make(&mut supply.app::<A>(HostHalf::bytes)?, &version)?;
+            Some(Made { version, change })
+        }
+    };
+    Ok(serde_json::to_string(&made).unwrap_or_default())
 }

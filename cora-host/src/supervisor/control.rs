@@ -10,12 +10,20 @@
 //! | `configure` | when it is done: the version in force, or `error` |
 //! | `check FILE` | whether the program in that file could take this one's place, or `error` |
 //! | `upgrade` | that the running program makes place for the one in its file, or `error` |
+//! | `upgrade drop-connections` | the same of a program without durable states, which loses all |
+//!
+//! Whoever says nothing for a while is sent away, and sooner when others wait.
 
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use rustix::fs::Mode;
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with,
+};
 use serde_json::{Value, json};
 
 use crate::RunError;
@@ -24,6 +32,12 @@ use crate::RunError;
 const LONGEST: usize = 4200;
 /// Others wait until one of these is done.
 const MOST_CLIENTS: usize = 16;
+/// As many as wait.
+const BACKLOG: i32 = 128;
+/// How long a client may take to say its request.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The same, while others wait.
+const PATIENCE_BEFORE_OTHERS: Duration = Duration::from_millis(100);
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +45,10 @@ pub(super) enum Asked {
     Status,
     Configure,
     Check(PathBuf),
-    Upgrade,
+    Upgrade {
+        /// Even if no connection lives on.
+        drops_connections: bool,
+    },
 }
 
 /// The socket, and who is at its other ends.
@@ -39,44 +56,50 @@ pub(super) enum Asked {
 pub(super) struct Control {
     listener: UnixListener,
     path: PathBuf,
+    /// Device and inode of the socket's file, which another run may have replaced.
+    file: Option<(u64, u64)>,
     clients: Vec<Client>,
 }
 
 #[derive(Debug)]
 struct Client {
     stream: UnixStream,
+    since: Instant,
     said: Vec<u8>,
     asked: Option<Asked>,
 }
 
 impl Control {
-    /// Listens there. A socket that nobody listens at any more is replaced.
+    /// Listens there. A socket that nobody listens at any more is replaced; what is no socket stays.
     pub(super) fn listen(path: &Path) -> Result<Self, RunError> {
         let failed = |cause| RunError::File { path: path.into(), cause };
-        match UnixStream::connect(path) {
-            Ok(_) => return Err(failed(std::io::Error::other("another run listens there"))),
-            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-                std::fs::remove_file(path).map_err(failed)?;
+        let other = |why: &str| failed(std::io::Error::other(why));
+        match path.symlink_metadata() {
+            Ok(there) if !there.file_type().is_socket() => {
+                return Err(other("is there and no socket: --control makes one, say another path"));
             }
+            Ok(_) => match UnixStream::connect(path) {
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                    std::fs::remove_file(path).map_err(failed)?;
+                }
+                Ok(_) => return Err(other("another run listens there")),
+                Err(_) => {}
+            },
             Err(_) => {}
         }
-        let listener = UnixListener::bind(path).map_err(failed)?;
-        let owner_alone = std::fs::Permissions::from_mode(0o600);
-        std::fs::set_permissions(path, owner_alone).map_err(failed)?;
+        let listener = open(path).map_err(|errno| failed(errno.into()))?;
         listener.set_nonblocking(true).map_err(failed)?;
-        Ok(Self { listener, path: path.into(), clients: Vec::new() })
+        let file = identity(path);
+        Ok(Self { listener, path: path.into(), file, clients: Vec::new() })
     }
 
     /// Requests since the last look.
     pub(super) fn look(&mut self) -> Vec<Asked> {
-        if self.clients.len() < MOST_CLIENTS
-            && let Ok((stream, _)) = self.listener.accept()
-            && stream.set_nonblocking(true).is_ok()
-        {
-            self.clients.push(Client { stream, said: Vec::new(), asked: None });
-        }
+        self.accept();
+        let full = self.clients.len() >= MOST_CLIENTS;
+        let patience = if full { PATIENCE_BEFORE_OTHERS } else { PATIENCE };
         let mut asked = Vec::new();
-        self.clients.retain_mut(|client| match client.listen() {
+        self.clients.retain_mut(|client| match client.listen(patience) {
             Ok(None) => true,
             Ok(Some(request)) => {
                 asked.push(request);
@@ -92,6 +115,16 @@ impl Control {
         asked
     }
 
+    fn accept(&mut self) {
+        while self.clients.len() < MOST_CLIENTS {
+            let Ok((stream, _)) = self.listener.accept() else { return };
+            if stream.set_nonblocking(true).is_ok() {
+                let since = Instant::now();
+                self.clients.push(Client { stream, since, said: Vec::new(), asked: None });
+            }
+        }
+    }
+
     /// Answers all who asked for this.
     pub(super) fn answer(&mut self, asked: &Asked, answer: &Value) {
         for client in self.clients.extract_if(.., |client| client.asked.as_ref() == Some(asked)) {
@@ -102,15 +135,36 @@ impl Control {
 
 impl Drop for Control {
     fn drop(&mut self) {
-        // Whoever comes next replaces it all the same.
-        let _removed = std::fs::remove_file(&self.path);
+        // Another run may listen at a socket of its own there by now.
+        if self.file.is_some() && identity(&self.path) == self.file {
+            // Whoever comes next replaces it all the same.
+            let _removed = std::fs::remove_file(&self.path);
+        }
     }
+}
+
+/// A socket that is its owner's alone from its first moment: its file gets the mode that the socket
+/// has when it is bound.
+fn open(path: &Path) -> rustix::io::Result<UnixListener> {
+    let flags = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    bind(&socket, &SocketAddrUnix::new(path)?)?;
+    listen(&socket, BACKLOG)?;
+    Ok(UnixListener::from(socket))
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    path.symlink_metadata().ok().map(|there| (there.dev(), there.ino()))
 }
 
 impl Client {
     /// Reads on; the request, when it is whole. An error ends it, with what to say if anybody
-    /// listens.
-    fn listen(&mut self) -> Result<Option<Asked>, Option<String>> {
+    /// listens. Whoever asked for something waits for the answer, however long that takes.
+    fn listen(&mut self, patience: Duration) -> Result<Option<Asked>, Option<String>> {
+        if self.asked.is_none() && self.since.elapsed() > patience {
+            return Err(Some("no request came in time".into()));
+        }
         let mut bytes = [0; 512];
         loop {
             match self.stream.read(&mut bytes) {
@@ -143,7 +197,8 @@ impl Asked {
         match line.split_once(' ').unwrap_or((line, "")) {
             ("status", "") => Ok(Self::Status),
             ("configure", "") => Ok(Self::Configure),
-            ("upgrade", "") => Ok(Self::Upgrade),
+            ("upgrade", "") => Ok(Self::Upgrade { drops_connections: false }),
+            ("upgrade", "drop-connections") => Ok(Self::Upgrade { drops_connections: true }),
             ("check", path) if path.starts_with('/') => Ok(Self::Check(path.into())),
             _ => Err(Some("ask for status, configure, check FILE or upgrade".into())),
         }
@@ -166,9 +221,13 @@ mod tests {
         text
     }
 
+    fn place(name: &str) -> PathBuf {
+        std::env::temp_dir().join(format!("cora-control-{name}-{}", std::process::id()))
+    }
+
     #[test]
     fn each_request_is_answered_to_whoever_made_it() {
-        let path = std::env::temp_dir().join(format!("cora-control-{}", std::process::id()));
+        let path = place("answers");
         let mut control = Control::listen(&path).expect("a path of its own");
         assert!(Control::listen(&path).is_err(), "another run listens there");
         let (first, second) = (ask(&path, "status\n"), ask(&path, "check /bin/new\n"));
@@ -185,5 +244,56 @@ mod tests {
         // One that a killed run left behind.
         drop(UnixListener::bind(&path).expect("it is free"));
         assert!(Control::listen(&path).is_ok());
+    }
+    #[test]
+    fn a_socket_is_its_owners_alone_from_the_beginning() {
+        let path = place("mode");
+        let control = Control::listen(&path).expect("a path of its own");
+        assert_eq!(path.metadata().expect("it is there").mode() & 0o777, 0o600);
+        // Another run's, which is not removed with this one.
+        std::fs::remove_file(&path).expect("it is ours");
+        let other = UnixListener::bind(&path).expect("it is free");
+        drop(control);
+        assert!(path.exists());
+        drop(other);
+        std::fs::remove_file(&path).expect("it is ours");
+    }
+
+    #[test]
+    fn what_is_no_socket_is_left_alone() {
+        let path = place("precious");
+        std::fs::write(&path, "precious").expect("a path of its own");
+        let link = place("link");
+        std::os::unix::fs::symlink(&path, &link).expect("a path of its own");
+        let room = std::env::temp_dir();
+        for there in [&path, &link, &room] {
+            let error = Control::listen(there).expect_err("it is no socket").to_string();
+            assert!(error.contains("no socket"), "{error}");
+        }
+        assert_eq!(std::fs::read_to_string(&link).expect("it is there"), "precious");
+        for file in [link, path] {
+            std::fs::remove_file(file).expect("it is ours");
+        }
+    }
+
+    #[test]
+    fn who_says_nothing_keeps_nobody_out() {
+        let path = place("silent");
+        let mut control = Control::listen(&path).expect("a path of its own");
+        let silent: Vec<_> = (0..40).map(|_| ask(&path, "stat")).collect();
+        let talks = ask(&path, "status\n");
+        let begun = Instant::now();
+        let asked = loop {
+            let asked = control.look();
+            if !asked.is_empty() {
+                break asked;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(3), "it is kept out");
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        assert_eq!(asked, [Asked::Status]);
+        control.answer(&Asked::Status, &json!({}));
+        assert_eq!(heard(talks), "{}\n");
+        assert!(heard(silent.into_iter().next().expect("there are some")).contains("in time"));
     }
 }

@@ -1,10 +1,9 @@
 //! The host half as a process of its own, between the regions that its supervisor makes.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use clap::Args;
 use cora_core::app::App;
@@ -19,6 +18,7 @@ use super::host_page::{self, Beating, HostPage};
 use super::layout::Layout;
 use super::standby::{self, SharedStandby};
 use crate::account::export_rest;
+use crate::clock::Clock;
 use crate::command::write_state;
 use crate::control_loop::{ControlLoop, Controllers, NamedController};
 use crate::ipfix::{Exporter, Records};
@@ -29,7 +29,7 @@ use crate::report::Side;
 use crate::run::half;
 use crate::supply::Supply;
 use crate::worker::Worker;
-use crate::{Program, RunError, SharedFutex, child, map};
+use crate::{Program, RunError, SharedFutex, child, log, map};
 
 /// The argument under which a program is its own host half.
 pub(crate) const HOST_COMMAND: &str = "__host";
@@ -55,6 +55,9 @@ pub(crate) struct HostArguments {
     /// File descriptor of what the read-mostly states are made from.
     #[arg(long)]
     version: i32,
+    /// When the wire's clock began.
+    #[arg(long)]
+    epoch: u64,
     #[command(flatten)]
     options: RunOptions,
 }
@@ -190,8 +193,10 @@ pub(crate) fn host_half<A: App>(
     let HostArguments { page, parent, options, .. } = arguments;
     child::stay_with(*parent)?;
     let page = HostPage::new(map::inherited_memory(*page, host_page::BYTES).map_err(system)?);
+    let clock = Clock::since(arguments.epoch);
     let exporter =
         options.ipfix.as_ref().map(|name| Exporter::open::<A>(name, true)).transpose()?;
+    let exporter = exporter.map(|exporter| exporter.by(clock));
     let controllers = Controllers::new(&options.moves, known).map_err(RunError::Controller)?;
     let mut control = ControlLoop::begin::<A>(&controllers, program, 0)?;
     let words = map::inherited_memory(arguments.fd, arguments.length).map_err(system)?;
@@ -207,7 +212,7 @@ pub(crate) fn host_half<A: App>(
     let mut worker = Worker::new(half, &region.rings());
     worker.export_to(exporter.clone());
     worker.arriving.in_force = Some(version.number);
-    worker.take_over(Box::new(copies), wire_time());
+    worker.take_over(Box::new(copies), clock.now());
     loop {
         worker.begin(&configured);
         if let Some(control) = &control {
@@ -231,15 +236,25 @@ pub(crate) fn host_half<A: App>(
     if let Some(control) = &mut control {
         control.finish()?;
     }
-    if let Some(path) = &arguments.options.state_out {
-        write_state(path, &final_state(&mut worker))?;
+    // What can't be written is a part of the account, which is told all the same.
+    let mut failures = Vec::new();
+    if let Some(path) = &options.state_out
+        && let Err(error) = write_state(path, &final_state(&mut worker))
+    {
+        failures.push(error.to_string());
     }
     let records = exporter.map(|exporter| {
         let (now, left) = (worker.now(), std::mem::take(&mut worker.left));
         export_rest(&exporter, &mut worker.half, &left, now);
-        exporter.finish()
+        let records = exporter.finish();
+        failures.extend(exporter.failure());
+        records
     });
-    Ok(account(worker, records.transpose()?))
+    let mut account = account(worker, records);
+    if !failures.is_empty() {
+        account["failures"] = json!(failures);
+    }
+    Ok(account)
 }
 
 /// The copies of durable entries, those of the program before among them.
@@ -263,7 +278,9 @@ fn open_copies(
     page.set_carried(page.carried() + carried);
     if damaged > 0 {
         page.add_damaged(damaged);
-        say(&format!("{damaged} copies of durable entries are damaged, and are not taken over"));
+        log::say(format_args!(
+            "{damaged} copies of durable entries are damaged, and are not taken over"
+        ));
     }
     Ok(copies)
 }
@@ -347,7 +364,7 @@ fn accuse(error: &RunError, generation: u64, page: HostPage) -> Result<Left, ()>
     if !error.is_nics_fault() {
         return Err(());
     }
-    say(&error.to_string());
+    log::say(error);
     page.accuse(generation);
     while page.current() == generation {
         page.beat();
@@ -357,16 +374,6 @@ fn accuse(error: &RunError, generation: u64, page: HostPage) -> Result<Left, ()>
         std::thread::sleep(LOOK_AGAIN);
     }
     Ok(Left::Distrusted)
-}
-
-/// Tells the operator. Nothing depends on whether that can be read.
-pub(super) fn say(what: &str) {
-    let _told = writeln!(std::io::stderr(), "{what}");
-}
-
-/// The time of the wire, where frames come in as somebody sends them.
-fn wire_time() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64
 }
 
 /// What all tables hold at the end, the NIC's entries among them.

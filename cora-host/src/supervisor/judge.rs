@@ -15,11 +15,10 @@
 use std::time::{Duration, Instant};
 
 use super::Supervisor;
-use super::host_half::say;
 use super::host_page::Phase;
 use super::live::LiveWire;
-use crate::RunError;
 use crate::wire_end::WireEnd;
+use crate::{RunError, log};
 
 /// How long a half may take to make its states, and to take over those of the one before.
 pub(super) const BEGINNING: Duration = Duration::from_secs(30);
@@ -98,7 +97,9 @@ impl Supervisor<'_> {
         if !self.ends_alone && (over || dies) && (self.nic.is_alive() || self.host.is_alive()) {
             self.ends_alone = true;
             self.page.finish_alone();
-            say("the NIC half does not come to its end: the host half ends without its account");
+            log::say(
+                "the NIC half does not come to its end: the host half ends without its account",
+            );
             self.nic.end("did not come to its end and was ended".into())?;
         }
         Ok(())
@@ -121,7 +122,7 @@ impl Supervisor<'_> {
     ) -> Result<bool, RunError> {
         match work(&mut self.wire) {
             Err(error) if error.is_nics_fault() => {
-                say(&format!("at the wire: {error}"));
+                log::say(format_args!("at the wire: {error}"));
                 self.nic_broke_protocol("sent to the wire what makes no sense")?;
                 Ok(false)
             }
@@ -135,7 +136,7 @@ impl Supervisor<'_> {
             if !half.is_alive()
                 && let Some(news) = half.news()
             {
-                say(&format!("{news}: it is started again"));
+                log::say(format_args!("{news}: it is started again"));
             }
         }
     }

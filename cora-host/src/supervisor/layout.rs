@@ -80,6 +80,11 @@ impl Layout {
         Self { group: <A::Group as Plain>::SIZE, states }
     }
 
+    /// Whether no state is durable.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.states.is_empty()
+    }
+
     /// The longest entry, and the key that flows move by.
     pub(super) fn longest(&self) -> (usize, usize) {
         (self.states.iter().map(|state| state.entry).max().unwrap_or(0), self.group)

@@ -1,7 +1,7 @@
 //! A live wire: frames come by two ports as somebody sends them, until the run is told to end.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use cora_core::message::{MAX_FRAME, Stamp};
 use cora_core::packet::{Meta, Port as Side};
@@ -11,8 +11,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::ports::Ports;
 use super::report::PortReport;
-use crate::RunError;
+use crate::clock::Clock;
 use crate::wire::{Cable, Next};
+use crate::{RunError, log};
 
 /// Frames that are taken from a port at once.
 const BURST: usize = 32;
@@ -28,7 +29,7 @@ struct End {
     ends: Vec<usize>,
     /// Which of them is next.
     next: usize,
-    /// When the burst came (ns since 1970).
+    /// When the burst came, by the wire's clock.
     came_at: u64,
     /// How many of its notes were told.
     told: usize,
@@ -38,6 +39,7 @@ struct End {
 #[derive(Debug)]
 pub(super) struct LiveWire {
     ends: [End; 2],
+    clock: Clock,
     /// Which one is asked next.
     turn: usize,
     came: u64,
@@ -52,13 +54,18 @@ pub(super) struct LiveWire {
 
 impl LiveWire {
     /// By ports of its own, or those in these files.
-    pub(super) fn open(ports: &Ports, files: [Option<i32>; 2]) -> Result<Self, RunError> {
+    pub(super) fn open(
+        ports: &Ports,
+        files: [Option<i32>; 2],
+        clock: Clock,
+    ) -> Result<Self, RunError> {
         let [inside, outside] = files;
         Ok(Self {
             ends: [
                 End::open(&ports.inside, Side::INSIDE, inside)?,
                 End::open(&ports.outside, Side::OUTSIDE, outside)?,
             ],
+            clock,
             turn: 0,
             came: 0,
             left: 0,
@@ -94,7 +101,7 @@ impl LiveWire {
             end.port.look()?;
             let notes = end.port.notes();
             for note in notes.iter().skip(end.told) {
-                eprintln!("{note}");
+                log::say(note);
             }
             end.told = notes.len();
         }
@@ -140,10 +147,15 @@ impl LiveWire {
         self.ends.each_ref().map(End::report)
     }
 
+    /// The wire's clock.
+    pub(super) const fn clock(&self) -> Clock {
+        self.clock
+    }
+
     /// Frames of a burst were there together, so they came at the same time: the clock is asked
     /// once for all.
     fn stamp(&mut self, side: Side, time: u64) -> Stamp {
-        // The clock may be set back; what states expire by is not.
+        // A burst of one port may have come before what was taken from the other one since.
         self.now = self.now.max(time);
         let number = self.came;
         self.came += 1;
@@ -169,7 +181,7 @@ impl End {
     }
 
     /// Takes the next burst from the port, when the one before is used up.
-    fn fill(&mut self) -> Result<(), PortError> {
+    fn fill(&mut self, clock: Clock) -> Result<(), PortError> {
         if !self.is_empty() {
             return Ok(());
         }
@@ -182,8 +194,7 @@ impl End {
             ends.push(bytes.len());
         })?;
         if !self.ends.is_empty() {
-            let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            self.came_at = clock.as_nanos() as u64;
+            self.came_at = clock.now();
         }
         Ok(())
     }
@@ -230,7 +241,7 @@ impl Cable for LiveWire {
         for _ in 0..self.ends.len() {
             self.turn ^= 1;
             let end = &mut self.ends[self.turn];
-            end.fill()?;
+            end.fill(self.clock)?;
             let (side, came_at) = (end.side, end.came_at);
             while let Some(frame) = end.next() {
                 let length = frame.len();
@@ -271,5 +282,46 @@ impl Cable for LiveWire {
 
     fn packets(&self) -> (u64, u64) {
         (self.came, self.left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// The wall clock is set forward by a year, back by two, and to 1970: frames go on to come as
+    /// time passes.
+    #[test]
+    fn frames_are_stamped_by_time_that_passes_alone() {
+        static PASSES: AtomicU64 = AtomicU64::new(7 * SECOND);
+        static WALL: AtomicU64 = AtomicU64::new(1_800_000_000 * SECOND);
+        let clock = Clock::by(|| PASSES.load(Ordering::Relaxed), || WALL.load(Ordering::Relaxed));
+        let ports = "inside=mem:flows=1;size=60,outside=mem:flows=1;size=60".parse().unwrap();
+        let mut wire = LiveWire::open(&ports, [None; 2], clock).unwrap();
+        let mut buffer = vec![0; MAX_FRAME];
+        let mut next = || loop {
+            // Bursts that were taken before are used up first.
+            match wire.next(&mut buffer).unwrap() {
+                Next::Frame(stamp, _) if stamp.number.is_multiple_of(2 * BURST as u64) => {
+                    return stamp.meta;
+                }
+                Next::Frame(..) => {}
+                other => panic!("{other:?}"),
+            }
+        };
+        let begin = next();
+        assert_eq!(begin.now, 1_800_000_000 * SECOND);
+        let walls = [1_831_536_000, 1_768_464_000, 0];
+        for (seconds, wall) in walls.into_iter().enumerate() {
+            WALL.store(wall * SECOND, Ordering::Relaxed);
+            PASSES.fetch_add(SECOND, Ordering::Relaxed);
+            let meta = next();
+            let expected = begin.now + (seconds as u64 + 1) * SECOND;
+            assert_eq!((meta.now, meta.time), (expected, expected));
+        }
     }
 }

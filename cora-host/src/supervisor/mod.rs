@@ -21,8 +21,10 @@
 //!
 //! | module | concept |
 //! | --- | --- |
+//! | `prepared` | what a run is made of before anything is opened or started |
 //! | `ports` | the ports of a live wire |
 //! | `live` | the wire between two ports |
+//! | `halves` | how halves are started, and how the next region follows |
 //! | `process` | one half's process |
 //! | `judge` | which half is ended, because it stands still or broke the protocol |
 //! | `host_page` | what supervisor and host tell each other |
@@ -31,6 +33,7 @@
 //! | `configuration` | versions of read-mostly states, and how another one takes force |
 //! | `control` | a socket for questions and orders |
 //! | `orders` | how an order is carried out |
+//! | `beside` | commands that run beside the wire, within limits |
 //! | `catch_up` | records that a dead host left unread |
 //! | `standby` | copies of durable entries, in memory that outlives the host |
 //! | `layout` | how durable entries are encoded, so that another build can carry them over |
@@ -39,9 +42,11 @@
 //! | `report` | the report at the end |
 
 mod account;
+mod beside;
 mod catch_up;
 mod configuration;
 mod control;
+mod halves;
 mod host_half;
 mod host_page;
 mod judge;
@@ -49,20 +54,20 @@ mod layout;
 mod live;
 mod orders;
 mod ports;
+mod prepared;
 mod process;
 mod report;
 mod standby;
 mod stop;
 mod upgrade;
 
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
-use std::process::Stdio;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
-use cora_core::region::{HashSeed, Identity, NicStatus, Region, RegionLayout, succession, wake};
+use cora_core::region::{HashSeed, Identity, Region, RegionLayout, succession, wake};
 use serde_json::Value;
 
 use self::account::{Known, Outcomes};
@@ -73,19 +78,22 @@ pub(crate) use self::host_half::{HOST_COMMAND, HostArguments, entry_layout, host
 use self::host_page::HostPage;
 use self::layout::Layout;
 use self::live::LiveWire;
+use self::orders::Checks;
 pub(crate) use self::ports::Ports;
+use self::prepared::Prepared;
 use self::process::{Half, NIC};
 pub(crate) use self::report::LiveReport;
 use self::stop::Stop;
-pub(crate) use self::upgrade::{LAYOUT_COMMAND, Legacy};
-use crate::ipfix::Exporter;
-use crate::nic_process;
+use self::upgrade::WayBack;
+pub(crate) use self::upgrade::{LAYOUT_COMMAND, Legacy, REHEARSE};
+use crate::clock::Clock;
 use crate::options::Run;
 use crate::pair::layout;
+use crate::progress::Telling;
 use crate::run::random_seed;
 use crate::wire::Cable as _;
 use crate::wire_end::WireEnd;
-use crate::{Program, RunError, SharedFutex, child, map};
+use crate::{Program, RunError, SharedFutex, map};
 
 /// Between two looks at the processes.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
@@ -101,6 +109,16 @@ pub(crate) struct LiveRequest {
     pub(crate) ports: Ports,
     /// What the program before left behind.
     pub(crate) legacy: Option<Legacy>,
+    /// It is to show that it can run, and no more.
+    pub(crate) rehearses: bool,
+}
+
+impl LiveRequest {
+    /// Whether pages are made before the first packet. Behind another build packets wait, and
+    /// beside another one they would be made twice.
+    const fn is_resident(&self) -> bool {
+        self.legacy.is_none() && !self.rehearses
+    }
 }
 
 /// Runs the program between two ports until it is told to end.
@@ -108,24 +126,31 @@ pub(crate) fn supervise<A: App>(
     program: &Program,
     request: &LiveRequest,
 ) -> Result<LiveReport, RunError> {
-    let options = &request.run.options;
-    let own = std::env::current_exe()
-        .map_err(|cause| RunError::System { what: "finding this program's file", cause })?;
-    if let Some(path) = &options.state_out {
-        // Said now rather than at the end, by a process that nobody listens to.
-        let made = std::fs::File::create(path);
-        made.map_err(|cause| RunError::File { path: path.clone(), cause })?;
+    // First of all: signals are for a process that has no other thread yet.
+    let stop = Stop::new(request.run.options.seconds.map(Duration::from_secs));
+    let mut way_back = request.legacy.as_ref().and_then(WayBack::of);
+    let ended = attempt::<A>(program, request, stop, &mut way_back);
+    match (ended, way_back) {
+        (Err(why), Some(way_back)) => Err(way_back.take(&why)),
+        (ended, _) => ended,
     }
-    if let Some(name) = &options.ipfix {
-        // Begun here, for host processes go on with it, whichever dies; so does a program that
-        // takes this one's place.
-        Exporter::open::<A>(name, request.legacy.is_some())?;
-    }
-    let stop = Stop::new(options.seconds.map(Duration::from_secs));
+}
+
+/// The way back is gone once both halves worked.
+fn attempt<A: App>(
+    program: &Program,
+    request: &LiveRequest,
+    stop: Stop,
+    way_back: &mut Option<WayBack>,
+) -> Result<LiveReport, RunError> {
+    let own = upgrade::own_file()?;
+    let layout = layout::<A>();
+    let prepared = Prepared::of::<A>(request, 2 * layout.bytes())?;
     let files = request.legacy.map_or([None; 2], |legacy| legacy.ports);
-    let wire = LiveWire::open(&request.ports, files)?;
-    let mut supervisor = Supervisor::start::<A>(program, request, wire)?;
-    if supervisor.run::<A>(stop, &own)? {
+    let clock = request.legacy.map_or_else(Clock::begin, |legacy| Clock::since(legacy.epoch));
+    let wire = LiveWire::open(&request.ports, files, clock)?;
+    let mut supervisor = Supervisor::start(A::PLAN.hash, program, request, prepared, layout, wire)?;
+    if supervisor.run::<A>(stop, &own, way_back)? {
         let legacy = supervisor.legacy();
         let ports = supervisor.wire.cable.upgrades();
         return Err(upgrade::become_program(&own, ports, legacy));
@@ -163,11 +188,14 @@ struct Supervisor<'a> {
     /// What supervisor and host tell each other.
     page: HostPage,
     page_file: SharedFile,
-    /// The copies of the program before, and its bytes.
+    /// The copies of the program before and their bytes, until they are carried over.
     before: Option<(OwnedFd, usize)>,
     entries: Layout,
+    /// States whose entries another program can't have.
+    forgotten: Vec<&'static str>,
     configuration: Configuration,
     control: Option<Control>,
+    checks: Checks,
     region: Region,
     wire: WireEnd<LiveWire>,
     /// The NIC lives and has not left the region before yet: the wire is still plugged in there.
@@ -195,34 +223,36 @@ struct Supervisor<'a> {
     away_since: Option<Instant>,
     pauses_us: Vec<u64>,
     nic_away: u64,
+    telling: Telling,
 }
 
 impl<'a> Supervisor<'a> {
-    fn start<A: App>(
+    fn start(
+        plan: u64,
         program: &'a Program,
         request: &'a LiveRequest,
+        prepared: Prepared,
+        layout: RegionLayout,
         wire: LiveWire,
     ) -> Result<Self, RunError> {
         let options = &request.run.options;
-        let layout = layout::<A>();
+        let Prepared { entries, standby, forgotten, configuration } = prepared;
         let regions = SharedFile::create(2 * layout.bytes())?;
-        let entries = host_half::layout::<A>()?;
-        let standby = SharedFile::create(host_half::standby_bytes::<A>(&entries))?;
+        let standby = SharedFile::create(standby)?;
         let seed = HashSeed(random_seed());
         let generation = request.legacy.map_or(0, |legacy| legacy.generation) + 1;
-        // Behind another build, packets wait: that is no time to make pages.
-        let resident = request.legacy.is_none();
-        let identity = Identity { plan: A::PLAN.hash, generation, seed, resident };
+        let identity = Identity { plan, generation, seed, resident: request.is_resident() };
         let place = succession::place(regions.words, generation);
         let region = Region::create(place, &layout, identity).map_err(RunError::Region)?;
         succession::announce(regions.words, generation);
         let page_file = SharedFile::create(host_page::BYTES)?;
         let page = HostPage::new(page_file.words);
         page.begin(identity);
-        let number = request.legacy.map_or(0, |legacy| legacy.version) + 1;
         let mut supervisor = Self {
             control: options.control.as_deref().map(Control::listen).transpose()?,
-            configuration: Configuration::begin(&options.configurations, number)?,
+            checks: Checks::default(),
+            configuration,
+            forgotten,
             program,
             request,
             layout,
@@ -249,52 +279,21 @@ impl<'a> Supervisor<'a> {
             away_since: None,
             pauses_us: Vec::new(),
             nic_away: 0,
+            telling: Telling::begin(),
         };
         supervisor.start_nic()?;
         supervisor.start_host()?;
         Ok(supervisor)
     }
 
-    fn start_nic(&mut self) -> Result<(), RunError> {
-        let options = &self.request.run.options;
-        let SharedFile { file, bytes, .. } = &self.regions;
-        let (command, image) =
-            nic_process::command(self.program, options.nic, file.as_fd(), *bytes)?;
-        self.nic.began(child::spawn(command, None, options.pages)?, image);
-        self.nic_since = self.region.identity().generation;
-        self.nic_dead = false;
-        self.outcomes.nic_begins(&self.wire.tally);
-        Ok(())
-    }
-
-    fn start_host(&mut self) -> Result<(), RunError> {
-        let mut command = child::own(HOST_COMMAND);
-        command.args(self.regions.arguments()).args(self.standby.arguments());
-        command.arg(self.page_file.file.as_raw_fd().to_string());
-        command.arg(std::process::id().to_string());
-        let version = self.configuration.file();
-        let memory = [&self.regions, &self.standby, &self.page_file];
-        let mut files: Vec<_> = memory.iter().map(|shared| shared.file.as_fd()).collect();
-        files.push(version);
-        if let Some((file, bytes)) = &self.before {
-            command.arg("--before").args([file.as_raw_fd().to_string(), bytes.to_string()]);
-            files.push(file.as_fd());
-        }
-        command.arg("--version").arg(version.as_raw_fd().to_string());
-        command.args(&self.request.run.words);
-        child::gets(&mut command, &files);
-        self.outcomes.host_begins(self.page.renew());
-        self.wire.change_again();
-        command.stdout(Stdio::piped());
-        let mut child = child::spawn(command, None, self.request.run.options.pages)?;
-        self.account = child.stdout.take();
-        self.host.began(child, None);
-        Ok(())
-    }
-
     /// Moves frames and watches over both halves until both have ended in good order; whether the
     /// program in this file is to go on then.
-    fn run<A: App>(&mut self, stop: Stop, own: &Path) -> Result<bool, RunError> {
+    fn run<A: App>(
+        &mut self,
+        mut stop: Stop,
+        own: &Path,
+        way_back: &mut Option<WayBack>,
+    ) -> Result<bool, RunError> {
         let mut next_look = Instant::now();
         let mut replaces = false;
         let mut quiet = 0;
@@ -303,12 +302,19 @@ impl<'a> Supervisor<'a> {
             quiet = if busy { 0 } else { quiet + 1 };
             if Instant::now() >= next_look {
                 next_look = Instant::now() + LOOK_EVERY;
-                replaces |= self.obey::<A>(own);
-                self.configure();
+                stop.look(replaces);
+                replaces |= self.obey::<A>(&mut stop, own);
+                self.configure(&mut stop);
                 self.wire.cable.look()?;
                 self.wire.cable.stopped |= replaces || stop.is_now();
                 self.judge()?;
                 self.look()?;
+                self.tell();
+                if self.before.is_some() && self.nic_works() && self.host_works() {
+                    *way_back = None;
+                    self.before = None;
+                    self.request.legacy.iter().for_each(upgrade::let_go);
+                }
                 if self.wire.cable.stopped && !self.nic.is_alive() && !self.host.is_alive() {
                     return Ok(replaces && !stop.is_now());
                 }
@@ -321,12 +327,10 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Whether the program in this file can take this one's place; why not.
-    fn check_upgrade(&self, own: &Path) -> Result<(), String> {
-        match self.wire.cable.stays() {
-            Some(port) => Err(format!("{port} would begin anew under another program")),
-            None => upgrade::check(own, &self.entries),
-        }
+    /// Tells somebody who watches how far the run is.
+    fn tell(&mut self) {
+        let ((came, left), dropped) = (self.wire.cable.packets(), self.nic_away);
+        self.telling.tell(came, left, dropped, self.nic_works() && self.host_works());
     }
 
     /// Whether there were any.
@@ -343,90 +347,6 @@ impl<'a> Supervisor<'a> {
         Ok(busy)
     }
 
-    /// The NIC is attached to the current region, as it says.
-    fn nic_works(&self) -> bool {
-        self.nic.is_alive()
-            && matches!(self.region.nic_status(), Some(NicStatus::Ready | NicStatus::Running))
-    }
-
-    /// The host has left the region before, and is attached to the current one.
-    fn host_works(&self) -> bool {
-        self.host.is_alive() && self.page.attached() == self.region.identity().generation
-    }
-
-    /// Notes who died, and goes on to the next region when each living half has arrived in this
-    /// one.
-    fn look(&mut self) -> Result<(), RunError> {
-        if !self.nic.is_alive() && self.region.nic_status() == Some(NicStatus::Starting) {
-            // It will not come here any more: a new host need not wait until it leaves the region
-            // before.
-            self.region.set_nic_status(NicStatus::Done);
-        }
-        if self.leaving && (self.nic_works() || !self.nic.is_alive()) {
-            self.leaving = false;
-            self.wire.follow(&self.region.rings())?;
-        }
-        let (nic, host) = (self.nic_works(), self.host_works());
-        if nic && host {
-            self.nic.works();
-            self.host.works();
-            if let Some(since) = self.away_since.take() {
-                self.pauses_us.push(since.elapsed().as_micros() as u64);
-            }
-        }
-        let arrived = (nic || !self.nic.is_alive()) && (host || !self.host.is_alive());
-        // At the end the NIC may be gone when the host still counts, and the other way round.
-        let finishes = self.nic.has_finished() || self.host.has_finished() || self.ends_alone;
-        let ends = self.wire.cable.stopped && finishes;
-        let may_begin = [&self.nic, &self.host].iter().all(|it| it.is_alive() || it.may_begin());
-        let came_here = self.page.attached() == self.region.identity().generation;
-        if !self.host.is_alive() && !came_here && !ends {
-            if !may_begin {
-                return Ok(());
-            }
-            // It died before it came here: what is left unread is still in the region before.
-            self.tell_deaths();
-            self.host.again()?;
-            return self.start_host();
-        }
-        let died = [&self.nic, &self.host].iter().any(|half| !half.is_alive());
-        if died && arrived && !self.leaving && !ends && may_begin {
-            return self.succeed();
-        }
-        Ok(())
-    }
-
-    /// Makes the next region, and starts whoever died.
-    fn succeed(&mut self) -> Result<(), RunError> {
-        let identity = self.region.identity();
-        let generation = identity.generation + 1;
-        let (nic_died, host_died) = (!self.nic.is_alive(), !self.host.is_alive());
-        self.tell_deaths();
-        let place = succession::place(self.regions.words, generation);
-        // Packets wait: that is no time to make pages.
-        let identity = Identity { generation, resident: false, ..identity };
-        let next = Region::create(place, &self.layout, identity).map_err(RunError::Region)?;
-        self.page.announce(identity);
-        succession::announce(self.regions.words, generation);
-        wake(&self.region.nic_bell(SharedFutex));
-        wake(&self.region.host_bell(SharedFutex));
-        self.region = next;
-        (self.nic_arrived, self.nic_astray) = (false, None);
-        if nic_died {
-            self.nic.again()?;
-            // All that it published is there to be read.
-            self.wire.follow(&next.rings())?;
-            self.start_nic()?;
-        } else {
-            self.leaving = true;
-        }
-        if host_died {
-            self.host.again()?;
-            self.start_host()?;
-        }
-        Ok(())
-    }
-
     /// What is left to the program that goes on.
     fn legacy(&self) -> Legacy {
         // Of all files of memory, this one stays open. If it does not, the new host says so.
@@ -437,6 +357,8 @@ impl<'a> Supervisor<'a> {
             generation: self.region.identity().generation,
             upgrades: self.upgrades() + 1,
             version: self.configuration.latest(),
+            epoch: self.wire.cable.clock().epoch(),
+            image: None,
         }
     }
 

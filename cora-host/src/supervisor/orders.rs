@@ -1,42 +1,125 @@
 //! What a live run does when it is asked or told something, by a signal or by its socket.
+//!
+//! Whether another build could take this one's place is found out beside the wire, one build at a
+//! time; whoever asks the same meanwhile gets the same answer.
 
-use std::path::Path;
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
 
 use cora_core::app::App;
 use serde_json::{Value, json};
 
 use super::control::{Asked, Control};
-use super::{Supervisor, stop};
+use super::stop::Stop;
+use super::{Supervisor, beside, upgrade};
+use crate::log;
 use crate::wire::Cable as _;
+
+/// What wants to know whether another build could take this one's place: a request, or SIGHUP.
+type Wants = Option<Asked>;
+
+/// Builds that are to be looked at, in their order.
+#[derive(Debug, Default)]
+pub(super) struct Checks {
+    waiting: VecDeque<Wants>,
+    /// The one that is looked at.
+    current: Option<Wants>,
+    thread: Option<JoinHandle<Result<(), String>>>,
+}
+
+impl Checks {
+    fn want(&mut self, wants: Wants) {
+        if !self.waiting.contains(&wants) && self.current.as_ref() != Some(&wants) {
+            self.waiting.push_back(wants);
+        }
+    }
+
+    /// Looks at the next build, by this look at a file; an outcome that was not there before.
+    fn advance(
+        &mut self,
+        look: impl FnOnce(&Wants) -> JoinHandle<Result<(), String>>,
+    ) -> Option<(Wants, Result<(), String>)> {
+        if self.current.is_none() {
+            let next = self.waiting.pop_front()?;
+            self.thread = Some(look(&next));
+            self.current = Some(next);
+        }
+        let outcome = beside::outcome(&mut self.thread)?;
+        Some((self.current.take()?, outcome))
+    }
+}
 
 impl Supervisor<'_> {
     /// Does what was asked for by signals and by the socket; whether the program in this file is to
     /// go on.
-    pub(super) fn obey<A: App>(&mut self, own: &Path) -> bool {
+    pub(super) fn obey<A: App>(&mut self, stop: &mut Stop, own: &Path) -> bool {
         let asked = self.control.as_mut().map(Control::look).unwrap_or_default();
-        let mut replaces = false;
         for asked in asked {
-            let answer = match &asked {
-                Asked::Status => self.status::<A>(own),
-                Asked::Check(program) => or_error(self.check_upgrade(program), json!({})),
-                Asked::Upgrade => {
-                    let checked = self.check_upgrade(own);
-                    replaces |= checked.is_ok();
-                    or_error(checked, json!({ "upgrades": self.upgrades() }))
+            match &asked {
+                Asked::Status => self.answer(&asked, &self.status::<A>(own)),
+                Asked::Configure => self.configuration.ask(),
+                Asked::Check(_) => self.checks.want(Some(asked)),
+                Asked::Upgrade { drops_connections } => {
+                    match self.refuses_upgrade(*drops_connections) {
+                        Some(why) => self.answer(&asked, &json!({ "error": why })),
+                        None => self.checks.want(Some(asked)),
+                    }
                 }
-                Asked::Configure => {
-                    self.configuration.ask();
-                    continue;
-                }
-            };
-            self.answer(&asked, &answer);
-        }
-        if stop::replaces() {
-            match self.check_upgrade(own) {
-                Ok(()) => replaces = true,
-                Err(why) => eprintln!("the program goes on as it is: {why}"),
             }
         }
+        if stop.replaces() {
+            match self.refuses_upgrade(false) {
+                Some(why) => log::say(format_args!("the program goes on as it is: {why}")),
+                None => self.checks.want(None),
+            }
+        }
+        self.check(own)
+    }
+
+    /// Why the program is not replaced, whatever the new one is.
+    fn refuses_upgrade(&self, drops_connections: bool) -> Option<String> {
+        if let Some(port) = self.wire.cable.stays() {
+            return Some(format!("{port} would begin anew under another program"));
+        }
+        if drops_connections || self.forgotten.is_empty() {
+            return None;
+        }
+        Some(format!(
+            "no state of it is durable, and all entries of `{}` would be lost: to have them dropped, say `upgrade \
+             drop-connections` (`cargo cora upgrade --drop-connections`)",
+            self.forgotten.join("`, `")
+        ))
+    }
+
+    /// Goes on with looking at other builds; whether the one in this program's file takes its place.
+    fn check(&mut self, own: &Path) -> bool {
+        let (stays, entries) = (self.wire.cable.stays(), &self.entries);
+        let look = |wants: &Wants| {
+            let program = match wants {
+                Some(Asked::Check(program)) => program.clone(),
+                _ => PathBuf::from(own),
+            };
+            let entries = entries.clone();
+            beside::begin(move || match stays {
+                Some(port) => Err(format!("{port} would begin anew under another program")),
+                None => upgrade::check(&program, &entries),
+            })
+        };
+        let Some((wants, outcome)) = self.checks.advance(look) else { return false };
+        let Some(asked) = wants else {
+            if let Err(why) = &outcome {
+                log::say(format_args!("the program goes on as it is: {why}"));
+            }
+            return outcome.is_ok();
+        };
+        let replaces = outcome.is_ok() && matches!(asked, Asked::Upgrade { .. });
+        let answer = match outcome {
+            Err(why) => json!({ "error": why }),
+            Ok(()) if replaces => json!({ "upgrades": self.upgrades() }),
+            Ok(()) => json!({ "drops": self.forgotten }),
+        };
+        self.answer(&asked, &answer);
         replaces
     }
 
@@ -64,8 +147,8 @@ impl Supervisor<'_> {
     }
 
     /// Lets another version of read-mostly states come, if there is one.
-    pub(super) fn configure(&mut self) {
-        if stop::reads_again() {
+    pub(super) fn configure(&mut self, stop: &mut Stop) {
+        if stop.reads_again() {
             self.configuration.ask();
         }
         let in_force = self.page.version();
@@ -79,13 +162,5 @@ impl Supervisor<'_> {
             let answer = answer.unwrap_or_else(|why| json!({ "error": why }));
             self.answer(&Asked::Configure, &answer);
         }
-    }
-}
-
-/// This answer, or why not.
-fn or_error(done: Result<(), String>, answer: Value) -> Value {
-    match done {
-        Ok(()) => answer,
-        Err(why) => json!({ "error": why }),
     }
 }

@@ -26,6 +26,8 @@ const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// What counts of the time between two looks: who watches may have stood still itself.
 const MOST_UNSEEN: Duration = Duration::from_millis(100);
+/// The exit status of a half that said what is wrong ([`fail`](crate::fail)).
+const COMPLAINED: i32 = 1;
 
 /// A half, and whether it lives.
 #[derive(Debug)]
@@ -167,8 +169,12 @@ impl Half {
         self.works_since.get_or_insert_with(Instant::now);
     }
 
-    /// It is about to be started again; an error when that has been in vain too often.
+    /// It is about to be started again; an error when that has been in vain too often, or would be:
+    /// it never worked, and said why.
     pub(super) fn again(&mut self) -> Result<(), RunError> {
+        if !self.has_worked && self.ended.and_then(|status| status.code()) == Some(COMPLAINED) {
+            return Err(RunError::RefusedToBegin { name: self.name });
+        }
         self.restarts += 1;
         self.failures += 1;
         let endless = self.has_worked && self.name == NIC;
@@ -324,5 +330,22 @@ mod tests {
             let all = (0..100).all(|_| half.again().is_ok());
             assert_eq!(all, lives, "{name}");
         }
+    }
+
+    #[test]
+    fn a_half_that_refuses_to_begin_is_asked_once() {
+        use std::os::unix::process::ExitStatusExt as _;
+        let ended = |status: i32| {
+            let mut half = half("host");
+            half.ended = Some(ExitStatus::from_raw(status));
+            half
+        };
+        let refused = ended(1 << 8).again();
+        assert!(matches!(refused, Err(RunError::RefusedToBegin { .. })), "{refused:?}");
+        // Killed, or ended in another way: the next one may do better.
+        assert!(ended(9).again().is_ok() && ended(5 << 8).again().is_ok());
+        let mut half = ended(1 << 8);
+        half.works();
+        assert!(half.again().is_ok(), "it worked before");
     }
 }

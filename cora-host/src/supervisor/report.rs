@@ -51,13 +51,6 @@ pub(crate) struct LiveReport {
     pub(super) faults: Vec<String>,
 }
 
-impl LiveReport {
-    /// Why the run can't account for all that came; nothing if it can.
-    pub(crate) fn faults(&self) -> &[String] {
-        &self.faults
-    }
-}
-
 /// A port, at the end of a run.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct PortReport {
@@ -81,13 +74,36 @@ pub(crate) struct PortReport {
     pub(super) notes: Vec<String>,
 }
 
+impl LiveReport {
+    /// What is not as it should be; nothing when all is well.
+    pub(crate) fn faults(&self) -> Vec<String> {
+        let failures = self.halves.as_ref().and_then(|halves| halves["failures"].as_array());
+        let failures = failures.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+        self.faults.iter().cloned().chain(failures).collect()
+    }
+
+    /// What became of packets and of records.
+    fn outcomes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "outcomes")?;
+        for (name, count) in &self.outcomes {
+            writeln!(f, "{count:>12} {name}")?;
+        }
+        let Some(halves) = &self.halves else {
+            return writeln!(f, "the host half ended without an account");
+        };
+        let Some(records) = halves["records"].as_object() else { return Ok(()) };
+        write!(f, "records")?;
+        for (name, count) in records {
+            write!(f, " · {count} {name}")?;
+        }
+        writeln!(f)
+    }
+}
+
 impl fmt::Display for LiveReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} (plan {})", self.program, self.plan)?;
         writeln!(f, "{:>12} frames came, {} left", self.packets_in, self.packets_out)?;
-        for (name, count) in &self.outcomes {
-            writeln!(f, "{count:>12} {name}")?;
-        }
         for (side, port) in &self.ports {
             let PortReport { name, received, transmitted, link, .. } = port;
             writeln!(f, "{side}: {name} ({link}), {received} came, {transmitted} left")?;
@@ -95,6 +111,7 @@ impl fmt::Display for LiveReport {
                 writeln!(f, "{count:>12} {what}")?;
             }
         }
+        self.outcomes(f)?;
         for (half, times) in &self.restarts {
             writeln!(f, "{times:>12} times the {half} was started again")?;
         }
@@ -118,5 +135,57 @@ impl fmt::Display for LiveReport {
             )?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn report(halves: Option<Value>) -> LiveReport {
+        LiveReport {
+            schema: "cora-live/1",
+            program: "nf",
+            plan: "0".into(),
+            packets_in: 9,
+            packets_out: 7,
+            outcomes: BTreeMap::new(),
+            dropped: BTreeMap::new(),
+            ports: BTreeMap::new(),
+            fed_again: 0,
+            restarts: BTreeMap::new(),
+            stood_still: BTreeMap::new(),
+            broke_protocol: 0,
+            damaged_copies: 0,
+            pauses_us: Vec::new(),
+            upgrades: 0,
+            version: 1,
+            generation: 1,
+            halves,
+            faults: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_text_has_outcomes_and_records() {
+        let records = json!({ "exported": 5, "lost": 0, "unsent": 2, "messages": 1 });
+        let outcomes = BTreeMap::from([("transmit".into(), 7), ("not-allowed".into(), 2)]);
+        let told = LiveReport { outcomes, ..report(Some(json!({ "records": records }))) };
+        let told = told.to_string();
+        assert!(told.contains("           2 not-allowed\n           7 transmit\n"), "{told}");
+        assert!(told.contains("5 exported") && told.contains("2 unsent"), "{told}");
+        assert!(report(None).to_string().contains("without an account"));
+    }
+
+    #[test]
+    fn what_could_not_be_written_is_a_fault() {
+        let fine = report(Some(json!({ "outcomes": {} })));
+        assert_eq!(fine.faults(), Vec::<String>::new());
+        let full = report(Some(json!({ "failures": ["s.json: no room", "f.ipfix: no room"] })));
+        assert_eq!(full.faults(), ["s.json: no room", "f.ipfix: no room"]);
+        let both = LiveReport { faults: vec!["a sum is wrong".into()], ..full };
+        assert_eq!(both.faults(), ["a sum is wrong", "s.json: no room", "f.ipfix: no room"]);
     }
 }

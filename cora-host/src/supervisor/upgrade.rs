@@ -1,25 +1,45 @@
 //! Another build of the program takes the place of the running one, and its connections live on.
 //!
-//! The supervisor lets both halves end in good order, so that nothing is on its way, and becomes
-//! the new program by `exec`: the same process, which keeps TAP interfaces and the memory with the
-//! copies of durable entries. The new host carries these over ([`layout`](super::layout)) before
-//! the first packet. Frames wait in TAP interfaces meanwhile; other interfaces are opened anew, and
-//! what comes by them in between is lost.
+//! First the new program shows that it can, while the running one goes on: it tells how its durable
+//! entries are laid out, and it runs once with the running one's command line between two ports of
+//! its own ([`rehearsal`](crate::options::Run::rehearsal)), both halves included.
+//!
+//! Then the supervisor lets both halves end in good order, so that nothing is on its way, and
+//! becomes the new program by `exec`: the same process, which keeps TAP interfaces and the memory
+//! with the copies of durable entries. The new host carries these over
+//! ([`layout`](super::layout)) before the first packet. Frames wait in TAP interfaces meanwhile;
+//! other interfaces are opened anew, and frames that come by them in between are lost.
+//!
+//! If the new program fails even so before both of its halves work, it becomes the one before
+//! again, whose file it inherits, and whose copies are still there.
+#![expect(unsafe_code, reason = "closes files that it inherited by their numbers")]
 
-use std::os::fd::AsRawFd as _;
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, IntoRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::str::FromStr;
+use std::time::Duration;
 
 use cora_port::Upgrade;
 use rustix::io::FdFlags;
 
+use super::beside::{self, Limits};
 use super::layout::Layout;
-use crate::RunError;
+use crate::{RunError, log};
 
 /// The argument under which a program tells how its durable entries are encoded.
 pub(crate) const LAYOUT_COMMAND: &str = "__layout";
+
+/// The option under which a program runs once to show that it can.
+pub(crate) const REHEARSE: &str = "rehearse";
+
+/// For telling the layout.
+const LAYOUT_LIMITS: Limits = Limits { time: Duration::from_secs(5), bytes: 1 << 20 };
+/// For the rehearsal, which starts two halves, under an emulator maybe.
+const REHEARSAL_LIMITS: Limits = Limits { time: Duration::from_secs(20), bytes: 1 << 20 };
 
 /// What the program before left to this one, as its command line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +55,10 @@ pub(crate) struct Legacy {
     pub(super) upgrades: u64,
     /// The last version of read-mostly states.
     pub(super) version: u32,
+    /// When the wire's clock began ([`Clock::since`](crate::clock::Clock::since)).
+    pub(super) epoch: u64,
+    /// File of the program before, for a way back; none on the way back.
+    pub(super) image: Option<i32>,
 }
 
 impl FromStr for Legacy {
@@ -46,40 +70,104 @@ impl FromStr for Legacy {
                 "`{text}` is nothing that a program leaves behind: it is for `run --live` alone"
             )
         };
-        let words: [&str; 7] =
+        let words: [&str; 9] =
             text.split(',').collect::<Vec<_>>().try_into().map_err(|_| wrong())?;
-        let [inside, outside, standby, bytes, generation, upgrades, version] = words;
+        let [inside, outside, standby, bytes, generation, upgrades, version, epoch, image] = words;
         let number = |word: &str| word.parse::<u64>().map_err(|_| wrong());
         let file = |word| i32::try_from(number(word)?).map_err(|_| wrong());
-        let port = |word| if word == "-" { Ok(None) } else { file(word).map(Some) };
+        let maybe = |word| if word == "-" { Ok(None) } else { file(word).map(Some) };
         let (bytes, generation, upgrades) =
             (number(bytes)?, number(generation)?, number(upgrades)?);
         Ok(Self {
-            ports: [port(inside)?, port(outside)?],
+            ports: [maybe(inside)?, maybe(outside)?],
             standby: (file(standby)?, bytes as usize),
             generation,
             upgrades,
             version: u32::try_from(number(version)?).map_err(|_| wrong())?,
+            epoch: number(epoch)?,
+            image: maybe(image)?,
         })
     }
 }
 
 impl Legacy {
+    /// That of a rehearsal.
+    const NOTHING: Self = Self {
+        ports: [None; 2],
+        standby: (0, 0),
+        generation: 0,
+        upgrades: 0,
+        version: 0,
+        epoch: 0,
+        image: None,
+    };
+
     fn argument(&self) -> String {
-        let Self { ports, standby: (standby, bytes), generation, upgrades, version } = self;
-        let [inside, outside] =
-            ports.map(|file| file.map_or_else(|| "-".to_owned(), |file| file.to_string()));
-        format!("{inside},{outside},{standby},{bytes},{generation},{upgrades},{version}")
+        let Self { ports: [inside, outside], standby: (standby, bytes), .. } = self;
+        let Self { generation, upgrades, version, epoch, image, .. } = self;
+        let [inside, outside, image] = [inside, outside, image]
+            .map(|file| file.map_or_else(|| "-".to_owned(), |file| file.to_string()));
+        format!(
+            "{inside},{outside},{standby},{bytes},{generation},{upgrades},{version},{epoch},{image}"
+        )
     }
 }
 
-/// Whether the program in this file can take over entries of this layout; why not.
+/// The file of this program, whatever stands under its name by now.
+pub(super) fn own_file() -> Result<PathBuf, RunError> {
+    let failed = |cause| RunError::System { what: "finding this program's file", cause };
+    let path = std::env::current_exe().map_err(failed)?;
+    // So the kernel tells of a file whose name was given to another one.
+    let name = path.to_str().and_then(|name| name.strip_suffix(" (deleted)"));
+    Ok(match name {
+        Some(name) if !path.exists() => name.into(),
+        _ => path,
+    })
+}
+
+/// Whether the program in this file can take this one's place, and its entries of this layout; why
+/// not.
 pub(super) fn check(program: &Path, old: &Layout) -> Result<(), String> {
-    let output = Command::new(program).arg(LAYOUT_COMMAND).output();
-    let output = output.map_err(|error| format!("{}: {error}", program.display()))?;
-    let new: Layout = serde_json::from_slice(&output.stdout)
-        .map_err(|_| format!("{} is not a program of Cora with live runs", program.display()))?;
-    new.conversion(old).map(drop)
+    let shown = program.display();
+    let mut command = Command::new(program);
+    command.arg(LAYOUT_COMMAND).stdin(Stdio::null());
+    let told = beside::run(command, LAYOUT_LIMITS).map_err(|why| format!("{shown}: {why}"))?;
+    let new: Layout = serde_json::from_slice(&told.stdout)
+        .map_err(|_| format!("{shown} is not a program of Cora with live runs"))?;
+    new.conversion(old)?;
+    rehearse(program).map_err(|why| format!("{shown} can't run as this program does: {why}"))
+}
+
+/// Runs it once, with this program's own command line.
+fn rehearse(program: &Path) -> Result<(), String> {
+    let (_, words) = own_words();
+    let mut command = Command::new(program);
+    // It is to understand that it is left something, and takes nothing of it.
+    command.args(words).arg("--legacy").arg(Legacy::NOTHING.argument());
+    command.arg(format!("--{REHEARSE}")).stdin(Stdio::null());
+    let told = beside::run(command, REHEARSAL_LIMITS)?;
+    if told.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&told.stderr);
+    let mut said = said.lines().filter(|line| !line.trim().is_empty());
+    // The first complaint is the cause; without one, the last line is nearest to it.
+    let first = said.clone().find_map(|line| line.strip_prefix("error: "));
+    Err(match first.or_else(|| said.next_back()) {
+        Some(why) => format!("{} ({})", why.trim(), told.status),
+        None => told.status.to_string(),
+    })
+}
+
+/// This process's name, and the words of its command line that are not about a program before it.
+fn own_words() -> (Option<OsString>, Vec<OsString>) {
+    let mut words = std::env::args_os();
+    let name = words.next();
+    let mut words: Vec<_> = words.collect();
+    if let Some(at) = words.iter().position(|word| word == "--legacy") {
+        words.drain(at..(at + 2).min(words.len()));
+    }
+    (name, words)
 }
 
 /// Becomes the program in this file; comes back only with an error.
@@ -93,15 +181,55 @@ pub(super) fn become_program(program: &Path, ports: [Upgrade<'_>; 2], legacy: Le
         }
         *place = Some(file.as_raw_fd());
     }
-    let legacy = Legacy { ports: files, ..legacy };
-    let mut words: Vec<_> = std::env::args_os().collect();
-    let name = if words.is_empty() { program.into() } else { words.remove(0) };
-    if let Some(at) = words.iter().position(|word| word == "--legacy") {
-        words.drain(at..(at + 2).min(words.len()));
-    }
+    // A machine without /proc has no way back, and an upgrade all the same.
+    let image = File::open("/proc/self/exe").ok();
+    let image = image.filter(|image| rustix::io::fcntl_setfd(image, FdFlags::empty()).is_ok());
+    let image = image.map(File::into_raw_fd);
+    execute(program, &Legacy { ports: files, image, ..legacy })
+}
+
+fn execute(program: &Path, legacy: &Legacy) -> RunError {
+    let (name, words) = own_words();
     let mut command = Command::new(program);
-    command.arg0(name).args(words).arg("--legacy").arg(legacy.argument());
-    failed(command.exec())
+    command.arg0(name.unwrap_or_else(|| program.into()));
+    command.args(words).arg("--legacy").arg(legacy.argument());
+    log::flush();
+    let cause = command.exec();
+    RunError::Start { program: program.display().to_string(), cause }
+}
+
+/// The way back to the program before, until this one works.
+#[derive(Debug)]
+pub(super) struct WayBack {
+    legacy: Legacy,
+    /// Its file.
+    image: i32,
+}
+
+impl WayBack {
+    /// From what the program before left behind, if it left a way back.
+    pub(super) fn of(legacy: &Legacy) -> Option<Self> {
+        Some(Self { legacy: *legacy, image: legacy.image? })
+    }
+
+    /// Becomes the program before again, for this reason; comes back only with an error.
+    pub(super) fn take(self, why: &RunError) -> RunError {
+        log::say(format_args!("the new program can't go on, and the one before comes back: {why}"));
+        let Self { legacy, image } = self;
+        let program = PathBuf::from(format!("/proc/self/fd/{image}"));
+        let upgrades = legacy.upgrades.saturating_sub(1);
+        execute(&program, &Legacy { upgrades, image: None, ..legacy })
+    }
+}
+
+/// This program works: what the one before left to it is needed no more.
+pub(super) fn let_go(legacy: &Legacy) {
+    let Legacy { ports: [inside, outside], standby: (standby, _), image, .. } = *legacy;
+    for file in [inside, outside, image, Some(standby)].into_iter().flatten() {
+        // SAFETY: the program before left the file to this one, which opened what it needs of it
+        // under numbers of its own, and uses this number for the last time.
+        drop(unsafe { OwnedFd::from_raw_fd(file) });
+    }
 }
 
 #[cfg(test)]
@@ -111,11 +239,21 @@ mod tests {
     #[test]
     fn what_is_left_behind_is_told_by_an_argument() {
         for ports in [[Some(3), Some(4)], [None, Some(4)], [None, None]] {
-            let legacy =
-                Legacy { ports, standby: (5, 8192), generation: 7, upgrades: 1, version: 3 };
-            assert_eq!(legacy.argument().parse(), Ok(legacy));
+            for image in [Some(9), None] {
+                let (standby, epoch) = ((5, 8192), u64::MAX);
+                let legacy =
+                    Legacy { ports, standby, generation: 7, upgrades: 1, version: 3, epoch, image };
+                assert_eq!(legacy.argument().parse(), Ok(legacy));
+            }
         }
-        for wrong in ["", "1,2,3", "1,2,3,4,5,6,x", "99999999999,1,2,3,4,5,6", "1,2,-,3,4,5,6"] {
+        for wrong in [
+            "",
+            "1,2,3",
+            "1,2,3,4,5,6,7,8",
+            "1,2,3,4,5,6,x,8,9",
+            "99999999999,1,2,3,4,5,6,7,8",
+            "1,2,-,3,4,5,6,7,8",
+        ] {
             assert!(wrong.parse::<Legacy>().is_err(), "{wrong}");
         }
     }

@@ -1,0 +1,137 @@
+//! Halves come and go: they are started, and one that died is started again in a region of the next
+//! generation.
+//!
+//! A half that lives goes on to that region by itself. So the next one follows only when each half
+//! that lives has come to the current one.
+
+use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::process::Stdio;
+
+use cora_core::region::{Identity, NicStatus, Region, succession, wake};
+
+use super::{HOST_COMMAND, SharedFile, Supervisor};
+use crate::{RunError, SharedFutex, child, nic_process};
+
+impl Supervisor<'_> {
+    pub(super) fn start_nic(&mut self) -> Result<(), RunError> {
+        let options = &self.request.run.options;
+        let SharedFile { file, bytes, .. } = &self.regions;
+        let (command, image) =
+            nic_process::command(self.program, options.nic, file.as_fd(), *bytes)?;
+        self.nic.began(child::spawn(command, None, options.pages)?, image);
+        self.nic_since = self.region.identity().generation;
+        self.nic_dead = false;
+        self.outcomes.nic_begins(&self.wire.tally);
+        Ok(())
+    }
+
+    pub(super) fn start_host(&mut self) -> Result<(), RunError> {
+        let mut command = child::own(HOST_COMMAND);
+        command.args(self.regions.arguments()).args(self.standby.arguments());
+        command.arg(self.page_file.file.as_raw_fd().to_string());
+        command.arg(std::process::id().to_string());
+        let version = self.configuration.file();
+        let memory = [&self.regions, &self.standby, &self.page_file];
+        let mut files: Vec<_> = memory.iter().map(|shared| shared.file.as_fd()).collect();
+        files.push(version);
+        if let Some((file, bytes)) = &self.before {
+            command.arg("--before").args([file.as_raw_fd().to_string(), bytes.to_string()]);
+            files.push(file.as_fd());
+        }
+        command.arg("--version").arg(version.as_raw_fd().to_string());
+        command.arg("--epoch").arg(self.wire.cable.clock().epoch().to_string());
+        command.args(&self.request.run.words);
+        child::gets(&mut command, &files);
+        self.outcomes.host_begins(self.page.renew());
+        self.wire.change_again();
+        command.stdout(Stdio::piped());
+        let mut child = child::spawn(command, None, self.request.run.options.pages)?;
+        self.account = child.stdout.take();
+        self.host.began(child, None);
+        Ok(())
+    }
+
+    /// The NIC is attached to the current region, as it says.
+    pub(super) fn nic_works(&self) -> bool {
+        self.nic.is_alive()
+            && matches!(self.region.nic_status(), Some(NicStatus::Ready | NicStatus::Running))
+    }
+
+    /// The host has left the region before, and is attached to the current one.
+    pub(super) fn host_works(&self) -> bool {
+        self.host.is_alive() && self.page.attached() == self.region.identity().generation
+    }
+
+    /// Notes who died, and goes on to the next region when each living half has arrived in this
+    /// one.
+    pub(super) fn look(&mut self) -> Result<(), RunError> {
+        if !self.nic.is_alive() && self.region.nic_status() == Some(NicStatus::Starting) {
+            // It will not come here any more: a new host need not wait until it leaves the region
+            // before.
+            self.region.set_nic_status(NicStatus::Done);
+        }
+        if self.leaving && (self.nic_works() || !self.nic.is_alive()) {
+            self.leaving = false;
+            self.wire.follow(&self.region.rings())?;
+        }
+        let (nic, host) = (self.nic_works(), self.host_works());
+        if nic && host {
+            self.nic.works();
+            self.host.works();
+            if let Some(since) = self.away_since.take() {
+                self.pauses_us.push(since.elapsed().as_micros() as u64);
+            }
+        }
+        let arrived = (nic || !self.nic.is_alive()) && (host || !self.host.is_alive());
+        // At the end the NIC may be gone when the host still counts, and the other way round.
+        let finishes = self.nic.has_finished() || self.host.has_finished() || self.ends_alone;
+        let ends = self.wire.cable.stopped && finishes;
+        let may_begin = [&self.nic, &self.host].iter().all(|it| it.is_alive() || it.may_begin());
+        let came_here = self.page.attached() == self.region.identity().generation;
+        if !self.host.is_alive() && !came_here && !ends {
+            if !may_begin {
+                return Ok(());
+            }
+            // It died before it came here: what is left unread is still in the region before.
+            self.tell_deaths();
+            self.host.again()?;
+            return self.start_host();
+        }
+        let died = [&self.nic, &self.host].iter().any(|half| !half.is_alive());
+        if died && arrived && !self.leaving && !ends && may_begin {
+            return self.succeed();
+        }
+        Ok(())
+    }
+
+    /// Makes the next region, and starts whoever died.
+    fn succeed(&mut self) -> Result<(), RunError> {
+        let identity = self.region.identity();
+        let generation = identity.generation + 1;
+        let (nic_died, host_died) = (!self.nic.is_alive(), !self.host.is_alive());
+        self.tell_deaths();
+        let place = succession::place(self.regions.words, generation);
+        // Packets wait: that is no time to make pages.
+        let identity = Identity { generation, resident: false, ..identity };
+        let next = Region::create(place, &self.layout, identity).map_err(RunError::Region)?;
+        self.page.announce(identity);
+        succession::announce(self.regions.words, generation);
+        wake(&self.region.nic_bell(SharedFutex));
+        wake(&self.region.host_bell(SharedFutex));
+        self.region = next;
+        (self.nic_arrived, self.nic_astray) = (false, None);
+        if nic_died {
+            self.nic.again()?;
+            // All that it published is there to be read.
+            self.wire.follow(&next.rings())?;
+            self.start_nic()?;
+        } else {
+            self.leaving = true;
+        }
+        if host_died {
+            self.host.again()?;
+            self.start_host()?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+//! What a live run is made of before a port is opened or a half started: all that can be refused is
+//! refused here, once.
+
+use cora_core::app::App;
+use cora_core::migration::HostHalf;
+use cora_core::state::Kind;
+
+use super::LiveRequest;
+use super::configuration::Configuration;
+use super::host_half::standby_bytes;
+use super::layout::Layout;
+use crate::RunError;
+use crate::ipfix::Exporter;
+use crate::pages::Pages;
+use crate::room::Need;
+use crate::supply::Supply;
+
+/// A run that can begin.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) entries: Layout,
+    /// Bytes of memory for copies of durable entries.
+    pub(super) standby: usize,
+    /// States whose entries end with the program: those of an upgrade that carries none.
+    pub(super) forgotten: Vec<&'static str>,
+    pub(super) configuration: Configuration,
+}
+
+impl Prepared {
+    /// An error says what is not as it should be.
+    pub(super) fn of<A: App>(request: &LiveRequest, regions: usize) -> Result<Self, RunError> {
+        let options = &request.run.options;
+        if let (Some(path), None) = (&options.state_out, request.legacy) {
+            // Said now rather than at the end, by a process that nobody listens to.
+            let made = std::fs::File::create(path);
+            made.map_err(|cause| RunError::File { path: path.clone(), cause })?;
+        }
+        if let Some(name) = &options.ipfix {
+            // Begun here, for host processes go on with it, whichever dies; so does a program that
+            // takes this one's place.
+            Exporter::open::<A>(name, request.legacy.is_some())?;
+        }
+        let supply = Supply { seed: 0, pages: Pages::Small, resident: false };
+        let mut app = supply.app::<A>(HostHalf::bytes)?;
+        let number = request.legacy.map_or(0, |legacy| legacy.version) + 1;
+        let configuration = Configuration::begin(&options.configurations, number, &mut app)?;
+        let entries = Layout::of(&mut app);
+        if request.is_resident() {
+            Need { half: A::MEMORY + HostHalf::bytes(&mut app), regions, pages: options.pages }
+                .check()?;
+        }
+        Ok(Self {
+            standby: standby_bytes::<A>(&entries),
+            forgotten: forgotten(&mut app, &entries),
+            entries,
+            configuration,
+        })
+    }
+}
+
+/// The tables of a program, if none of them is durable.
+fn forgotten<A: App>(app: &mut A, entries: &Layout) -> Vec<&'static str> {
+    if !entries.is_empty() {
+        return Vec::new();
+    }
+    let names = A::PLACES.iter().enumerate();
+    let tables = names.filter(|(number, _)| app.state(*number).kind() == Kind::Keyed);
+    tables.map(|(_, (name, _))| *name).collect()
+}

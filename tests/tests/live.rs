@@ -1,0 +1,479 @@
+//! Live runs in the hands of their operators: signals, logs that nobody reads, full disks, builds
+//! that can't take over, wrong files. Frames come from memory, or by TAP interfaces.
+#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use cora_tests::process::{Ended, run, wait_until};
+use cora_tests::tell;
+use cora_tests::workshop::{cora, program, room};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde_json::Value;
+
+/// A run ends well before this, or hangs.
+const LIMIT: Duration = Duration::from_secs(25);
+/// Both halves work well before this.
+const SOON: Duration = Duration::from_secs(10);
+
+/// Fifty flows from inside, and no end of frames from outside.
+const MEMORY: &str = "inside=mem:flows=50;size=60;count=5000,outside=mem:flows=5;size=60";
+
+/// A program that runs live, in a process group of its own.
+struct Live {
+    child: Child,
+    room: PathBuf,
+    place: PathBuf,
+}
+
+/// How such a run ended: its exit status, its report, and its log.
+struct Report {
+    code: Option<i32>,
+    json: Value,
+    log: String,
+}
+
+impl Live {
+    /// A copy of the program, which other builds may replace.
+    fn command(name: &str, ports: &str, words: &[&str]) -> (Command, PathBuf, PathBuf) {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let room = room(&format!("live-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
+        let place = room.join(name);
+        fs::copy(program(name), &place).unwrap();
+        let mut command = Command::new(&place);
+        command.args(["run", "--json", "--nic", "native", "--live", ports]).args(words);
+        command.arg("--control").arg(room.join("socket")).current_dir(&room).process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        (command, room, place)
+    }
+
+    fn start(name: &str, ports: &str, words: &[&str]) -> Self {
+        let (mut command, room, place) = Self::command(name, ports, words);
+        Self { child: command.spawn().unwrap(), room, place }.ready()
+    }
+
+    /// Between two TAP interfaces, which no frame comes by; none where there can't be any.
+    fn quiet(name: &str, words: &[&str]) -> Option<Self> {
+        taps().map(|ports| Self::start(name, &ports, words))
+    }
+
+    /// Once both halves work.
+    fn ready(mut self) -> Self {
+        let works = wait_until(SOON, || self.works());
+        if !works {
+            let _ended = self.child.kill();
+            panic!("it does not work: {}", self.end().log);
+        }
+        self
+    }
+
+    fn works(&self) -> bool {
+        self.try_ask("status").is_some_and(|status| status["works"] == true)
+    }
+
+    fn try_ask(&self, request: &str) -> Option<Value> {
+        let mut stream = UnixStream::connect(self.room.join("socket")).ok()?;
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        stream.write_all(format!("{request}\n").as_bytes()).ok()?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    fn ask(&self, request: &str) -> Value {
+        self.try_ask(request).unwrap_or_else(|| panic!("`{request}` is not answered"))
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed()).unwrap()
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// As a terminal does by Ctrl-C.
+    fn signal_all(&self, signal: Signal) {
+        kill_process_group(self.pid(), signal).unwrap();
+    }
+
+    /// A program under the name of the running one: a shell script.
+    fn script(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.room.join(name);
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    /// Ends it as an operator does; its account.
+    fn finish(self) -> Report {
+        self.signal(Signal::INT);
+        self.end()
+    }
+
+    fn end(mut self) -> Report {
+        let (stdout, stderr) = (self.child.stdout.take(), self.child.stderr.take());
+        let log = std::thread::spawn(move || text(stderr));
+        let json = std::thread::spawn(move || text(stdout));
+        let ended = wait_until(LIMIT, || matches!(self.child.try_wait(), Ok(Some(_))));
+        assert!(ended, "it does not end");
+        let code = self.child.wait().unwrap().code();
+        let (log, json) = (log.join().unwrap(), json.join().unwrap());
+        Report { code, json: serde_json::from_str(&json).unwrap_or_default(), log }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        let _ended = self.child.kill();
+        let _status = self.child.wait();
+    }
+}
+
+/// Two interfaces for a run; none where there can't be any.
+fn taps() -> Option<String> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    if !Path::new("/dev/net/tun").exists() || !rustix::process::geteuid().is_root() {
+        tell("SKIPPED live: TAP interfaces need root and /dev/net/tun");
+        return None;
+    }
+    let run =
+        format!("{}p{}", NUMBER.fetch_add(1, Ordering::Relaxed), std::process::id() % 1_000_000);
+    Some(format!("inside=tap:li{run},outside=tap:lo{run}"))
+}
+
+fn text(stream: Option<impl std::io::Read>) -> String {
+    let mut bytes = Vec::new();
+    let _read = stream.map(|mut stream| stream.read_to_end(&mut bytes));
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A half of this run, by its hidden command.
+fn half(run: &Live, command: &str) -> Option<Pid> {
+    let id = run.child.id();
+    let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).ok()?;
+    let is_it = |pid: &&str| {
+        let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words.split(|byte| *byte == 0).any(|word| word == command.as_bytes())
+    };
+    children.split_whitespace().find(is_it).and_then(|pid| Pid::from_raw(pid.parse().ok()?))
+}
+
+/// Kills it, and waits until both work again.
+fn kill_half(run: &Live, command: &str) {
+    let before = run.ask("status")["generation"].as_u64();
+    kill_process(half(run, command).unwrap(), Signal::KILL).unwrap();
+    let again = wait_until(SOON, || {
+        run.try_ask("status")
+            .is_some_and(|status| status["works"] == true && status["generation"].as_u64() > before)
+    });
+    assert!(again, "{command} is not started again");
+}
+
+#[test]
+fn a_signal_to_all_three_processes_ends_a_run_in_good_order() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let words = ["--state-out", "state.json", "--ipfix", "flows.ipfix"];
+        let run = Live::start("flow-monitor", MEMORY, &words);
+        let came = wait_until(SOON, || run.ask("status")["packets_out"].as_u64() > Some(20_000));
+        assert!(came, "{}", run.ask("status"));
+        // What asks for something else is obeyed by the supervisor alone, too.
+        run.signal_all(Signal::USR1);
+        let path = run.room.join("state.json");
+        run.signal_all(signal);
+        let Report { code, json, log } = run.end();
+        assert_eq!(
+            (code, &json["restarts"]["NIC"], &json["restarts"]["host"]),
+            (Some(0), &0.into(), &0.into()),
+            "{log}"
+        );
+        let records = json["halves"]["records"]["exported"].as_u64();
+        assert!(records >= Some(50), "{json}");
+        let state: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+        assert!(state.to_string().len() > 1_000, "{state}");
+    }
+}
+
+#[test]
+fn two_requests_to_replace_the_program_are_one_or_two_and_never_its_end() {
+    for gap in [0, 10, 30, 60, 120, 250] {
+        let Some(run) = Live::quiet("keeper", &[]) else { return };
+        run.signal(Signal::HUP);
+        std::thread::sleep(Duration::from_millis(gap));
+        run.signal(Signal::HUP);
+        let upgraded = wait_until(SOON, || {
+            run.try_ask("status").is_some_and(|status| {
+                status["works"] == true && status["upgrades"].as_u64() >= Some(1)
+            })
+        });
+        assert!(upgraded, "{gap} ms: {}", run.end().log);
+        let Report { code, log, .. } = run.finish();
+        assert_eq!(code, Some(0), "{gap} ms: {log}");
+    }
+}
+
+#[test]
+fn a_hang_up_that_is_ignored_at_the_start_stays_so() {
+    let Some(ports) = taps() else { return };
+    let (command, room, place) = Live::command("keeper", &ports, &[]);
+    let mut nohup = Command::new("nohup");
+    nohup.arg(command.get_program()).args(command.get_args()).process_group(0);
+    nohup.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let run = Live { child: nohup.spawn().unwrap(), room, place }.ready();
+    run.signal_all(Signal::HUP);
+    std::thread::sleep(Duration::from_millis(600));
+    assert_eq!(run.ask("status")["upgrades"], 0);
+    assert_eq!(run.ask("upgrade")["upgrades"], 0);
+    let upgraded = |run: &Live| {
+        run.try_ask("status")
+            .is_some_and(|status| status["upgrades"] == 1 && status["works"] == true)
+    };
+    assert!(wait_until(SOON, || upgraded(&run)), "who asks in another way is heard");
+    run.signal_all(Signal::HUP);
+    std::thread::sleep(Duration::from_millis(600));
+    assert_eq!(run.ask("status")["upgrades"], 1, "the new program has it from the one before");
+    assert_eq!(run.finish().code, Some(0));
+}
+
+/// Whatever becomes of the log, the run goes on when a half dies, and reports.
+#[test]
+fn a_log_that_can_not_be_written_ends_nothing() {
+    let full = || Stdio::from(fs::File::create("/dev/full").unwrap());
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let (stuck, stuffed) = std::io::pipe().unwrap();
+    // A pipe holds 64 KiB; its reader is there, and never reads.
+    rustix::fs::fcntl_setfl(&stuffed, rustix::fs::OFlags::NONBLOCK).unwrap();
+    while (&stuffed).write(&[b'\n'; 4096]).is_ok() {}
+    rustix::fs::fcntl_setfl(&stuffed, rustix::fs::OFlags::empty()).unwrap();
+    for (what, log) in [("full", full()), ("gone", writer.into()), ("stuck", stuffed.into())] {
+        let (mut command, room, place) = Live::command("firewall", MEMORY, &[]);
+        let run = Live { child: command.stderr(log).spawn().unwrap(), room, place };
+        drop(command);
+        let run = run.ready();
+        kill_half(&run, "__nic");
+        kill_half(&run, "__host");
+        let Report { code, json, .. } = run.finish();
+        assert_eq!(json["restarts"]["NIC"], 1, "{what}: {json}");
+        assert!(code.is_some(), "{what}: it was ended by a signal");
+    }
+    drop(stuck);
+}
+
+#[test]
+fn disks_that_are_full_cost_no_account_and_are_told() {
+    for (words, why) in [
+        (["--state-out", "/dev/full"], "/dev/full: No space left"),
+        (["--ipfix", "/dev/full"], "records could not be written: No space left"),
+    ] {
+        let run = Live::start("flow-monitor", MEMORY, &words);
+        let came = wait_until(SOON, || run.ask("status")["packets_out"].as_u64() > Some(5_000));
+        assert!(came, "{words:?}: {}", run.ask("status"));
+        let Report { code, json, log } = run.finish();
+        assert_eq!(code, Some(1), "{words:?}: {log}");
+        assert!(log.contains(why), "{words:?}: {log}");
+        assert!(json["halves"]["outcomes"]["transmit"].as_u64() > Some(5_000), "{words:?}: {json}");
+        if words[0] == "--ipfix" {
+            let records = &json["halves"]["records"];
+            assert_eq!((&records["exported"], &records["messages"]), (&0.into(), &0.into()));
+            assert!(records["unsent"].as_u64() >= Some(50), "{records}");
+        }
+    }
+}
+
+#[test]
+fn a_build_that_can_not_take_over_is_refused_and_holds_nothing_up() {
+    let Some(run) = Live::quiet("keeper", &[]) else { return };
+    let keeper = program("keeper").display();
+    let layout = format!("[ \"$1\" = __layout ] && exec {keeper} __layout");
+    for (text, why) in [
+        ("sleep 30".to_owned(), "has not ended within 5 s"),
+        ("while :; do echo yes; done".to_owned(), "says more than 1024 KiB"),
+        ("echo '{}'".to_owned(), "is not a program of Cora"),
+        (format!("{layout}; echo liby.so: not found >&2; exit 127"), "liby.so: not found"),
+        (format!("{layout}; exec {keeper} \"$@\" --renamed"), "unexpected argument '--renamed'"),
+        (format!("{layout}; kill -SEGV $$"), "signal: 11"),
+    ] {
+        let path = run.script("new", &text);
+        let asked = format!("check {}", path.display());
+        std::thread::scope(|scope| {
+            let answer = scope.spawn(|| run.ask(&asked));
+            // Meanwhile others are served, which takes the wire's thread no time either.
+            while !answer.is_finished() {
+                let begun = Instant::now();
+                assert_eq!(run.ask("status")["works"], true, "{text}");
+                assert!(begun.elapsed() < Duration::from_secs(1), "{text}");
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            let answer = answer.join().unwrap();
+            let error = answer["error"].as_str().unwrap_or_default();
+            assert!(error.contains(why), "{text}: {answer}");
+        });
+    }
+    // As somebody types who put it in place first.
+    fs::rename(run.room.join("new"), &run.place).unwrap();
+    run.signal(Signal::HUP);
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(run.ask("status")["upgrades"], 0);
+    let Report { code, log, .. } = run.finish();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("the program goes on as it is: "), "{log}");
+}
+
+/// It shows that it can, and then becomes another one: the program before comes back.
+#[test]
+fn a_build_that_fails_when_it_has_taken_over_gives_the_place_back() {
+    let Some(run) = Live::quiet("keeper", &[]) else { return };
+    let before = run.ask("status");
+    let [keeper, other] = ["keeper", "firewall"].map(|name| program(name).display());
+    let text = format!(
+        "case \"$*\" in __layout|*--rehearse*) exec {keeper} \"$@\";; esac; exec {other} \"$@\""
+    );
+    fs::rename(run.script("new", &text), &run.place).unwrap();
+    assert_eq!(run.ask("upgrade")["upgrades"], 0);
+    let back = wait_until(SOON, || {
+        run.try_ask("status").is_some_and(|status| {
+            status["works"] == true && status["generation"].as_u64() > before["generation"].as_u64()
+        })
+    });
+    let status = run.try_ask("status").unwrap_or_default();
+    assert!(back, "{}", run.end().log);
+    for field in ["program", "upgrades", "pid", "file"] {
+        assert_eq!(status[field], before[field], "{field}: {status}");
+    }
+    let Report { code, log, .. } = run.finish();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("the one before comes back"), "{log}");
+}
+
+#[test]
+fn who_would_lose_all_connections_is_asked_first() {
+    let Some(run) = Live::quiet("firewall", &[]) else { return };
+    for refused in [run.ask("upgrade"), run.ask("upgrade")] {
+        assert!(refused["error"].to_string().contains("drop-connections"), "{refused}");
+    }
+    let checked = run.ask(&format!("check {}", program("firewall").display()));
+    assert!(checked["error"].is_null() && !checked["drops"].as_array().unwrap().is_empty());
+    run.signal(Signal::HUP);
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(run.ask("status")["upgrades"], 0);
+    let mut command = cora();
+    command.arg("upgrade").arg(run.room.join("socket"));
+    let refused = cora_tests::process::run(&mut command, LIMIT);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("--drop-connections"), "{refused:?}");
+    let done = cora_tests::process::run(command.arg("--drop-connections"), LIMIT);
+    let done = done.well("upgrade --drop-connections");
+    assert!(done.stdout.contains("took the place"), "{done:?}");
+    assert_eq!(run.ask("status")["upgrades"], 1);
+    assert_eq!(run.finish().code, Some(0));
+}
+
+/// A file on storage that hangs, a wrong one, and a right one.
+#[test]
+fn files_of_the_configuration_hold_nothing_up() {
+    let Some(ports) = taps() else { return };
+    let words = ["--config", "Rules=rules.txt"];
+    let (mut command, room, place) = Live::command("stateful-firewall", &ports, &words);
+    let rules = room.join("rules.txt");
+    fs::write(&rules, "").unwrap();
+    let run = Live { child: command.spawn().unwrap(), room, place }.ready();
+    fs::remove_file(&rules).unwrap();
+    let made = Command::new("mkfifo").arg(&rules).status();
+    assert!(made.is_ok_and(|status| status.success()), "mkfifo");
+    std::thread::scope(|scope| {
+        let answer = scope.spawn(|| run.ask("configure"));
+        for _ in 0..20 {
+            let begun = Instant::now();
+            assert_eq!(run.ask("status")["works"], true);
+            assert!(begun.elapsed() < Duration::from_secs(1), "it is held up");
+            std::thread::sleep(Duration::from_millis(25));
+        }
+        // Somebody writes at last.
+        let mut pipe = fs::File::options().write(true).open(&rules).unwrap();
+        pipe.write_all(b"deny 203.0.113.1/32 8\n").unwrap();
+        drop(pipe);
+        assert_eq!(answer.join().unwrap()["version"], 2);
+    });
+    fs::remove_file(&rules).unwrap();
+    fs::write(&rules, "deny everything\n").unwrap();
+    assert!(run.ask("configure")["error"].to_string().contains("rules.txt"));
+    fs::write(&rules, "").unwrap();
+    assert_eq!(run.ask("configure")["version"], 3);
+    assert_eq!(run.ask("configure")["version"], 3, "the files say nothing else");
+    let Report { code, log, .. } = run.finish();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("version 2 stays in force: rules.txt"), "{log}");
+}
+
+/// What is wrong is said once, before a port is opened: there is no interface of these names, and
+/// no word of it.
+#[test]
+fn what_is_refused_at_the_start_is_said_once() {
+    let room = room("live-refused");
+    let path = |name: &str| room.join(name);
+    fs::write(path("wrong.txt"), "allow all\n").unwrap();
+    fs::write(path("precious"), "precious").unwrap();
+    let wrong = format!("Rules={}", path("wrong.txt").display());
+    let precious = path("precious").display().to_string();
+    let start = |words: &[&str]| -> Ended {
+        let mut command = Command::new(program("stateful-firewall"));
+        command.args(["run", "--live", "inside=packet:nowhere0,outside=packet:nowhere1"]);
+        run(command.args(words), LIMIT)
+    };
+    for (words, why) in [
+        (["--config", wrong.as_str()], "wrong.txt: a line is"),
+        (["--config", "Rates=/dev/null"], "no read-mostly state of that name"),
+        (["--config", "Rules=/nowhere/rules.txt"], "/nowhere/rules.txt: No such file"),
+        (["--state-out", "/nowhere/s.json"], "/nowhere/s.json: No such file"),
+    ] {
+        let Ended { code, stderr, .. } = start(&words);
+        assert_eq!(code, Some(1), "{words:?}: {stderr}");
+        assert!(stderr.contains(why) && stderr.lines().count() == 1, "{words:?}: {stderr}");
+    }
+    let mut command = Command::new(program("stateful-firewall"));
+    command.args(["run", "--live", MEMORY, "--control", &precious]);
+    let Ended { code, stderr, .. } = run(&mut command, LIMIT);
+    assert!(code == Some(1) && stderr.contains("no socket"), "{stderr}");
+    assert_eq!(fs::read_to_string(path("precious")).unwrap(), "precious");
+}
+
+/// A run of nothing but text has outcomes in it.
+#[test]
+fn the_text_of_a_live_run_has_outcomes() {
+    let mut command = Command::new(program("firewall"));
+    command.args(["run", "--live", MEMORY, "--seconds", "1"]);
+    let text = run(&mut command, LIMIT).well("text").stdout;
+    let mut lines = text.lines().skip_while(|line| *line != "outcomes");
+    let transmitted = lines.find_map(|line| line.trim().strip_suffix(" transmit")?.parse().ok());
+    assert!(transmitted > Some(0_u64), "{text}");
+}
+
+/// Whoever watches at a terminal reads how far it is; a log has no such lines.
+#[test]
+fn a_terminal_is_told_how_far_a_run_is() {
+    let there = Command::new("script").arg("--version").output();
+    if there.is_err() {
+        return tell("SKIPPED live: no `script`, which is a terminal");
+    }
+    let shown = program("firewall").display();
+    let line = format!("{shown} run --json --live '{MEMORY}' --seconds 5 >/dev/null");
+    let mut command = Command::new("script");
+    let mut child = command
+        .args(["-qec", &line, "/dev/null"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let told: Vec<String> = lines.filter(|line| line.contains(" frames came (+")).collect();
+    child.wait().unwrap();
+    assert_eq!(told.len(), 1, "{told:?}");
+}
