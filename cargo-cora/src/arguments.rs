@@ -62,11 +62,14 @@ pub(crate) struct Upgrade {
     pub(crate) control: PathBuf,
     /// The new program, which is put in the running one's file; without it, that file holds the new
     /// one already
-    #[arg(long, value_name = "FILE", conflicts_with = "check")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) program: Option<PathBuf>,
-    /// Only look whether the program that is in the file now could take the place
+    /// Only look whether that program could take the place, or the one that is in the file now
     #[arg(long)]
     pub(crate) check: bool,
+    /// Even if no state is durable, so that every connection is lost
+    #[arg(long)]
+    pub(crate) drop_connections: bool,
 }
 
 #[derive(Debug, Args)]
