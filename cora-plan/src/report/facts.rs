@@ -1,6 +1,6 @@
 //! What a report says, whatever it is written in.
 
-use super::numbers::{count, figure, percent};
+use super::numbers::{count, figure, percent, rate};
 use super::words::{self, limit};
 use super::{Report, why};
 use crate::advice::subject::{Standing, Subject};
@@ -53,7 +53,7 @@ pub struct Load {
 /// What was asked for: `10 Mpps with the fewest host cores`.
 pub fn ask(report: &Report<'_>) -> String {
     match report.planned.ask {
-        Ask::Rate(mpps) => format!("{} Mpps with the fewest host cores", count(mpps)),
+        Ask::Rate(mpps) => format!("{} Mpps with the fewest host cores", rate(mpps)),
         Ask::HostCores(cores) => format!("the highest rate with {} host cores", count(cores)),
     }
 }

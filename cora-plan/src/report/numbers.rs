@@ -40,8 +40,16 @@ pub fn percent(share: f64) -> String {
     if percent.abs() >= 999.5 {
         format!("{} %", count(percent.round()))
     } else {
-        format!("{percent:.1} %")
+        let text = format!("{percent:.1} %");
+        // What rounds to nothing has no sign.
+        text.strip_prefix('-').filter(|text| *text == "0.0 %").map_or(text.clone(), str::to_owned)
     }
+}
+
+/// A rate that was asked for, in million packets a second: as [`count`] has it, and never as
+/// nothing.
+pub fn rate(mpps: f64) -> String {
+    if mpps > 0.0 && mpps < 0.005 { format!("{mpps}") } else { count(mpps) }
 }
 
 /// Bytes in the unit that keeps the number small: `1.50 GiB`.
@@ -89,6 +97,10 @@ mod tests {
         assert_eq!((percent(0.341), percent(12.3)), ("34.1 %".to_owned(), "1,230 %".to_owned()));
         assert_eq!(bytes(16.0 * 1024.0 * 1024.0 * 1024.0), "16.0 GiB");
         assert_eq!(bytes(0.0), "0 B");
+        let percents = [-0.000_4, -0.000_6, 0.0, -1.0].map(percent);
+        assert_eq!(percents, ["0.0 %", "-0.1 %", "0.0 %", "-100.0 %"]);
+        let rates = [10.0, 1.5, 0.005, 0.001, 1e-9, 0.0].map(rate);
+        assert_eq!(rates, ["10", "1.50", "0.01", "0.001", "0.000000001", "0"]);
     }
 
     #[test]

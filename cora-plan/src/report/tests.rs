@@ -69,6 +69,29 @@ fn explanations_are_the_stored_ones() {
     stored("explanations.txt", &texts.collect::<Vec<_>>().join("\n----\n\n"));
 }
 
+/// One side runs all: that alone is no reason of a state.
+#[test]
+fn where_one_side_runs_all_each_state_has_a_reason_of_its_own() {
+    use crate::words::Sides;
+    let mut case = case_of(Ask::Rate(10.0));
+    let mut planned = Rules.plan(&case).unwrap();
+    for (sides, side) in [(Sides::NicOnly, "the NIC"), (Sides::HostOnly, "the host")] {
+        planned.allocation.sides = sides;
+        for (searched, because) in [(false, "as the plan states"), (true, "for no split")] {
+            let target = case.statement.target.get_or_insert_default();
+            target.any_sides = searched;
+            let report = report_of(&case, &planned);
+            let states = case.graph.states.iter().map(|node| why::state(&report, node));
+            let handlers = case.graph.chain.iter().map(|node| why::handler(&report, node));
+            let reasons: Vec<String> = states.chain(handlers).collect();
+            let all = std::collections::BTreeSet::from_iter(&reasons);
+            assert_eq!(all.len(), reasons.len(), "{reasons:#?}");
+            let begin = format!("{side} runs every packet, {because}");
+            assert!(reasons.iter().all(|reason| reason.starts_with(&begin)), "{reasons:#?}");
+        }
+    }
+}
+
 #[test]
 fn what_if_marks_what_differs() {
     let today = case_of(Ask::Rate(10.0));

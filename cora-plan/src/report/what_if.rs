@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::explanation::difference;
 use super::facts::{self, Seat};
-use super::numbers::{count, figure, percent};
+use super::numbers::{count, figure, percent, rate};
 use super::table::{Align, columns, wrapped};
 use super::words::LABEL;
 use super::{Report, json};
@@ -102,7 +102,7 @@ fn seats(kind: &str, today: &[Seat], other: &[Seat]) -> Vec<Row> {
 
 fn asked(report: &Report<'_>) -> String {
     match report.planned.ask {
-        Ask::Rate(mpps) => format!("{} Mpps", count(mpps)),
+        Ask::Rate(mpps) => format!("{} Mpps", rate(mpps)),
         Ask::HostCores(cores) => format!("{} host cores", count(cores)),
     }
 }

@@ -10,10 +10,8 @@ use crate::words::{Kind, Place, Sides};
 pub fn state(report: &Report<'_>, node: &StateNode) -> String {
     let allocation = &report.planned.allocation;
     let place = allocation.places.get(&node.name).copied().unwrap_or(Place::Host);
-    match allocation.sides {
-        Sides::HostOnly => return "the host runs every packet".to_owned(),
-        Sides::NicOnly => return "the NIC runs every packet".to_owned(),
-        Sides::Split => {}
+    if let Some(sides) = one_side(report) {
+        return format!("{sides}, and {}", there(report.graph, node));
     }
     let first = match report.statement.places.get(&node.name) {
         Some(stated) if stated.line == 0 => "it was pinned for this plan".to_owned(),
@@ -21,6 +19,38 @@ pub fn state(report: &Report<'_>, node: &StateNode) -> String {
         None => chosen(node.kind, place).to_owned(),
     };
     format!("{first}; {}", follows(report.graph, allocation, node, place))
+}
+
+/// Why one side runs everything, where it does.
+fn one_side(report: &Report<'_>) -> Option<String> {
+    let side = match report.planned.allocation.sides {
+        Sides::HostOnly => "the host",
+        Sides::NicOnly => "the NIC",
+        Sides::Split => return None,
+    };
+    let searched = report.statement.target.as_ref().is_some_and(|target| target.any_sides);
+    let because = match (searched, report.planned.allocation.sides) {
+        (false, _) => "as the plan states",
+        (true, Sides::NicOnly) => "for no split needs fewer host cores",
+        (true, _) => "for no split carries more with these host cores, or needs fewer",
+    };
+    Some(format!("{side} runs every packet, {because}"))
+}
+
+/// What a state is where one side runs everything.
+fn there(graph: &Graph, node: &StateNode) -> String {
+    let users: Vec<String> =
+        graph.users(&node.name).map(|handler| reaching(handler, &node.name)).collect();
+    let users = match &users[..] {
+        [] => "no handler reaches it".to_owned(),
+        users => format!("it is reached on {}", users.join(" and ")),
+    };
+    match node.kind {
+        Kind::Keyed => format!("{users}; none of its entries ever moves"),
+        Kind::Singleton => format!("{users}; there is one value of it"),
+        Kind::Commutative => format!("{users}; there is no other replica to merge"),
+        Kind::ReadMostly => format!("{users}; the control plane writes it there"),
+    }
 }
 
 /// What speaks for a place that nobody stated.
@@ -78,10 +108,13 @@ fn reaching(handler: &HandlerNode, state: &str) -> String {
 /// Why a handler runs where it does.
 pub fn handler(report: &Report<'_>, node: &HandlerNode) -> String {
     let allocation = &report.planned.allocation;
-    match allocation.sides {
-        Sides::HostOnly => return "the host runs every packet".to_owned(),
-        Sides::NicOnly => return "the NIC runs every packet".to_owned(),
-        Sides::Split => {}
+    if let Some(sides) = one_side(report) {
+        let states: Vec<&str> =
+            node.parameters.iter().map(|parameter| parameter.state.as_str()).collect();
+        return match states[..] {
+            [] => format!("{sides}; it reaches no state"),
+            _ => format!("{sides}; its states are there: {}", listed(&states)),
+        };
     }
     if allocation.host_handlers.contains(&node.name) {
         return "the search found no better plan that runs it at the NIC; packets that reach it go to the host"
