@@ -76,7 +76,10 @@ pub fn main() -> ExitCode {
         Command::Upgrade(upgrade) => upgrade::run(&upgrade),
     };
     outcome.unwrap_or_else(|failure| {
-        eprintln!("error: {failure}");
+        let told = failure.to_string();
+        // A diagnostic says itself that it is an error, with its code.
+        let head = if told.starts_with("error[") { "" } else { "error: " };
+        eprintln!("{head}{told}");
         failure.exit_code()
     })
 }

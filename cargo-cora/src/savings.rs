@@ -24,7 +24,6 @@ pub(crate) fn run(arguments: &Savings) -> Outcome {
     let mut rows = Vec::new();
     for package in &arguments.packages {
         for traffic in &arguments.traffic {
-            eprintln!("planning {package} for {traffic}");
             let said = Planning {
                 nic: Some(arguments.nic.clone()),
                 traffic: Some(traffic.clone()),
@@ -32,7 +31,10 @@ pub(crate) fn run(arguments: &Savings) -> Outcome {
                 ..Planning::default()
             };
             let prepared = planning::prepare(package, &said)?;
-            rows.push(row(package, &prepared, arguments.part)?);
+            // Its own name, however it was said which one is meant.
+            let name = &prepared.case.graph.app;
+            eprintln!("planning {name} for {traffic}");
+            rows.push(row(name, &prepared, arguments.part)?);
         }
     }
     tell(match arguments.format {

@@ -56,7 +56,7 @@ fn packets_of_one_flow_may_not() {
     assert_eq!(object["equal"], false);
     assert_eq!(object["packets"], serde_json::json!([3, 3]));
     assert_eq!(object["differing"], 1);
-    assert_eq!(object["differences"][0]["finding"], "other-bytes");
+    assert_eq!(object["differences"][0]["finding"], "other-order");
     assert_eq!(object["differences"][0]["packet"], 0);
 }
 

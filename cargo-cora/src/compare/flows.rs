@@ -70,11 +70,11 @@ pub struct Difference {
 /// The difference of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Finding {
-    /// The second capture has another of the flow's packets there: both have the same packets, in
-    /// another order.
-    OtherOrder,
     /// The packet has other bytes in the second capture.
     OtherBytes,
+    /// Another one stands in its place in the second capture, which has the same packets from there
+    /// on, in another order.
+    OtherOrder,
     /// Only the first capture has this packet.
     OnlyInFirst,
     /// Only the second capture has this packet.
@@ -88,8 +88,10 @@ impl fmt::Display for Difference {
             None => write!(f, "packets without a flow: packet {} ", self.packet)?,
         }
         f.write_str(match self.finding {
-            Finding::OtherOrder => "comes in another place in the second capture, which has the same packets of this flow",
             Finding::OtherBytes => "has other bytes in the second capture",
+            Finding::OtherOrder => {
+                "has another one in its place in the second capture: from there on the same packets come in another order"
+            }
             Finding::OnlyInFirst => "is only in the first capture",
             Finding::OnlyInSecond => "is only in the second capture",
         })
@@ -139,10 +141,21 @@ struct Progress {
     waiting: VecDeque<(u64, usize)>,
     /// Which capture they are from.
     ahead: usize,
-    /// The flow differs from there on; nothing waits then.
-    differs: bool,
-    /// Of each capture's packets: the sum of their hashes, whatever their order.
-    sums: [u64; 2],
+    /// From where the flow differs, if it does: nothing waits then.
+    differs: Option<Rest>,
+}
+
+/// The packets of a flow from where it differs, whatever their order: per capture how many, and the
+/// sum of their hashes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Rest([(u64, u64); 2]);
+
+impl Rest {
+    const fn add(&mut self, capture: usize, print: (u64, usize)) {
+        let (packets, sum) = &mut self.0[capture];
+        *packets += 1;
+        *sum = sum.wrapping_add(print.0);
+    }
 }
 
 impl Flows {
@@ -176,10 +189,10 @@ impl Flows {
         #[expect(clippy::iter_over_hash_type, reason = "its items are sorted below")]
         for (flow, progress) in self.seen {
             let finding = match progress {
-                Progress { differs: true, sums: [one, two], .. } if one == two => {
+                Progress { differs: Some(Rest([first, second])), .. } if first == second => {
                     Finding::OtherOrder
                 }
-                Progress { differs: true, .. } => Finding::OtherBytes,
+                Progress { differs: Some(_), .. } => Finding::OtherBytes,
                 Progress { waiting, .. } if waiting.is_empty() => continue,
                 Progress { ahead: 0, .. } => Finding::OnlyInFirst,
                 Progress { .. } => Finding::OnlyInSecond,
@@ -195,8 +208,8 @@ impl Flows {
 
 impl Progress {
     fn see(&mut self, capture: usize, print: (u64, usize)) {
-        self.sums[capture] = self.sums[capture].wrapping_add(print.0);
-        if self.differs {
+        if let Some(rest) = &mut self.differs {
+            rest.add(capture, print);
             return;
         }
         if self.waiting.is_empty() {
@@ -204,11 +217,16 @@ impl Progress {
         }
         if self.ahead == capture {
             self.waiting.push_back(print);
-        } else if self.waiting.pop_front() == Some(print) {
+        } else if self.waiting.front() == Some(&print) {
+            self.waiting.pop_front();
             self.matched += 1;
         } else {
-            self.differs = true;
-            self.waiting = VecDeque::new();
+            let mut rest = Rest::default();
+            for waits in std::mem::take(&mut self.waiting) {
+                rest.add(self.ahead, waits);
+            }
+            rest.add(capture, print);
+            self.differs = Some(rest);
         }
     }
 }

@@ -10,6 +10,8 @@ use super::{Finding, State};
 const KERNEL: (u32, u32) = (5, 9);
 /// The target of the NIC half.
 const TARGET: &str = "aarch64-unknown-none";
+/// Both halves of each example fit into so much.
+const COMFORTABLE: u64 = 2 << 30;
 /// Processes of a live run that never sleep for long: supervisor, NIC half and host half.
 const BUSY: usize = 3;
 
@@ -24,6 +26,7 @@ pub(super) fn look() -> Vec<Finding> {
         emulator(),
         cores(processors),
         pages(&memory),
+        room(cora_host::room()),
     ]
 }
 
@@ -89,7 +92,7 @@ fn cores(processors: usize) -> Finding {
         return Finding::fine("processors", found);
     }
     let advice = "a live run has three busy processes: with fewer processors they take turns";
-    Finding::lacks("processors", found, State::Missing, advice)
+    Finding::lacks("processors", found, State::Few, advice)
 }
 
 fn pages(memory: &str) -> Finding {
@@ -109,6 +112,20 @@ fn pages(memory: &str) -> Finding {
             "sysctl vm.nr_hugepages=512, as root",
         ),
     }
+}
+
+/// What is left for a live run, which touches all memory of its full tables before its first packet.
+fn room(room: Option<cora_host::Room>) -> Finding {
+    let Some(cora_host::Room { bytes, said_by }) = room else {
+        return Finding::fine("memory", "no limit is known");
+    };
+    let found = format!("{} MiB left, says {}", bytes >> 20, said_by.display());
+    if bytes >= COMFORTABLE {
+        return Finding::fine("memory", found);
+    }
+    let advice = "a live run needs the states of full tables twice, once in each half, and says how much when it \
+                  begins: raise the limit, or lower a `capacity`";
+    Finding::lacks("memory", found, State::Few, advice)
 }
 
 #[cfg(test)]
@@ -134,6 +151,17 @@ mod tests {
             "HugePages_Total:      16\nHugePages_Free:        9\nHugepagesize:       2048 kB\n";
         assert_eq!(pages(some).found, "9 of 16 free, 2048 KiB each");
         assert_eq!(pages("HugePages_Total: 0\n").state, State::Missing);
-        assert_eq!((cores(2).state, cores(3).state), (State::Missing, State::Fine));
+        assert_eq!((cores(2).state, cores(3).state), (State::Few, State::Fine));
+    }
+    #[test]
+    fn little_memory_is_told_with_who_limits_it() {
+        let left = |bytes| {
+            room(Some(cora_host::Room { bytes, said_by: "/sys/fs/cgroup/memory.max".into() }))
+        };
+        let little = left(64 << 20);
+        assert_eq!((little.state, little.json()["state"].as_str()), (State::Few, Some("missing")));
+        assert_eq!(little.found, "64 MiB left, says /sys/fs/cgroup/memory.max");
+        assert!(little.to_string().starts_with("few ") && little.advice.is_some());
+        assert_eq!((left(8 << 30).state, room(None).state), (State::Fine, State::Fine));
     }
 }

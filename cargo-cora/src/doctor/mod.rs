@@ -33,6 +33,8 @@ struct Finding {
 enum State {
     /// It is there.
     Fine,
+    /// There is less of it than would be good.
+    Few,
     /// It is not, and something can't be used without it.
     Missing,
     /// It is not, and no network function can be built without it.
@@ -40,10 +42,19 @@ enum State {
 }
 
 impl State {
+    /// For people.
     const fn word(self) -> &'static str {
         match self {
+            Self::Few => "few",
+            _ => self.json(),
+        }
+    }
+
+    /// For scripts.
+    const fn json(self) -> &'static str {
+        match self {
             Self::Fine => "ok",
-            Self::Missing => "missing",
+            Self::Few | Self::Missing => "missing",
             Self::Required => "required",
         }
     }
@@ -65,7 +76,7 @@ impl Finding {
 
     fn json(&self) -> Value {
         let Self { what, found, state, advice } = self;
-        json!({ "what": what, "found": found, "state": state.word(), "advice": advice })
+        json!({ "what": what, "found": found, "state": state.json(), "advice": advice })
     }
 }
 
