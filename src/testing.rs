@@ -29,17 +29,19 @@ use cora_core::key::protocol;
 use cora_core::packet::{TcpSegment, checksum};
 use cora_core::record::{Element, End, Fields, FlowRecord, Record};
 use cora_core::state::table::ahead::ALONE;
-use cora_core::state::{
-    Commutative, Home as _, Keyed, Line, Memory, NO_FLOW, Stored as _, Table, Visit,
-};
+use cora_core::state::{Commutative, Home as _, Keyed, NO_FLOW, Stored as _, Table, Visit};
+use cora_host::parts::{Pages, Supply};
 
-/// An empty table, at time 0. Its memory is never given back.
+/// An empty table, at time 0. Its memory is never given back, and is only taken where entries stand:
+/// thousands of empty tables cost next to nothing.
+///
+/// # Panics
+/// When the machine has no memory.
 #[must_use]
 pub fn table<S: Keyed>() -> Table<S> {
-    let lines = std::vec![Line::ZERO; Table::<S>::BYTES.div_ceil(Line::BYTES)].leak();
-    let Ok(table) = Table::create(&mut Memory::new(lines)) else {
-        unreachable!("`create` takes BYTES")
-    };
+    let supply = Supply { seed: 0, pages: Pages::Small, resident: false };
+    let mut memory = supply.memory(Table::<S>::BYTES).expect("memory for a table");
+    let Ok(table) = Table::create(&mut memory) else { unreachable!("`create` takes BYTES") };
     table
 }
 
