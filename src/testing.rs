@@ -32,8 +32,8 @@ use cora_core::state::table::ahead::ALONE;
 use cora_core::state::{Commutative, Home as _, Keyed, NO_FLOW, Stored as _, Table, Visit};
 use cora_host::parts::{Pages, Supply};
 
-/// An empty table, at time 0. Its memory is never given back, and is only taken where entries stand:
-/// thousands of empty tables cost next to nothing.
+/// An empty table, at time 0. Its memory is never given back, and is only taken where entries
+/// stand: thousands of empty tables cost next to nothing.
 ///
 /// # Panics
 /// When the machine has no memory.

@@ -16,7 +16,7 @@
 //! | `capture_clock` | the run's time, from the stamps of a capture |
 //! | `capture_notes` | what there was to say of a capture |
 //! | `command` | the command line |
-//! | `control_loop` | which controller decides about moves, when it is asked, and that it is obeyed |
+//! | `control_loop` | which controller decides about moves, when, and how it is obeyed |
 //! | `nearest` | what somebody meant who mistyped a word |
 //! | `options` | the one description of a run: command line, file, processes |
 //! | `run_file` | a run's options in a file |

@@ -160,8 +160,8 @@ impl Run {
     }
 }
 
-/// Options by which a run writes, is reached or goes on for long, its ports, and its pages: huge ones
-/// may be set aside for one run alone.
+/// Options by which a run writes, is reached or goes on for long, its ports, and its pages: huge
+/// ones may be set aside for one run alone.
 const LEAVES_TRACES: [&str; 8] =
     ["live", "control", "state_out", "output", "ipfix", "moves", "seconds", "pages"];
 

@@ -6,8 +6,8 @@
 //! own, a generation later.
 //!
 //! A NIC that broke the protocol is ended, and counts as one that was killed; nothing of it is read
-//! any more. A process that ended by itself said why: another one would end in the same way, so the run ends,
-//! too.
+//! any more. A process that ended by itself said why: another one would end in the same way, so the
+//! run ends, too.
 
 use std::process::ExitStatus;
 

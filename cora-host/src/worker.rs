@@ -135,8 +135,8 @@ impl<A: App> Worker<A> {
         self.told = 0;
     }
 
-    /// The NIC is gone, and the rings are another one's ([`Self::replug`]): packets that left by it,
-    /// which were so many, are not sent again. Gives those that were sent before.
+    /// The NIC is gone, and the rings are another one's ([`Self::replug`]): packets that left by
+    /// it, which were so many, are not sent again. Gives those that were sent before.
     pub(crate) fn renew(&mut self, left: Ways) -> Ways {
         let Back { waiting, waiting_bytes, sent, .. } = &mut self.back;
         let doubled = (left.total() + waiting.len() as u64).saturating_sub(sent.total());

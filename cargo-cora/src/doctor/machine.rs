@@ -114,7 +114,7 @@ fn pages(memory: &str) -> Finding {
     }
 }
 
-/// What is left for a live run, which touches all memory of its full tables before its first packet.
+/// Memory left for a live run, which touches all of its full tables before the first packet.
 fn room(room: Option<cora_host::Room>) -> Finding {
     let Some(cora_host::Room { bytes, said_by }) = room else {
         return Finding::fine("memory", "no limit is known");

@@ -8,7 +8,7 @@
 //! | outcome | packets |
 //! | --- | --- |
 //! | `lost-with-host` | those that a dead host had not read, or had read and not counted |
-//! | `lost-with-nic` | those within a NIC that died or on its rings, and those that its handlers dropped |
+//! | `lost-with-nic` | those in a dead NIC or on its rings, and those that its handlers dropped |
 //!
 //! So the sum of all outcomes is the number of packets that came. While no half dies, nothing is
 //! lost: then a packet without an outcome is a fault, and the run fails.

@@ -70,7 +70,7 @@ struct Client {
 }
 
 impl Control {
-    /// Listens there. A socket that nobody listens at any more is replaced; what is no socket stays.
+    /// Listens there. A socket that nobody listens at any more is replaced; all else stays.
     pub(super) fn listen(path: &Path) -> Result<Self, RunError> {
         let failed = |cause| RunError::File { path: path.into(), cause };
         let other = |why: &str| failed(std::io::Error::other(why));

@@ -8,9 +8,9 @@
 //! | --- | --- | --- |
 //! | either, at work | `--patience` | ended, and started again |
 //! | either, as it begins | [`BEGINNING`] | the same |
-//! | the NIC, astray: not at the current region | `--patience`, or [`BEGINNING`] on its way there | the same |
+//! | the NIC, not at the current region | `--patience`; [`BEGINNING`] on its way | the same |
 //! | the host, as it writes its final state | [`ENDING`] | the same |
-//! | either, behind the end of the wire | [`END`] in all | ended for good: the host tells what it knows |
+//! | either, behind the end of the wire | [`END`] in all | ended for good; the host still tells |
 
 use std::time::{Duration, Instant};
 

@@ -92,7 +92,7 @@ impl Supervisor<'_> {
         ))
     }
 
-    /// Goes on with looking at other builds; whether the one in this program's file takes its place.
+    /// Goes on to look at other builds; whether the one in this program's file takes its place.
     fn check(&mut self, own: &Path) -> bool {
         let (stays, entries) = (self.wire.cable.stays(), &self.entries);
         let look = |wants: &Wants| {

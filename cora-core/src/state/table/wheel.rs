@@ -10,7 +10,7 @@
 //! the first and may be looked at too early, but not too late. So coming and going touches no list
 //! either.
 //!
-//! With 64 ticks to an idle time, an entry is freed 1/64 of it late. Look-ups compare times exactly,
+//! With 64 ticks to an idle time, an entry is freed 1/64 of it late. Look-ups compare exact times,
 //! so lateness shows nowhere but in when a place is free again; and an insertion that finds none
 //! looks on until one is, or nothing is due.
 //!
