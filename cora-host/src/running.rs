@@ -17,8 +17,8 @@ use cora_core::message::MAX_FRAME;
 use cora_core::migration::IDLE;
 use cora_core::packet::Packet;
 
-use crate::RunError;
 use crate::wire::{Reading, Source};
+use crate::{RunError, log};
 
 /// A word of a thread that runs handlers: the packet's number, or [`IDLE`].
 pub(crate) type Word = &'static AtomicU64;
@@ -64,7 +64,8 @@ impl Capture {
             told(panic);
             let number = MINE.get().map_or(IDLE, |word| word.load(Ordering::Relaxed));
             if number != IDLE {
-                eprintln!("error: a handler panicked in {}", capture.packet(number));
+                log::say(format_args!("error: a handler panicked in {}", capture.packet(number)));
+                log::flush();
             }
         }));
         let capture = self.clone();
@@ -84,7 +85,10 @@ impl Capture {
                     (*number, *begun) = (now, Instant::now());
                 } else if now != IDLE && begun.elapsed() > patience {
                     let (packet, seconds) = (self.packet(now), patience.as_secs());
-                    eprintln!("error: a handler runs for {seconds} s, and is ended: in {packet}");
+                    log::say(format_args!(
+                        "error: a handler runs for {seconds} s, and is ended: in {packet}"
+                    ));
+                    log::flush();
                     std::process::exit(1);
                 }
             }

@@ -28,10 +28,7 @@ pub fn with_room_for(bytes: usize, main: impl FnOnce() -> ExitCode + Send) -> Ex
     std::thread::scope(|scope| match builder.spawn_scoped(scope, main) {
         // A panic told itself.
         Ok(thread) => thread.join().unwrap_or_else(|_| ExitCode::from(101)),
-        Err(error) => {
-            eprintln!("error: no stack for a state of {bytes} bytes: {error}");
-            ExitCode::FAILURE
-        }
+        Err(error) => crate::fail(&format!("no stack for a state of {bytes} bytes: {error}")),
     })
 }
 
@@ -44,6 +41,7 @@ mod tests {
     #[derive(Clone, Copy)]
     struct Large([u8; 4 << 20]);
 
+    #[expect(clippy::large_stack_arrays, reason = "a value that needs such a stack")]
     #[inline(never)]
     fn make(byte: u8) -> Large {
         let value = black_box(Large([byte; 4 << 20]));

@@ -51,6 +51,7 @@ pub const WRITTEN_FOR_TESTS: [&str; 9] = [
     "ledger",
     "fragments",
     "keeper",
+    "panics",
     "quotas",
     "subscribers",
     "syn-limiter",

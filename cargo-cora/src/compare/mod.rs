@@ -56,7 +56,6 @@ fn word(finding: Finding) -> &'static str {
     match finding {
         Finding::OtherOrder => "other-order",
         Finding::OtherBytes => "other-bytes",
-        Finding::OtherOrder => "other-order",
         Finding::OnlyInFirst => "only-in-first",
         Finding::OnlyInSecond => "only-in-second",
     }

@@ -146,14 +146,20 @@ impl Messages {
     /// The message that was taken last is lost: whoever reads on needs its templates.
     pub(super) fn tell_again(&mut self) {
         if self.bytes.is_empty() {
-            self.told = 0;
+            self.forget_told();
+        }
+    }
+
+    fn forget_told(&mut self) {
+        for template in &mut self.templates {
+            template.told = false;
         }
     }
 
     fn begin(&mut self) {
         let late = self.sent_since >= REPEAT_MESSAGES || self.since.elapsed() > REPEAT_AFTER;
         if self.repeats && late {
-            self.templates.iter_mut().for_each(|template| template.told = false);
+            self.forget_told();
             (self.since, self.sent_since) = (Instant::now(), 0);
         }
         self.begun = Instant::now();

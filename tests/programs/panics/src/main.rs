@@ -3,6 +3,11 @@
 //! To test, not to copy. A packet to port 13 makes the handler panic, and one to port 14 keeps it
 //! for ever.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
+#![allow(
+    clippy::panic_in_result_fn,
+    clippy::while_immutable_condition,
+    reason = "the faults that this program is for"
+)]
 
 use cora::prelude::*;
 

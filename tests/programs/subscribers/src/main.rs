@@ -3,6 +3,7 @@
 //! To test, not to copy. A million subscribers are configured by a file, which is read with all
 //! that `std` has; their addresses are looked up on both sides. Packets of others pass.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
+#![allow(clippy::large_stack_arrays, reason = "a value as large as this program is for")]
 
 #[host_only]
 use std::collections::BTreeMap;
