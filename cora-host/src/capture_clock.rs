@@ -9,8 +9,8 @@
 //! | --- | --- |
 //! | is not before the time | is the stamp |
 //! | is less than [`SLACK`] before it, as of frames that changed places | stays |
-//! | is further ahead, and most of the stamps that come next are not | stays: the stamp is a stray |
-//! | is further behind, and most of those that come next are as well | goes on from where it was, by the stamps' steps: the clock was set back |
+//! | is further ahead, and most of the next stamps are not | stays: the stamp is a stray |
+//! | is further behind, and so are most of the next | goes on by the steps: the clock was set back |
 //! | is further behind, and most of those that come next are not | stays: the stamp is a stray |
 //!
 //! Next are the [`AHEAD`](cora_port::capture::AHEAD) frames behind it. Whether a clock was set back

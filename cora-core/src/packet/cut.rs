@@ -10,7 +10,7 @@ use super::transport;
 /// tell of: then zeros may stand in the place of the rest, and nobody who reads headers alone sees
 /// a difference. Of a frame that is damaged within these bytes, they tell that.
 pub fn has_all_headers(captured: &[u8]) -> bool {
-    // A length that reaches past the end is what a cut looks like; other faults are the frame's own.
+    // A length that reaches past the end is the sign of a cut; other faults are the frame's.
     Layers::parse(captured).flow_fault != Fault::Truncated || headers(captured).is_some()
 }
 

@@ -3,9 +3,10 @@
 //! Source NAT for IPv4 (RFC 3022): everything that is sent from one endpoint inside leaves from one
 //! port of the public address 192.0.2.1 (RFC 4787, REQ-1). It keeps the port as long as RFC 5382,
 //! RFC 4787 and RFC 5508 ask for: for 2 h 4 min of silence of an established connection, four
-//! minutes of another one of TCP, five of UDP, one of a ping. The times are configured. Checksums are updated, not recomputed; pings are translated by their
-//! identifier, ICMP errors together with the packet they quote. IPv6, ARP, neighbour discovery and
-//! group membership pass untranslated; packets that nobody may forward are dropped by name.
+//! minutes of another one of TCP, five of UDP, one of a ping. The times are configured. Checksums
+//! are updated, not recomputed; pings are translated by their identifier, ICMP errors together with
+//! the packet they quote. IPv6, ARP, neighbour discovery and group membership pass untranslated;
+//! packets that nobody may forward are dropped by name.
 //!
 //! Try it:  `cargo cora run nat --nic native --in some.pcap --out out.pcap`, with other times
 //! `--config Times=times.txt`, where a line is `udp 300`.

@@ -14,7 +14,7 @@ const MOST: usize = 1_000_000;
 
 const BARRED: Reason = Reason::new("barred");
 
-/// What a subscriber may do.
+/// The rights of a subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Plain)]
 enum Tier {
     Open,
@@ -87,7 +87,7 @@ impl Subscribers {
     }
 }
 
-/// What was seen.
+/// Packets by kind.
 #[state(commutative)]
 struct Seen {
     subscribers: Sum,
