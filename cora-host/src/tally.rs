@@ -2,8 +2,8 @@
 //!
 //! A NIC counts outcomes itself, and tells them at its end; one that is killed tells nothing. What
 //! left of its own is known all the same, at the wire, apart from what the host had handled: that
-//! is marked. The rest is counted as [`LOST`]: packets that were within the NIC or on its rings, and
-//! those that its handlers had dropped.
+//! is marked. The rest is counted as [`LOST`]: packets within the NIC or on its rings, and those
+//! that its handlers had dropped.
 
 use std::collections::BTreeMap;
 use std::ops::{AddAssign, Sub};
