@@ -159,7 +159,7 @@ impl FlowRecord for Flow {
 }
 
 /// Counts, and lets everything pass.
-#[flow_handler]
+#[flow_handler(transparent)]
 fn monitor(packet: &mut Headers, flows: &mut Table<Flow>, totals: &mut Totals) -> Verdict {
     if packet.is_link_local_control() {
         return Transmit;

@@ -29,7 +29,7 @@ struct Talkers {
 }
 
 /// Counts, and lets everything pass.
-#[flow_handler]
+#[flow_handler(transparent)]
 fn heavy_hitter(packet: &mut Headers, flows: &mut Table<Flow>, talkers: &mut Talkers) -> Verdict {
     if packet.is_link_local_control() {
         return Transmit;

@@ -22,7 +22,7 @@ struct Sources {
 }
 
 /// Counts, and lets everything pass.
-#[flow_handler]
+#[flow_handler(transparent)]
 fn heavy_prefixes(packet: &mut Headers, sources: &mut Sources) -> Verdict {
     if packet.is_link_local_control() {
         return Transmit;

@@ -165,7 +165,7 @@ fn bit(service: &FiveTuple) -> u8 {
 }
 
 /// Notes the service that a packet is for, and stops scanners.
-#[flow_handler]
+#[flow_handler(transparent)]
 fn watch(
     packet: &mut Headers,
     sources: &mut Table<Source>,
