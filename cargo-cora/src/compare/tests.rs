@@ -151,6 +151,7 @@ fn a_damaged_capture_is_named() {
     assert_eq!(error.capture, 1);
     assert_eq!(
         error.to_string(),
-        "the second capture: at byte 24: the capture ends within a packet: 58 bytes where 59 should be"
+        "the second capture: the last part can't be read, at byte 24: the capture ends within a packet: \
+         58 bytes where 59 should be"
     );
 }
