@@ -107,10 +107,14 @@ pub mod __private {
     /// The `main` of a program. With the feature `measure`, the program has instruments as well.
     #[cfg(all(feature = "host", not(target_os = "none")))]
     pub fn main<A: core::app::App + Send>(program: host::Program) -> std::process::ExitCode {
+        host::with_room_for(A::VALUE, move || run::<A>(program))
+    }
+
+    #[cfg(all(feature = "host", not(target_os = "none")))]
+    #[cfg_attr(feature = "measure", expect(unreachable_code, reason = "the other `main` runs"))]
+    fn run<A: core::app::App + Send>(program: host::Program) -> std::process::ExitCode {
         #[cfg(feature = "measure")]
-        let main = cora_measure::main::<A>;
-        #[cfg(not(feature = "measure"))]
-        let main = host::main::<A>;
-        host::with_room_for(A::VALUE, move || main(program))
+        return cora_measure::main::<A>(program);
+        host::main::<A>(program)
     }
 }

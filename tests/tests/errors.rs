@@ -122,8 +122,7 @@ fn captures_that_are_none() {
     raw_ip[20] = 101;
     let mut long_frame = good[..200].to_vec();
     long_frame[32..36].copy_from_slice(&0x7fff_ffff_u32.to_le_bytes());
-    let cases: [(&str, &[u8], &str); 7] = [
-        ("cut-short.pcap", &good[..good.len() - 7], "byte"),
+    let cases: [(&str, &[u8], &str); 6] = [
         ("cut-in-header.pcap", &good[..10], "byte"),
         ("noise.pcap", &noise, "neither pcap nor pcapng"),
         ("raw-ip.pcap", &raw_ip, "link type"),

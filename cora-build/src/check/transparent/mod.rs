@@ -79,10 +79,7 @@ pub(crate) enum Why {
 
 /// The cause of a refusal, and where it is.
 #[derive(Clone, Debug)]
-#[cfg_attr(
-    not(feature = "script"),
-    expect(dead_code, reason = "a macro follows no function, so it tells no other place")
-)]
+#[allow(dead_code, reason = "a macro follows no function, so it tells no other place")]
 pub(crate) struct Cause {
     /// What refuses.
     pub(crate) why: Why,
