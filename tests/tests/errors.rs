@@ -120,13 +120,10 @@ fn captures_that_are_none() {
         (0..4096_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let mut raw_ip = good[..200].to_vec();
     raw_ip[20] = 101;
-    let mut long_frame = good[..200].to_vec();
-    long_frame[32..36].copy_from_slice(&0x7fff_ffff_u32.to_le_bytes());
-    let cases: [(&str, &[u8], &str); 6] = [
+    let cases: [(&str, &[u8], &str); 5] = [
         ("cut-in-header.pcap", &good[..10], "byte"),
         ("noise.pcap", &noise, "neither pcap nor pcapng"),
         ("raw-ip.pcap", &raw_ip, "link type"),
-        ("long-frame.pcap", &long_frame, "byte"),
         ("empty.pcap", b"", "empty"),
         ("two-bytes.pcap", &good[..2], "byte"),
     ];
