@@ -108,7 +108,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Opens a capture, or standard input if that is asked for by [`STANDARD`].
+    /// Opens a capture, or standard input if that is asked for by `-`.
     ///
     /// # Errors
     /// When it can't be read, or is none.
