@@ -73,13 +73,18 @@ fn root() -> &'static Path {
 
 /// Names of the packages in `examples/`, in order.
 fn examples() -> std::io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in root().join("examples").read_dir()? {
-        let entry = entry?;
-        if entry.path().join("Cargo.toml").is_file() {
-            names.push(entry.file_name().to_string_lossy().into_owned());
-        }
-    }
+    let examples = root().join("examples");
+    let mut names = names_in(&examples)?;
+    names.retain(|name| examples.join(name).join("Cargo.toml").is_file());
+    Ok(names)
+}
+
+/// Names of the files and directories in there, in order.
+fn names_in(directory: &Path) -> std::io::Result<Vec<String>> {
+    let name = |entry: std::io::Result<std::fs::DirEntry>| {
+        entry.map(|entry| entry.file_name().to_string_lossy().into_owned())
+    };
+    let mut names = directory.read_dir()?.map(name).collect::<std::io::Result<Vec<_>>>()?;
     names.sort_unstable();
     Ok(names)
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use super::Verdict;
 use super::harness::{self, counted};
-use crate::{cargo, chaos, command, deny, examples, need, root, run, target, words};
+use crate::{cargo, chaos, command, deny, examples, names_in, need, root, run, target, words};
 
 /// All packages, so that each crate is compiled once. Which targets of them run, the steps say.
 const WORKSPACE: &str = "test --workspace --no-fail-fast";
@@ -94,14 +94,8 @@ fn or_unread(verdict: io::Result<Verdict>) -> Verdict {
 
 /// The directories of the crates `cora-*`.
 fn library_directories() -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in root().read_dir()? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        if name.starts_with("cora-") {
-            names.push(name);
-        }
-    }
-    names.sort_unstable();
+    let mut names = names_in(root())?;
+    names.retain(|name| name.starts_with("cora-"));
     Ok(names)
 }
 
@@ -111,9 +105,7 @@ fn integration<'a>(tests: &'a mut Command, packages: &[String]) -> io::Result<&'
         if !tests_of_package.is_dir() {
             continue;
         }
-        let mut files: Vec<_> = tests_of_package.read_dir()?.collect::<io::Result<_>>()?;
-        files.sort_unstable_by_key(std::fs::DirEntry::file_name);
-        for path in files.iter().map(std::fs::DirEntry::path) {
+        for path in names_in(&tests_of_package)?.iter().map(|name| tests_of_package.join(name)) {
             let is_test =
                 path.extension().is_some_and(|it| it == "rs") || path.join("main.rs").is_file();
             if let (true, Some(name)) = (is_test, path.file_stem()) {

@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hasher as _};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{command, need, output, root, target};
+use crate::{command, names_in, need, output, root, target};
 
 /// The files that decide how a step ends.
 #[derive(Clone, Copy, Debug)]
@@ -99,12 +99,7 @@ impl Files {
             self.note(path);
             return fs::read(&found).map(|bytes| self.bytes(&bytes));
         }
-        let mut names = Vec::new();
-        for entry in found.read_dir()? {
-            names.push(entry?.file_name().to_string_lossy().into_owned());
-        }
-        names.sort_unstable();
-        names.iter().try_for_each(|name| {
+        names_in(&found)?.iter().try_for_each(|name| {
             let below = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
             self.add(&below, left_out)
         })
