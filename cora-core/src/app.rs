@@ -121,6 +121,11 @@ pub trait App: Sized + 'static {
     /// Whether any of its states is read-mostly.
     const READ_MOSTLY: bool = false;
 
+    /// The host's states that entries of flows rest on and that are not durable, by name. When the
+    /// host half ends, they are lost, and so are all flows: a session whose port pool is gone would
+    /// be somebody else's by the next lease.
+    const RESTS_ON: &'static [&'static str] = &[];
+
     /// The numbers of its recorded states.
     const RECORDED: &'static [usize] = &[];
 

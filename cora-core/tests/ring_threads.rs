@@ -81,7 +81,7 @@ fn consume(memory: SharedMemory) {
 }
 
 fn identity() -> Identity {
-    Identity { plan: 0x1234, generation: 3, seed: HashSeed(99), resident: true }
+    Identity { plan: 0x1234, generation: 3, seed: HashSeed(99), resident: true, afresh: false }
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn region_refuses_in_sentences() {
     words[1].store(77, Relaxed);
     is(
         attach(words),
-        "the shared region has layout version 77, but this program was built with version 11: \
+        "the shared region has layout version 77, but this program was built with version 12: \
          build both halves with one version of Cora",
     );
 }

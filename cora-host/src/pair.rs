@@ -58,8 +58,13 @@ impl<A: App, C: Cable> Pair<A, C> {
         // Before the NIC starts: its log may be a file that can't be written.
         let control = ControlLoop::begin::<A>(&request.controllers, program, number)?;
         let revival = Revival::new::<A>(program, &request.options, core);
-        let identity =
-            Identity { plan: A::PLAN.hash, generation: 1, seed: HashSeed(seed), resident: false };
+        let identity = Identity {
+            plan: A::PLAN.hash,
+            generation: 1,
+            seed: HashSeed(seed),
+            resident: false,
+            afresh: false,
+        };
         let (region, process) = revival.start_nic(identity)?;
         let rings = region.rings();
         let mut worker = Worker::new(half, &rings);

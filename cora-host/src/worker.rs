@@ -87,10 +87,15 @@ impl<A: App> Worker<A> {
         }
     }
 
-    /// Takes over what a host before this one owned, as its copies say; copies are kept there from
-    /// now on.
-    pub(crate) fn take_over(&mut self, mut standby: Box<dyn Standby + Send>, now: u64) {
-        self.half.take_over(now, standby.as_mut());
+    /// Takes over what a host before this one owned, as its copies say, or begins `afresh`; copies
+    /// are kept there from now on.
+    pub(crate) fn take_over(
+        &mut self,
+        mut standby: Box<dyn Standby + Send>,
+        now: u64,
+        afresh: bool,
+    ) {
+        self.half.take_over(now, standby.as_mut(), afresh);
         self.back.standby = Some(standby);
     }
 

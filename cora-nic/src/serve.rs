@@ -189,7 +189,7 @@ impl<A: App> Server<'_, A> {
         let mut beat = 0_u64;
         let mut said_drained = false;
         if region.identity().generation > 1 {
-            self.greet();
+            self.greet(region.identity().afresh);
         }
         while !(said_drained && self.released) {
             beat = beat.wrapping_add(1);
@@ -225,8 +225,8 @@ impl<A: App> Server<'_, A> {
     /// To a host that is new, or new to this side.
     #[cold]
     #[inline(never)]
-    fn greet(&mut self) {
-        self.half.host_lost(&mut self.outgoing);
+    fn greet(&mut self, afresh: bool) {
+        self.half.host_lost(&mut self.outgoing, afresh);
         self.outgoing.publish();
     }
 

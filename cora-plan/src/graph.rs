@@ -158,6 +158,9 @@ pub struct StateNode {
     /// What only keyed states have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keyed: Option<Keyed>,
+    /// A copy of this singleton outlives the host half. (Keyed states say so of their entries.)
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub durable: bool,
     /// Its fields, in order.
     pub fields: Vec<Field>,
 }
@@ -274,6 +277,13 @@ impl Graph {
             ));
         }
         Ok(graph)
+    }
+}
+
+impl StateNode {
+    /// Whether copies of it outlive the side that holds it.
+    pub fn is_durable(&self) -> bool {
+        self.durable || self.keyed.as_ref().is_some_and(|keyed| keyed.durable)
     }
 }
 

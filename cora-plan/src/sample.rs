@@ -37,6 +37,7 @@ pub(crate) fn state(name: &str, kind: Kind, key: Option<&str>, field: &str) -> S
             durable: false,
             recorded: false,
         }),
+        durable: false,
         fields: vec![Field { name: "value".to_owned(), type_text: field.to_owned() }],
     }
 }

@@ -14,7 +14,8 @@ use super::queue::words;
 /// A region of which only the ring to the host and the host's bell are used.
 fn region() -> Region {
     let layout = RegionLayout::new([4096; 4]).expect("possible sizes");
-    let identity = Identity { plan: 1, generation: 1, seed: HashSeed(1), resident: false };
+    let identity =
+        Identity { plan: 1, generation: 1, seed: HashSeed(1), resident: false, afresh: false };
     Region::create(words(layout.bytes() / 8), &layout, identity).expect("long enough")
 }
 

@@ -65,7 +65,9 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
         check_flag(argument, diagnostics);
     }
     let plain = match first.map(|argument| argument.name) {
-        Some(Name::Singleton) => StateKind::Singleton,
+        Some(Name::Singleton) => StateKind::Singleton {
+            durable: shape.arguments.iter().any(|argument| argument.name == Name::Durable),
+        },
         Some(Name::Commutative) => StateKind::Commutative,
         Some(Name::ReadMostly) => StateKind::ReadMostly,
         _ => return StateKind::Keyed(keyed(shape, diagnostics)),
@@ -91,9 +93,10 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
     plain
 }
 
-/// Why a state of this kind can't be durable, and what to do instead.
+/// Why a state of this kind can't be durable, if it can't, and what to do instead.
 fn not_durable(argument: &Argument, kind: &StateKind, diagnostics: &mut Diagnostics) {
     let (name, why, instead) = match kind {
+        StateKind::Keyed(_) | StateKind::Singleton { .. } => return,
         StateKind::Commutative => (
             "commutative",
             "each side updates its own replica, and the updates in a copy are unknown: some would be lost, or \
@@ -104,11 +107,6 @@ fn not_durable(argument: &Argument, kind: &StateKind, diagnostics: &mut Diagnost
             "read_mostly",
             "it is made from its configuration, and every process that is started gets that",
             "take `durable` away: nothing is lost",
-        ),
-        _ => (
-            "singleton",
-            "copies are kept entry by entry, and it has none",
-            "take `durable` away, or give the state a `key`",
         ),
     };
     diagnostics

@@ -205,4 +205,10 @@ catalogue! {
         cure: "Put `#[host_only]` on the code that uses it as well, or take the mark away.",
         example: "#[host_only]\nfn lookup() -> u16 { 80 }\n#[flow_handler]\nfn f(packet: &mut Packet) -> Verdict { Redirect(Port(lookup() as u8)) }",
     }
+    DURABLE_RESTS = 134 {
+        title: "durable entries rest on a state that is not durable",
+        cause: "The host half holds the state, and it is gone when that dies; the entries would live on by their copies. A session whose port pool is gone would get the packets of whoever leases its port next.",
+        cure: "Say `durable` of the state, too, or take it from the entries: then they end when the host half dies.",
+        example: "#[state(key = FiveTuple, reply, capacity = 1_000, idle = \"5m\", durable)]\nstruct Session { port: u16 }\n\n#[state(singleton)]\nstruct Pool { next: u16 }\n\n#[flow_handler]\nfn nat(packet: &mut Packet, sessions: &mut Table<Session>, pool: &mut Pool) -> Verdict {\n    pool.next += 1;\n    sessions.insert(packet.five_tuple()?, Session { port: pool.next })?;\n    Transmit\n}",
+    }
 }

@@ -256,8 +256,8 @@ catalogue! {
         example: "#[state(singleton)]\n#[derive(Plain)]\nstruct Pool { next: u16 }",
     }
     DURABLE_KIND = 72 {
-        title: "`durable` on a state without a key",
-        cause: "Copies are kept of entries, each by its key, when a packet has changed them. A commutative state's replicas change without being told, a read-mostly state is made anew from its configuration, and a singleton has no entries.",
+        title: "`durable` on a commutative or read-mostly state",
+        cause: "Copies are kept of entries and of singletons when a packet has changed them. A commutative state's replicas change without being told, and a read-mostly state is made anew from its configuration.",
         cure: "Take `durable` away, or give the state a `key`.",
         example: "#[state(commutative, durable)]\nstruct Counts { packets: Sum }",
     }

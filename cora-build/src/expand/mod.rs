@@ -38,7 +38,7 @@ pub fn state(args: TokenStream, item: TokenStream) -> TokenStream {
 fn kind(decl: &StateDecl) -> TokenStream {
     match &decl.kind {
         StateKind::Keyed(args) => keyed::run(decl, args),
-        StateKind::Singleton => singleton::run(decl),
+        StateKind::Singleton { durable } => singleton::run(decl, *durable),
         StateKind::Commutative => commutative::run(decl),
         StateKind::ReadMostly => read_mostly::run(decl),
     }

@@ -6,11 +6,17 @@ use quote::quote;
 use super::{core, plain, stored};
 use crate::syntax::StateDecl;
 
-pub(super) fn run(decl: &StateDecl) -> TokenStream {
+pub(super) fn run(decl: &StateDecl, durable: bool) -> TokenStream {
     let core = core();
     let (ident, name) = (&decl.ident, &decl.name);
     let item = plain::item(&decl.item);
-    let plain = plain::implementation(ident, &decl.item.fields);
+    let durable = durable.then(|| {
+        quote!(
+            const DURABLE: bool = true;
+        )
+    });
+    let further = durable.unwrap_or_default();
+    let plain = plain::implementation_with(ident, &decl.item.fields, &further);
     let stored = stored::implementation(decl, "Singleton", "Pinned");
     quote! {
         #item

@@ -129,11 +129,11 @@ fn edge(handler: &Handler, parameter: &syntax::Parameter, effect: Effect) -> Edg
 
 fn state_node(program: &Program, state: &State, source: &Source) -> StateNode {
     let decl = &state.decl;
-    let (kind, keyed) = match &decl.kind {
-        StateKind::Keyed(args) => (Kind::Keyed, Some(keyed(program, state, args))),
-        StateKind::Singleton => (Kind::Singleton, None),
-        StateKind::Commutative => (Kind::Commutative, None),
-        StateKind::ReadMostly => (Kind::ReadMostly, None),
+    let (kind, keyed, durable) = match &decl.kind {
+        StateKind::Keyed(args) => (Kind::Keyed, Some(keyed(program, state, args)), false),
+        StateKind::Singleton { durable } => (Kind::Singleton, None, *durable),
+        StateKind::Commutative => (Kind::Commutative, None, false),
+        StateKind::ReadMostly => (Kind::ReadMostly, None, false),
     };
     let fields = decl
         .item
@@ -151,6 +151,7 @@ fn state_node(program: &Program, state: &State, source: &Source) -> StateNode {
         at: place(source, state.file, decl.ident.span()),
         kind,
         keyed,
+        durable,
         fields,
     }
 }

@@ -13,6 +13,7 @@
 //! | [`choice`] | the stated plan |
 //! | [`target`] | the plan that is searched for |
 //! | [`fault`] | what is wrong with it, and who says so |
+//! | [`rests`] | states that die with the host, and entries that rest on them |
 //! | [`reading`] | the first four alone, for those who plan in other ways |
 //! | [`emit`] | the program as the runtimes want it |
 //! | [`nested`] | the NIC half, by a second cargo |
@@ -32,6 +33,7 @@ pub mod nested;
 mod package;
 pub mod program;
 pub mod reading;
+pub mod rests;
 pub mod source;
 pub mod target;
 
@@ -140,14 +142,18 @@ pub fn read(directory: &Path, name: &str, cfg: &Cfg, plan: Option<&str>) -> Read
             warnings.extend(bounded);
             let decided =
                 choice::read(directory, plan).and_then(|choice| choice.decide(directory, &graph));
-            decided.map(|decided| {
+            decided.and_then(|decided| {
                 warnings.extend(decided.warnings);
                 let plan = Plan::seal(decided.decision, &graph, source.digest(cfg));
                 let plan = match &decided.searched {
                     Some((planned, traffic)) => plan.searched_for(planned, traffic),
                     None => plan,
                 };
-                (graph, plan)
+                rests::check(&graph, &plan, program, &mut findings);
+                if findings.has_errors() {
+                    return Err(findings.faults(&source));
+                }
+                Ok((graph, plan))
             })
         }
         None => Err(findings.faults(&source)),

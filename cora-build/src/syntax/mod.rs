@@ -48,7 +48,10 @@ pub enum StateKind {
     /// `#[state(key = …)]`: one entry per key.
     Keyed(KeyedArgs),
     /// `#[state(singleton)]`: one value.
-    Singleton,
+    Singleton {
+        /// Whether a copy of it outlives the host half.
+        durable: bool,
+    },
     /// `#[state(commutative)]`: a replica on each side.
     Commutative,
     /// `#[state(read_mostly)]`: replaced in whole versions by the control plane.

@@ -22,6 +22,8 @@ macro_rules! side_counts {
             held,
             /// Flows that went back to the host.
             released,
+            /// Flows that ended because the host died with what they rest on.
+            ended_with_host,
             /// Bytes of entries sent to the other side.
             moved_bytes,
             /// Nanoseconds spent with packets, not waiting.

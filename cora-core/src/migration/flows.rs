@@ -325,6 +325,11 @@ impl<A: App> Flows<A> {
         });
     }
 
+    /// Numbers that records have had so far.
+    pub(super) fn made(&self) -> u32 {
+        self.records.made()
+    }
+
     /// The numbers and group keys of all flows.
     pub fn each(&self, visit: &mut dyn FnMut(u32, A::Group)) {
         for number in 0..self.records.made() {

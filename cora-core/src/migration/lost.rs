@@ -49,12 +49,21 @@ impl<A: App> HostHalf<A> {
     /// A new host, after another one that ended: takes over what that one owned, as far as it is
     /// durable. What that one did not take from the NIC went to [`Self::catch_up`] before. `now` is
     /// the time of the latest packet on the wire. What the NIC owns it says next
-    /// ([`NicHalf::host_lost`]).
+    /// ([`NicHalf::host_lost`]). It begins `afresh` where the one before had what flows rest on: no
+    /// copy lives on.
     #[cold]
-    pub fn take_over(&mut self, now: u64, standby: &mut dyn Standby) -> Reclaimed {
+    pub fn take_over(&mut self, now: u64, standby: &mut dyn Standby, afresh: bool) -> Reclaimed {
         let mut reclaimed = Reclaimed::default();
         self.now = self.now.max(now);
         self.incoming = None;
+        if afresh {
+            for holder in [Holder::Host, Holder::Nic, Holder::Unsure] {
+                standby.each(holder, None, &mut |_| reclaimed.dropped += 1);
+                standby.forget_all(holder, None);
+            }
+            self.reclaimed += reclaimed;
+            return reclaimed;
+        }
         self.reinstall(Holder::Host, standby, &mut reclaimed);
         standby.assign(Holder::Nic, Holder::Unsure, None);
         self.reclaimed += reclaimed;
@@ -119,10 +128,11 @@ impl<A: App> HostHalf<A> {
 impl<A: App> NicHalf<A> {
     /// The host is no more, and another one will read what is sent from here on: flows that did not
     /// come whole are forgotten (the host has what is durable of them), the new one is told what is
-    /// owned here, and what waited goes on. Records and entries of owned flows stay as they are.
+    /// owned here, and what waited goes on. Records and entries of owned flows stay as they are,
+    /// unless the run goes on `afresh`: then they end, since what they rest on is gone.
     #[cold]
     #[inline(never)]
-    pub fn host_lost(&mut self, io: &mut (impl Outbox + Wire)) {
+    pub fn host_lost(&mut self, io: &mut (impl Outbox + Wire), afresh: bool) {
         for ticket in 0..TICKETS as u32 {
             if let Ok(flow) = self.take_ticket(ticket) {
                 self.arrived(flow);
@@ -142,6 +152,9 @@ impl<A: App> NicHalf<A> {
             self.arrived(leaving.flow);
             self.forget(leaving.flow);
         }
+        if afresh {
+            self.end_all();
+        }
         if const { A::DURABLE } {
             // What was told may have been on the ring when the host ended.
             Flows::retell(self.engine.app());
@@ -154,5 +167,15 @@ impl<A: App> NicHalf<A> {
         });
         io.send(&Message::AllOwned(owned));
         self.drain(io);
+    }
+
+    /// Every flow ends. What of it waits goes to the host, as of flows that nobody knows.
+    fn end_all(&mut self) {
+        for flow in 0..self.flows.made() {
+            if self.flows.group(flow).is_some() {
+                self.forget(flow);
+                self.report.ended_with_host += 1;
+            }
+        }
     }
 }

@@ -79,6 +79,8 @@ pub struct Reclaimed {
     pub half_received: u64,
     /// Entries that those lacked.
     pub missing: u64,
+    /// Copies that nobody may use, since what their entries rest on is gone.
+    pub dropped: u64,
 }
 
 impl core::ops::AddAssign for Reclaimed {
@@ -89,5 +91,6 @@ impl core::ops::AddAssign for Reclaimed {
         self.cancelled += other.cancelled;
         self.half_received += other.half_received;
         self.missing += other.missing;
+        self.dropped += other.dropped;
     }
 }

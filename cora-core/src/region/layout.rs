@@ -10,7 +10,7 @@ use crate::ring::{CONTROL_WORDS, MAX_RING_BYTES, MIN_RING_BYTES, SharedMemory};
 /// Version of what this module and [`ring`](crate::ring) lay out. It grows with every change of the
 /// header, of the rings, of the messages on them, or of the hash that a sketch in such a message
 /// goes by.
-pub const LAYOUT_VERSION: u64 = 11;
+pub const LAYOUT_VERSION: u64 = 12;
 
 /// Names of the rings, in the order of their places.
 pub const RING_NAMES: [&str; 4] = ["wire-in", "wire-out", "punt", "back"];
@@ -45,6 +45,7 @@ pub(super) mod at {
     pub(in crate::region) const SEED: usize = 4;
     pub(in crate::region) const LENGTH: usize = 5;
     pub(in crate::region) const RESIDENT: usize = 6;
+    pub(in crate::region) const AFRESH: usize = 7;
     /// Two words per ring: offset in bytes, and bytes of data.
     pub(in crate::region) const RINGS: usize = 8;
     /// Likewise of the lots; zero where there are none.
@@ -187,6 +188,7 @@ pub(super) fn write_header(header: &HeaderWords, layout: &RegionLayout, identity
     write(at::GENERATION, identity.generation);
     write(at::SEED, identity.seed.0);
     write(at::RESIDENT, identity.resident.into());
+    write(at::AFRESH, identity.afresh.into());
     write(at::LENGTH, layout.bytes as u64);
     for (ring, place) in layout.rings.iter().enumerate() {
         write(at::RINGS + 2 * ring, place.offset as u64);

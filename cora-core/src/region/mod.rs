@@ -63,6 +63,9 @@ pub struct Identity {
     /// Every page of the states is there before the first packet. Otherwise they are made when they
     /// are first touched, and a packet waits for each.
     pub resident: bool,
+    /// The host that was here before had something that entries of flows rest on, and it is lost:
+    /// no flow lives on ([`App::RESTS_ON`](crate::app::App::RESTS_ON)).
+    pub afresh: bool,
 }
 
 /// The shared memory between one NIC half and one host half.
@@ -143,6 +146,7 @@ impl Region {
             generation: read(at::GENERATION),
             seed: HashSeed(read(at::SEED)),
             resident: read(at::RESIDENT) != 0,
+            afresh: read(at::AFRESH) != 0,
         };
         Ok(Self { header, identity, rings: find_rings(header, words, needs)? })
     }

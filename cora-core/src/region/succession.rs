@@ -62,7 +62,8 @@ mod tests {
         let words: &'static [AtomicU64] = words.leak();
         assert_eq!(current(words), 0);
         for generation in 1..5 {
-            let identity = Identity { plan: 9, generation, seed: HashSeed(1), resident: false };
+            let identity =
+                Identity { plan: 9, generation, seed: HashSeed(1), resident: false, afresh: false };
             let made = Region::create(place(words, generation), &layout, identity);
             made.expect("a region");
             assert!(!is_followed(words, generation - 1), "none before it is announced");

@@ -93,7 +93,7 @@ impl Supervisor<'_> {
                 return Ok(());
             }
             // It died before it came here: what is left unread is still in the region before.
-            self.tell_deaths();
+            self.tell_deaths(&[]);
             self.host.again()?;
             return self.start_host();
         }
@@ -109,10 +109,12 @@ impl Supervisor<'_> {
         let identity = self.region.identity();
         let generation = identity.generation + 1;
         let (nic_died, host_died) = (!self.nic.is_alive(), !self.host.is_alive());
-        self.tell_deaths();
+        let lost = if host_died { self.rests_on } else { &[] };
+        self.tell_deaths(lost);
         let place = succession::place(self.regions.words, generation);
         // Packets wait: that is no time to make pages.
-        let identity = Identity { generation, resident: false, ..identity };
+        let afresh = !lost.is_empty();
+        let identity = Identity { generation, resident: false, afresh, ..identity };
         let next = Region::create(place, &self.layout, identity).map_err(RunError::Region)?;
         self.page.announce(identity);
         succession::announce(self.regions.words, generation);

@@ -203,7 +203,7 @@ pub(crate) fn host_half<A: App>(
     let regions = Regions::<A> { words, page, layout: &region_layout::<A>(), program: PhantomData };
     let mut region = regions.region(page.current())?;
     let version = configuration::told(arguments.version)?;
-    let Identity { seed, resident, .. } = region.identity();
+    let Identity { seed, resident, afresh, .. } = region.identity();
     let supply = Supply { seed: seed.0, pages: options.pages, resident };
     let (mut half, configured) = half::<A>(supply, &version, true)?;
     let copies = open_copies(arguments, half.engine().app(), page)?;
@@ -212,7 +212,7 @@ pub(crate) fn host_half<A: App>(
     let mut worker = Worker::new(half, &region.rings());
     worker.export_to(exporter.clone());
     worker.arriving.in_force = Some(version.number);
-    worker.take_over(Box::new(copies), clock.now());
+    worker.take_over(Box::new(copies), clock.now(), afresh);
     loop {
         worker.begin(&configured);
         if let Some(control) = &control {
@@ -399,6 +399,9 @@ fn account<A: App>(worker: Worker<A>, records: Option<Records>) -> Value {
     let mut account = json!({ "outcomes": outcomes, "nic": Side::from(nic.report), "host": host });
     if let Some(outcomes) = nic_outcomes {
         account[OF_NIC] = outcomes;
+    }
+    if half.reclaimed.dropped > 0 {
+        account["copies_dropped"] = half.reclaimed.dropped.into();
     }
     if let Some(records) = records {
         account["records"] = json!(records);

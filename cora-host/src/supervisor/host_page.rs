@@ -6,7 +6,8 @@
 //! broke the protocol, and its counts of outcomes. Those outlive a host that dies.
 //!
 //! ```text
-//! word 0    the first generation, the current one, seed, pages made at once, end without the NIC
+//! word 0    the first generation, the current one, seed, pages made at once, end without the NIC,
+//!           no flow lives on
 //! word 16   heartbeat, generation it serves, phase, version, accused generation   of one host
 //! word 32   entries carried over, packets lost, copies found damaged              of all hosts
 //! word 64   outcomes of one host: length of the name, the name (48 bytes), count
@@ -27,6 +28,7 @@ const CURRENT: usize = 1;
 const SEED: usize = 2;
 const RESIDENT: usize = 3;
 const FINISH: usize = 4;
+const AFRESH: usize = 5;
 
 /// What one host says: zero before it says anything.
 const OF_ONE_HOST: std::ops::Range<usize> = 16..32;
@@ -94,6 +96,7 @@ impl HostPage {
     /// From now on this region counts.
     pub(super) fn announce(self, identity: Identity) {
         self.set(RESIDENT, identity.resident.into());
+        self.set(AFRESH, identity.afresh.into());
         self.set(CURRENT, identity.generation);
     }
 
@@ -173,7 +176,9 @@ impl HostPage {
         generation: u64,
     ) -> Result<Region, AttachError> {
         let seed = HashSeed(self.get(SEED));
-        let identity = Identity { plan, generation, seed, resident: self.get(RESIDENT) != 0 };
+        let resident = self.get(RESIDENT) != 0;
+        let afresh = self.get(AFRESH) != 0;
+        let identity = Identity { plan, generation, seed, resident, afresh };
         Region::known(succession::place(regions, generation), layout, identity)
     }
 
@@ -386,7 +391,8 @@ mod tests {
     #[test]
     fn the_region_before_is_in_the_same_file_or_nowhere() {
         let page = page();
-        let identity = Identity { plan: 1, generation: 4, seed: HashSeed(2), resident: true };
+        let seed = HashSeed(2);
+        let identity = Identity { plan: 1, generation: 4, seed, resident: true, afresh: false };
         page.begin(identity);
         assert_eq!((page.current(), page.before(4), page.before(5)), (4, None, Some(4)));
         page.announce(Identity { generation: 5, resident: false, ..identity });

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use super::Supervisor;
 use super::host_page::Phase;
 use super::live::LiveWire;
+use super::process::NIC;
 use crate::wire_end::WireEnd;
 use crate::{RunError, log};
 
@@ -130,14 +131,29 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Tells of the halves that are dead, unless there was much of that of late.
-    pub(super) fn tell_deaths(&mut self) {
+    /// Tells of the halves that are dead, unless there was much of that of late, and of the states
+    /// that are lost with the host.
+    pub(super) fn tell_deaths(&mut self, lost: &[&str]) {
         for half in [&mut self.nic, &mut self.host] {
+            let with_it = if half.name == NIC { String::new() } else { with_it(lost) };
             if !half.is_alive()
                 && let Some(news) = half.news()
             {
-                log::say(format_args!("{news}: it is started again"));
+                log::say(format_args!("{news}: it is started again{with_it}"));
             }
         }
+    }
+}
+
+/// What is lost with a host that had these states, in words.
+fn with_it(lost: &[&str]) -> String {
+    let names: Vec<String> = lost.iter().map(|name| format!("`{name}`")).collect();
+    match names.len() {
+        0 => String::new(),
+        1 => format!("; {} is lost with it, and so is every flow that rests on it", names[0]),
+        _ => format!(
+            "; {} are lost with it, and so is every flow that rests on them",
+            names.join(", ")
+        ),
     }
 }

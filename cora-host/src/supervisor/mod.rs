@@ -193,6 +193,8 @@ struct Supervisor<'a> {
     entries: Layout,
     /// States whose entries another program can't have.
     forgotten: Vec<&'static str>,
+    /// States that die with the host, and flows with them.
+    rests_on: &'static [&'static str],
     configuration: Configuration,
     control: Option<Control>,
     checks: Checks,
@@ -236,12 +238,13 @@ impl<'a> Supervisor<'a> {
         wire: LiveWire,
     ) -> Result<Self, RunError> {
         let options = &request.run.options;
-        let Prepared { entries, standby, forgotten, configuration } = prepared;
+        let Prepared { entries, standby, forgotten, rests_on, configuration } = prepared;
         let regions = SharedFile::create(2 * layout.bytes())?;
         let standby = SharedFile::create(standby)?;
         let seed = HashSeed(random_seed());
         let generation = request.legacy.map_or(0, |legacy| legacy.generation) + 1;
-        let identity = Identity { plan, generation, seed, resident: request.is_resident() };
+        let resident = request.is_resident();
+        let identity = Identity { plan, generation, seed, resident, afresh: false };
         let place = succession::place(regions.words, generation);
         let region = Region::create(place, &layout, identity).map_err(RunError::Region)?;
         succession::announce(regions.words, generation);
@@ -261,6 +264,7 @@ impl<'a> Supervisor<'a> {
             page_file,
             before: request.legacy.map(left_by).transpose()?,
             entries,
+            rests_on,
             wire: WireEnd::new(wire, &region.rings()),
             region,
             regions,

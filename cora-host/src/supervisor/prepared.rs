@@ -23,6 +23,8 @@ pub(super) struct Prepared {
     pub(super) standby: usize,
     /// States whose entries end with the program: those of an upgrade that carries none.
     pub(super) forgotten: Vec<&'static str>,
+    /// States that die with the host, and flows with them.
+    pub(super) rests_on: &'static [&'static str],
     pub(super) configuration: Configuration,
 }
 
@@ -53,6 +55,7 @@ impl Prepared {
             standby: standby_bytes::<A>(&entries),
             forgotten: forgotten(&mut app, &entries),
             entries,
+            rests_on: A::RESTS_ON,
             configuration,
         })
     }

@@ -42,7 +42,13 @@ pub(crate) fn region<A: App>(supply: Supply) -> Result<Region, RunError> {
     // All pages are there, as in a live run.
     words.iter().step_by(512).for_each(|word| word.store(0, Ordering::Relaxed));
     let Supply { seed, resident, .. } = supply;
-    let identity = Identity { plan: A::PLAN.hash, generation: 1, seed: HashSeed(seed), resident };
+    let identity = Identity {
+        plan: A::PLAN.hash,
+        generation: 1,
+        seed: HashSeed(seed),
+        resident,
+        afresh: false,
+    };
     Region::create(words, &layout, identity).map_err(RunError::Region)
 }
 

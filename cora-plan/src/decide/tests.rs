@@ -24,6 +24,7 @@ fn plain(name: &str, kind: Kind) -> StateNode {
         at,
         kind,
         keyed: None,
+        durable: false,
         fields: Vec::new(),
     }
 }

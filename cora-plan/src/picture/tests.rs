@@ -50,6 +50,7 @@ fn state(name: &str, kind: Kind, key: Option<(&str, bool)>) -> StateNode {
         at: at(1),
         kind,
         keyed,
+        durable: false,
         fields,
     }
 }

@@ -54,7 +54,8 @@ impl World<'_> {
             Side::Host => {
                 self.kill_host()?;
                 if self.scenario.sabotage != Sabotage::NotGreeted {
-                    self.nic.host_lost(&mut Ends { punt: &mut self.punt, left: &mut self.left });
+                    let mut ends = Ends { punt: &mut self.punt, left: &mut self.left };
+                    self.nic.host_lost(&mut ends, false);
                 }
                 Ok(())
             }
@@ -113,7 +114,7 @@ impl World<'_> {
                 self.host.catch_up(&message, &mut self.copies);
             }
         }
-        self.host.take_over(self.latest(), &mut self.copies);
+        self.host.take_over(self.latest(), &mut self.copies, false);
         self.host.follow(&Order::Admit(Admission::NONE), &mut self.back);
         Ok(())
     }

@@ -225,7 +225,7 @@ impl<A: SimApp> NicSide<A> {
 
     /// Another host is there.
     pub(super) fn greet(&mut self, others: &mut Others<'_, A>) {
-        self.half.host_lost(&mut Ends { out: &mut self.out, others });
+        self.half.host_lost(&mut Ends { out: &mut self.out, others }, !A::RESTS_ON.is_empty());
         self.end_of_step();
     }
 

@@ -126,7 +126,7 @@ impl Liar {
     /// The region of this generation.
     fn region_of(&self, generation: u64) -> Region {
         let (plan, seed) = (self.plan, HashSeed(0));
-        let identity = Identity { plan, generation, seed, resident: false };
+        let identity = Identity { plan, generation, seed, resident: false, afresh: false };
         let place =
             if self.single { self.words } else { succession::place(self.words, generation.max(1)) };
         Region::known(place, &self.layout, identity).expect("it is long enough")

@@ -4,11 +4,12 @@
 //! so that a state may be as private as its handlers.
 
 mod ahead;
+mod durable;
 mod host;
 
 use std::fmt::{self, Write as _};
 
-use cora_plan::graph::{HandlerNode, StateNode};
+use cora_plan::graph::HandlerNode;
 use cora_plan::words::{Kind, Place, Sides};
 use cora_plan::{Graph, Plan};
 
@@ -190,10 +191,6 @@ fn app(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
         None => "::cora::__private::core::key::FiveTuple".to_owned(),
     };
     out.line(format_args!("type Group = {group};"))?;
-    let durable = |state: &StateNode| {
-        let travels = plan.places.get(&state.name) == Some(&Place::Travels);
-        travels && state.keyed.as_ref().is_some_and(|keyed| keyed.durable)
-    };
     if graph.states.iter().all(|state| state.keyed.is_none()) {
         let reads =
             |handler: &HandlerNode| format!("<{} as Handler>::READS_PACKET", hidden(&handler.path));
@@ -208,9 +205,7 @@ fn app(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
         let all: Vec<String> = graph.chain.iter().map(heads).collect();
         out.line(format_args!("const HEADS: bool = {};", all.join(" && ")))?;
     }
-    if graph.states.iter().any(durable) {
-        out.line("const DURABLE: bool = true;")?;
-    }
+    durable::emit(out, graph, plan)?;
     let recorded = host::recorded(graph);
     if !recorded.is_empty() {
         out.line(format_args!("const RECORDED: &'static [usize] = &{recorded:?};"))?;

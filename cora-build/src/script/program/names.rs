@@ -88,11 +88,11 @@ fn borrowed(handler: &Handler, parameter: &Parameter, state: &State, findings: &
     let name = &parameter.state;
     let (kind, wanted) = match (&state.decl.kind, parameter.access) {
         (StateKind::Keyed(_), ParameterAccess::Table { .. })
-        | (StateKind::Singleton, ParameterAccess::Unique | ParameterAccess::Shared)
+        | (StateKind::Singleton { .. }, ParameterAccess::Unique | ParameterAccess::Shared)
         | (StateKind::Commutative, ParameterAccess::Unique)
         | (StateKind::ReadMostly, ParameterAccess::Shared) => return,
         (StateKind::Keyed(_), _) => ("keyed", format!("&mut Table<{name}>")),
-        (StateKind::Singleton, _) => ("a singleton", format!("&mut {name}")),
+        (StateKind::Singleton { .. }, _) => ("a singleton", format!("&mut {name}")),
         (StateKind::Commutative, _) => ("commutative", format!("&mut {name}")),
         (StateKind::ReadMostly, _) => ("read-mostly", format!("&{name}")),
     };

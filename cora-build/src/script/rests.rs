@@ -1,0 +1,160 @@
+//! Which states of the host the entries of flows rest on.
+//!
+//! A path that makes or changes an entry that travels, and touches a state that the host holds and
+//! handlers write, may put into the entry where the state stood: the port that a pool gave. So may
+//! another handler of the chain, whose packet was changed by that path. When the host dies, the
+//! state is gone, unless it is durable, and the entry must not outlive it.
+
+use std::collections::BTreeMap;
+
+use cora_plan::graph::{Access, Does, Exit, HandlerNode, Path, SourcePlace, StateNode};
+use cora_plan::words::{Kind, Place, Sides};
+use cora_plan::{Graph, Plan};
+
+use super::findings::Findings;
+use super::program::Program;
+use crate::diag::codes;
+
+/// An entry's state, the state that it rests on, and where both are touched.
+#[derive(Clone, Copy, Debug)]
+pub struct Rest<'a> {
+    /// The entry's.
+    pub entry: &'a StateNode,
+    /// Where an entry is made or changed.
+    pub made_at: &'a SourcePlace,
+    /// The state that it rests on, which is not durable.
+    pub on: &'a StateNode,
+    /// Where that is touched.
+    pub touched_at: &'a SourcePlace,
+}
+
+/// The names of the states that die with the host and that entries rest on, in order.
+pub fn names<'a>(graph: &'a Graph, plan: &Plan) -> Vec<&'a str> {
+    if plan.sides != Sides::Split {
+        return Vec::new();
+    }
+    let travels = |state: &StateNode| place(plan, state) == Some(Place::Travels);
+    let dies = |state: &StateNode| place(plan, state) == Some(Place::Host);
+    let found = find(graph, travels, dies);
+    graph
+        .states
+        .iter()
+        .map(|state| state.name.as_str())
+        .filter(|name| found.contains_key(name))
+        .collect()
+}
+
+/// Holds the program against the rule that durable entries rest on durable states alone. A
+/// singleton dies with its host under every plan that has one; which tables do, the plan says.
+pub fn check(graph: &Graph, plan: &Plan, program: &Program, findings: &mut Findings) {
+    let pinned =
+        |state: &StateNode| plan.sides == Sides::Split && place(plan, state) == Some(Place::Host);
+    let lives_on = |state: &StateNode| {
+        state.keyed.as_ref().is_some_and(|keyed| keyed.durable) && !pinned(state)
+    };
+    let dies = |state: &StateNode| state.kind == Kind::Singleton || pinned(state);
+    for (name, Rest { entry, made_at, on, touched_at }) in find(graph, lives_on, dies) {
+        let Some(state) = program.states.get(name) else { continue };
+        let how =
+            if on.kind == Kind::Singleton { "singleton, durable" } else { "key = …, durable" };
+        findings
+            .at(state.file)
+            .error(
+                codes::DURABLE_RESTS,
+                state.decl.ident.span(),
+                format!("entries of the durable `{}` rest on `{name}`, which is not durable", entry.name),
+            )
+            .label(format!(
+                "touched at {}, and an entry is made or changed at {}, by one packet",
+                shown(touched_at),
+                shown(made_at)
+            ))
+            .help(format!(
+                "write `#[state({how}{})]`, or take `durable` from `{}`: then its entries end when the host half dies",
+                if on.kind == Kind::Singleton { "" } else { ", …" },
+                entry.name
+            ));
+    }
+}
+
+fn place(plan: &Plan, state: &StateNode) -> Option<Place> {
+    plan.places.get(&state.name).copied()
+}
+
+fn shown(at: &SourcePlace) -> String {
+    format!("{}:{}:{}", at.file, at.line, at.column)
+}
+
+/// The first rest on each state that dies with the host, by its name.
+fn find(
+    graph: &Graph,
+    travels: impl Fn(&StateNode) -> bool,
+    dies: impl Fn(&StateNode) -> bool,
+) -> BTreeMap<&str, Rest<'_>> {
+    let mut found = BTreeMap::new();
+    let mortal = graph.states.iter().filter(|state| {
+        dies(state)
+            && !state.is_durable()
+            && state.kind != Kind::ReadMostly
+            && is_written(graph, state)
+    });
+    for on in mortal {
+        for (handler, path, touch) in touches(graph, on) {
+            let made = made_beside(graph, handler, path, &travels);
+            if let Some((entry, made_at)) = made {
+                let rest = Rest { entry, made_at, on, touched_at: &touch.at };
+                found.entry(on.name.as_str()).or_insert(rest);
+            }
+        }
+    }
+    found
+}
+
+/// Whether any handler may write the state.
+fn is_written(graph: &Graph, state: &StateNode) -> bool {
+    touches(graph, state).any(|(handler, _, touch)| {
+        let lent = handler.parameters.iter().find(|lent| lent.state == state.name);
+        touch.does != Does::Read && lent.is_some_and(|lent| lent.mutable)
+    })
+}
+
+/// Each access to the state, with its path and handler.
+fn touches<'a>(
+    graph: &'a Graph,
+    state: &'a StateNode,
+) -> impl Iterator<Item = (&'a HandlerNode, &'a Path, &'a Access)> {
+    graph.chain.iter().flat_map(move |handler| {
+        handler.paths.iter().flat_map(move |path| {
+            let of_it = path.accesses.iter().filter(move |access| access.state == state.name);
+            of_it.map(move |access| (handler, path, access))
+        })
+    })
+}
+
+/// An entry that a packet on this path makes or changes: here, or in another handler of the chain.
+fn made_beside<'a>(
+    graph: &'a Graph,
+    handler: &HandlerNode,
+    path: &'a Path,
+    travels: &impl Fn(&StateNode) -> bool,
+) -> Option<(&'a StateNode, &'a SourcePlace)> {
+    let made = |path: &'a Path| {
+        path.accesses
+            .iter()
+            .filter(|access| access.does != Does::Read && access.does != Does::Remove)
+            .find_map(|access| {
+                let state = graph.state(&access.state).filter(|state| travels(state))?;
+                Some((state, &access.at))
+            })
+    };
+    made(path).or_else(|| {
+        let others = graph.chain.iter().filter(|other| other.name != handler.name);
+        let paths = others.flat_map(|other| &other.paths);
+        // One of the two comes first, whose packet goes on.
+        paths.filter(|other| goes_on(other) || goes_on(path)).find_map(made)
+    })
+}
+
+const fn goes_on(path: &Path) -> bool {
+    matches!(path.exit, Exit::Transmit | Exit::Unseen)
+}
