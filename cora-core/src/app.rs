@@ -9,7 +9,7 @@ use crate::record::{Fields, When};
 #[cfg(not(target_os = "none"))]
 use crate::state::Described;
 use crate::state::table::Ending;
-use crate::state::{Home, Malformed, Memory, OutOfMemory, Place, Reach, Visit};
+use crate::state::{Home, Malformed, Memory, OutOfMemory, Place, Reach, Touched, Visit};
 use crate::verdict::Verdict;
 
 /// One handler, as `#[flow_handler]` leaves it behind.
@@ -27,8 +27,13 @@ pub trait Handler {
     /// [headers](crate::packet::Headers) can't.
     const READS_PAYLOAD: bool = true;
 
-    /// Runs the handler once. A state out of `R`'s reach ends it as a punt.
-    fn run<R: Reach>(packet: &mut Packet<'_>, states: Self::Parameters<'_>) -> Verdict;
+    /// Runs the handler once. A state out of `R`'s reach ends it as a punt; the durable singletons
+    /// that it names are noted.
+    fn run<R: Reach>(
+        packet: &mut Packet<'_>,
+        states: Self::Parameters<'_>,
+        touched: &Touched,
+    ) -> Verdict;
 }
 
 /// The type at a position of [`Handler::States`].
@@ -121,6 +126,8 @@ pub trait App: Sized + 'static {
     /// Whether any of its states is read-mostly.
     const READ_MOSTLY: bool = false;
 
+    /// The numbers of its durable singletons: the host keeps a copy of each.
+    const KEPT: &'static [usize] = &[];
     /// The host's states that entries of flows rest on and that are not durable, by name. When the
     /// host half ends, they are lost, and so are all flows: a session whose port pool is gone would
     /// be somebody else's by the next lease.

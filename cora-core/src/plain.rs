@@ -6,7 +6,7 @@
 
 use core::time::Duration;
 
-use crate::state::Generation;
+use crate::state::{Changed, Generation};
 
 /// Data of fixed width without pointers.
 ///
@@ -56,6 +56,28 @@ pub trait Plain: Copy + 'static {
     /// the NIC half has no panic for its callers' duties.
     fn put(&self, out: &mut [u8]);
 
+    /// The values in memory, where that is their encoding.
+    #[inline]
+    fn as_encoding(values: &[Self]) -> Option<&[u8]> {
+        let _ = values;
+        None
+    }
+
+    /// Writes the encoding over `kept`, which holds that of the value before, and notes in which
+    /// bytes, counted from `at`, the two differ.
+    fn put_changed(&self, kept: &mut [u8], at: usize, changed: &mut Changed<'_>) {
+        let mut now = [0; SMALL];
+        let Some(kept) = kept.get_mut(..Self::SIZE) else { return };
+        if let Some(now) = now.get_mut(..Self::SIZE) {
+            self.put(now);
+            changed.update(now, kept, at);
+        } else {
+            // It may have.
+            self.put(kept);
+            changed.note(at, Self::SIZE);
+        }
+    }
+
     /// Reads a value from the first [`Self::SIZE`] bytes; `None` when they encode none, or there
     /// are fewer.
     fn get(bytes: &[u8]) -> Option<Self>;
@@ -88,6 +110,11 @@ pub trait Plain: Copy + 'static {
     /// Describes this value, for people and for comparison.
     fn describe(&self, to: &mut dyn Describe);
 }
+
+/// Values up to so many bytes are encoded to be compared.
+const SMALL: usize = 64;
+/// Bytes of an array's elements that are encoded at a time for that.
+const SOME: usize = 1024;
 
 /// Receives the description of a [`Plain`] value: a tree of named fields, lists and leaves.
 pub trait Describe {
@@ -124,6 +151,11 @@ macro_rules! plain_integers {
             #[inline]
             fn get(bytes: &[u8]) -> Option<Self> {
                 Some(Self::from_le_bytes(*bytes.first_chunk()?))
+            }
+            #[cfg(target_endian = "little")]
+            #[inline]
+            fn as_encoding(values: &[Self]) -> Option<&[u8]> {
+                Some(zerocopy::IntoBytes::as_bytes(values))
             }
             fn describe(&self, to: &mut dyn Describe) {
                 to.$tell(<$wide>::from(*self));
@@ -165,6 +197,32 @@ impl<T: Plain, const N: usize> Plain for [T; N] {
     fn put(&self, out: &mut [u8]) {
         for (item, place) in self.iter().zip(out.chunks_exact_mut(T::SIZE.max(1))) {
             item.put(place);
+        }
+    }
+    #[inline]
+    fn as_encoding(values: &[Self]) -> Option<&[u8]> {
+        T::as_encoding(values.as_flattened())
+    }
+    fn put_changed(&self, kept: &mut [u8], at: usize, changed: &mut Changed<'_>) {
+        if let Some(now) = T::as_encoding(self) {
+            return changed.update(now, kept, at);
+        }
+        if T::SIZE > SMALL {
+            for (number, item) in self.iter().enumerate() {
+                let from = number * T::SIZE;
+                item.put_changed(kept.get_mut(from..).unwrap_or_default(), at + from, changed);
+            }
+            return;
+        }
+        let some = SOME / T::SIZE.max(1);
+        for (number, items) in self.chunks(some).enumerate() {
+            let from = number * some * T::SIZE;
+            let mut now = [0; SOME];
+            for (item, place) in items.iter().zip(now.chunks_exact_mut(T::SIZE.max(1))) {
+                item.put(place);
+            }
+            let now = now.get(..items.len() * T::SIZE).unwrap_or_default();
+            changed.update(now, kept.get_mut(from..).unwrap_or_default(), at + from);
         }
     }
     fn get(bytes: &[u8]) -> Option<Self> {

@@ -130,6 +130,9 @@ pub enum RunError {
     /// Another build's entries can't be taken over.
     #[error("durable entries of the program before can't be taken over: {0}")]
     OtherEntries(String),
+    /// The copy of a singleton is none.
+    #[error("the copy of `{0}` is damaged: it is lost, and so is every flow that rests on it")]
+    Damaged(String),
     /// A half says that it can't begin.
     #[error("the {name} process can't begin: its message stands above")]
     RefusedToBegin {

@@ -13,6 +13,9 @@
 //!    nothing but in a build that traces (`cora_core::trace`). Match guards have notes of their own, since
 //!    most are not reached. Tables note by themselves what they are asked.
 //!
+//! 5. Behind the guard of a state that is lent whole, to be changed, stands a note that it is named:
+//!    of a durable singleton, a copy is then made of what changed (`cora_core::state::kept`).
+//!
 //! A guard is decided while compiling: where the state is in reach it is nothing, and elsewhere what
 //! stands behind it is nothing.
 
@@ -32,6 +35,11 @@ use crate::syntax::{HandlerDecl, Parameter, ParameterAccess};
 /// What the generic parameter of a body is called: no name that a program would use.
 pub(super) fn reach() -> Ident {
     format_ident!("__CoraReach")
+}
+
+/// What a body's note of the states that it names is called.
+pub(super) fn touched() -> Ident {
+    format_ident!("__cora_touched")
 }
 
 /// The handler's body with its guards.
@@ -76,7 +84,8 @@ impl Guards<'_> {
     fn take(&mut self, mentioned: &BTreeSet<usize>) -> Vec<Stmt> {
         let fresh: Vec<usize> = mentioned.difference(&self.guarded).copied().collect();
         self.guarded.extend(&fresh);
-        fresh.into_iter().filter_map(|at| self.parameters.get(at)).map(guard).collect()
+        let guards = fresh.into_iter().filter_map(|at| Some((at, self.parameters.get(at)?)));
+        guards.flat_map(|(at, state)| [Some(guard(state)), touch(at, state)]).flatten().collect()
     }
 
     /// Notes of the states that are mentioned and are no tables.
@@ -166,6 +175,15 @@ fn guard(parameter: &Parameter) -> Stmt {
         }),
         None,
     )
+}
+
+/// A state that may be a durable singleton is about to be named: it may change.
+fn touch(position: usize, parameter: &Parameter) -> Option<Stmt> {
+    let may_write = matches!(parameter.access, ParameterAccess::Unique);
+    let (touched, state) = (touched(), &parameter.referent);
+    let position = Literal::u8_unsuffixed(position as u8);
+    let note = quote!(#touched.note::<#state>(#position););
+    may_write.then(|| Stmt::Expr(Expr::Verbatim(note), None))
 }
 
 /// The state at this position is named here.

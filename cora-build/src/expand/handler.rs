@@ -77,7 +77,7 @@ fn function(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
             reason = "the runtime calls a handler by its signature; tests may call it"
         )]
         #visibility #signature {
-            #hidden::body::<#core::state::EveryState>(#(#names),*)
+            #hidden::body::<#core::state::EveryState>(&#core::state::Touched::new(), #(#names),*)
         }
     }
 }
@@ -109,7 +109,7 @@ fn body(decl: &HandlerDecl) -> TokenStream {
     let mut signature = decl.item.sig.clone();
     elide_packet_lifetime(&mut signature);
     let (inputs, output) = (&signature.inputs, &signature.output);
-    let reach = guard::reach();
+    let (reach, touched) = (guard::reach(), guard::touched());
     let block = guard::run(decl);
     quote! {
         #(#attributes)*
@@ -117,9 +117,10 @@ fn body(decl: &HandlerDecl) -> TokenStream {
         #[allow(
             clippy::trivially_copy_pass_by_ref,
             clippy::needless_pass_by_ref_mut,
+            clippy::too_many_arguments,
             reason = "the runtime calls a handler by its signature"
         )]
-        fn body<#reach: #core::state::Reach>(#inputs) #output #block
+        fn body<#reach: #core::state::Reach>(#touched: &#core::state::Touched, #inputs) #output #block
     }
 }
 
@@ -172,9 +173,10 @@ fn handler(decl: &HandlerDecl, hidden: &Ident) -> TokenStream {
         fn run<#reach: #core::state::Reach>(
             packet: &mut #core::packet::Packet<'_>,
             (#(#names,)*): Self::Parameters<'_>,
+            touched: &#core::state::Touched,
         ) -> #core::verdict::Verdict {
             #coerced
-            #hidden::body::<#reach>(packet, #(#names),*)
+            #hidden::body::<#reach>(touched, packet, #(#names),*)
         }
     }
 }

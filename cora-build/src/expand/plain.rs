@@ -39,6 +39,30 @@ pub(super) fn implementation(name: &Ident, fields: &Fields) -> TokenStream {
     implementation_with(name, fields, &TokenStream::new())
 }
 
+/// What of a struct of these fields changed, field by field: so that a long one is not encoded
+/// whole for each change.
+pub(super) fn put_changed(fields: &Fields) -> TokenStream {
+    let core = core();
+    let types: Vec<&Type> = fields.iter().map(|field| &field.ty).collect();
+    let members: Vec<Member> = fields.members().collect();
+    let mutable = (!fields.is_empty()).then(|| quote!(mut));
+    quote! {
+        fn put_changed(&self, kept: &mut [u8], at: usize, changed: &mut #core::state::Changed<'_>) {
+            let #mutable from = 0usize;
+            #(
+                #core::plain::Plain::put_changed(
+                    &self.#members,
+                    kept.get_mut(from..).unwrap_or_default(),
+                    at + from,
+                    changed,
+                );
+                from += <#types as #core::plain::Plain>::SIZE;
+            )*
+            let _ = (from, kept, at, changed);
+        }
+    }
+}
+
 /// The same, with further items.
 pub(super) fn implementation_with(
     name: &Ident,
@@ -130,7 +154,8 @@ pub(super) fn derive(input: &DeriveInput, diagnostics: &mut Diagnostics) -> Toke
             for field in &data.fields {
                 fields::check_plain(&field.ty, diagnostics);
             }
-            Some(implementation(&input.ident, &data.fields))
+            let changed = put_changed(&data.fields);
+            Some(implementation_with(&input.ident, &data.fields, &changed))
         }
         Data::Enum(data) => plain_enum::run(&input.ident, data, diagnostics),
         Data::Union(data) => {

@@ -1,4 +1,5 @@
-//! `#[state(singleton)]`: one value, pinned to one side. It begins as the user's `Default`.
+//! `#[state(singleton)]`: one value, pinned to one side. It begins as the user's `Default`,
+//! or as the copy of a durable one.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -10,14 +11,21 @@ pub(super) fn run(decl: &StateDecl, durable: bool) -> TokenStream {
     let core = core();
     let (ident, name) = (&decl.ident, &decl.name);
     let item = plain::item(&decl.item);
-    let durable = durable.then(|| {
-        quote!(
+    let fields = &decl.item.fields;
+    let (plain, stored) = if durable {
+        let further = quote!(
             const DURABLE: bool = true;
-        )
-    });
-    let further = durable.unwrap_or_default();
-    let plain = plain::implementation_with(ident, &decl.item.fields, &further);
-    let stored = stored::implementation(decl, "Singleton", "Pinned");
+        );
+        let further = [further, plain::put_changed(fields)].into_iter().collect();
+        let kept = quote!(
+            const KEPT: bool = true;
+        );
+        let stored = stored::implementation_with(decl, "Singleton", "Pinned", &quote!(lend), &kept);
+        (plain::implementation_with(ident, fields, &further), stored)
+    } else {
+        let stored = stored::implementation(decl, "Singleton", "Pinned");
+        (plain::implementation(ident, fields), stored)
+    };
     quote! {
         #item
         #plain

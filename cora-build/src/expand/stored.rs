@@ -8,6 +8,17 @@ use crate::syntax::StateDecl;
 
 /// `impl Stored` with this kind and home, both named as in `cora_core::state`.
 pub(super) fn implementation(decl: &StateDecl, kind: &str, home: &str) -> TokenStream {
+    implementation_with(decl, kind, home, &quote!(value), &TokenStream::new())
+}
+
+/// The same, with the home's method that lends the value, and further items.
+pub(super) fn implementation_with(
+    decl: &StateDecl,
+    kind: &str,
+    home: &str,
+    lend: &TokenStream,
+    further: &TokenStream,
+) -> TokenStream {
     let core = core();
     let (ident, name) = (&decl.ident, &decl.name);
     let (kind, home) = (format_ident!("{kind}"), format_ident!("{home}"));
@@ -26,6 +37,7 @@ pub(super) fn implementation(decl: &StateDecl, kind: &str, home: &str) -> TokenS
             const KIND: #core::state::Kind = #core::state::Kind::#kind;
             const BYTES: usize = #core::state::#home::<Self>::BYTES;
             #value
+            #further
             type Home = #core::state::#home<Self>;
 
             fn create(
@@ -36,7 +48,7 @@ pub(super) fn implementation(decl: &StateDecl, kind: &str, home: &str) -> TokenS
 
             #[inline]
             fn borrow(home: &mut Self::Home) -> &mut Self {
-                home.value()
+                home.#lend()
             }
         }
     }

@@ -5,7 +5,9 @@
     reason = "the runtime calls a handler by its signature; tests may call it"
 )]
 fn innermost(packet: &mut Packet<'_>, a: &mut A, b: &mut B) -> Verdict {
-    __cora_innermost::body::<::cora::__private::core::state::EveryState>(packet, a, b)
+    __cora_innermost::body::<
+        ::cora::__private::core::state::EveryState,
+    >(&::cora::__private::core::state::Touched::new(), packet, a, b)
 }
 #[doc(hidden)]
 #[allow(
@@ -20,9 +22,11 @@ impl __cora_innermost {
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
+        clippy::too_many_arguments,
         reason = "the runtime calls a handler by its signature"
     )]
     fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        __cora_touched: &::cora::__private::core::state::Touched,
         packet: &mut Packet<'_>,
         a: &mut A,
         b: &mut B,
@@ -35,6 +39,7 @@ impl __cora_innermost {
                     ::cora::__private::core::verdict::Stop::punt(),
                 );
             }
+            __cora_touched.note::<A>(0);
             ::cora::__private::core::trace::names(0);
             a.long += 1;
             ::cora::__private::core::trace::names(0);
@@ -49,6 +54,7 @@ impl __cora_innermost {
                         ::cora::__private::core::verdict::Stop::punt(),
                     );
                 }
+                __cora_touched.note::<B>(1);
                 ::cora::__private::core::trace::names(1);
                 b.touch();
             }
@@ -58,6 +64,7 @@ impl __cora_innermost {
                     ::cora::__private::core::verdict::Stop::punt(),
                 );
             }
+            __cora_touched.note::<A>(0);
             ::cora::__private::core::trace::names(0);
             if a.is_on() {
                 if const {
@@ -67,6 +74,7 @@ impl __cora_innermost {
                         ::cora::__private::core::verdict::Stop::punt(),
                     );
                 }
+                __cora_touched.note::<B>(1);
                 ::cora::__private::core::trace::names(1);
                 b.touch();
             } else {
@@ -86,8 +94,9 @@ impl ::cora::__private::core::app::Handler for __cora_innermost {
     fn run<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (state_0, state_1): Self::Parameters<'_>,
+        touched: &::cora::__private::core::state::Touched,
     ) -> ::cora::__private::core::verdict::Verdict {
-        __cora_innermost::body::<__CoraReach>(packet, state_0, state_1)
+        __cora_innermost::body::<__CoraReach>(touched, packet, state_0, state_1)
     }
 }
 #[allow(
@@ -97,7 +106,9 @@ impl ::cora::__private::core::app::Handler for __cora_innermost {
     reason = "the runtime calls a handler by its signature; tests may call it"
 )]
 fn arms(packet: &mut Packet<'_>, a: &mut A, b: &mut B) -> Verdict {
-    __cora_arms::body::<::cora::__private::core::state::EveryState>(packet, a, b)
+    __cora_arms::body::<
+        ::cora::__private::core::state::EveryState,
+    >(&::cora::__private::core::state::Touched::new(), packet, a, b)
 }
 #[doc(hidden)]
 #[allow(
@@ -112,9 +123,11 @@ impl __cora_arms {
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
+        clippy::too_many_arguments,
         reason = "the runtime calls a handler by its signature"
     )]
     fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        __cora_touched: &::cora::__private::core::state::Touched,
         packet: &mut Packet<'_>,
         a: &mut A,
         b: &mut B,
@@ -124,6 +137,7 @@ impl __cora_arms {
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
+        __cora_touched.note::<B>(1);
         match packet.protocol()? {
             6 => {
                 if const {
@@ -133,6 +147,7 @@ impl __cora_arms {
                         ::cora::__private::core::verdict::Stop::punt(),
                     );
                 }
+                __cora_touched.note::<A>(0);
                 ::cora::__private::core::trace::names(0);
                 a.tcp += 1;
             }
@@ -147,6 +162,7 @@ impl __cora_arms {
                         ::cora::__private::core::verdict::Stop::punt(),
                     );
                 }
+                __cora_touched.note::<A>(0);
                 ::cora::__private::core::trace::names(0);
                 a.udp += 1;
             }
@@ -161,6 +177,7 @@ impl __cora_arms {
                                 ::cora::__private::core::verdict::Stop::punt(),
                             );
                         }
+                        __cora_touched.note::<A>(0);
                         ::cora::__private::core::trace::names(0);
                         a.echo()
                     }
@@ -182,8 +199,9 @@ impl ::cora::__private::core::app::Handler for __cora_arms {
     fn run<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (state_0, state_1): Self::Parameters<'_>,
+        touched: &::cora::__private::core::state::Touched,
     ) -> ::cora::__private::core::verdict::Verdict {
-        __cora_arms::body::<__CoraReach>(packet, state_0, state_1)
+        __cora_arms::body::<__CoraReach>(touched, packet, state_0, state_1)
     }
 }
 #[allow(
@@ -193,7 +211,9 @@ impl ::cora::__private::core::app::Handler for __cora_arms {
     reason = "the runtime calls a handler by its signature; tests may call it"
 )]
 fn scrutinee(packet: &mut Packet<'_>, a: &mut A) -> Verdict {
-    __cora_scrutinee::body::<::cora::__private::core::state::EveryState>(packet, a)
+    __cora_scrutinee::body::<
+        ::cora::__private::core::state::EveryState,
+    >(&::cora::__private::core::state::Touched::new(), packet, a)
 }
 #[doc(hidden)]
 #[allow(
@@ -208,9 +228,11 @@ impl __cora_scrutinee {
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
+        clippy::too_many_arguments,
         reason = "the runtime calls a handler by its signature"
     )]
     fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        __cora_touched: &::cora::__private::core::state::Touched,
         packet: &mut Packet<'_>,
         a: &mut A,
     ) -> Verdict {
@@ -219,6 +241,7 @@ impl __cora_scrutinee {
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
+        __cora_touched.note::<A>(0);
         ::cora::__private::core::trace::names(0);
         match a.find(packet) {
             Some(entry) => entry.apply(packet),
@@ -236,8 +259,9 @@ impl ::cora::__private::core::app::Handler for __cora_scrutinee {
     fn run<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (state_0,): Self::Parameters<'_>,
+        touched: &::cora::__private::core::state::Touched,
     ) -> ::cora::__private::core::verdict::Verdict {
-        __cora_scrutinee::body::<__CoraReach>(packet, state_0)
+        __cora_scrutinee::body::<__CoraReach>(touched, packet, state_0)
     }
 }
 #[allow(
@@ -247,7 +271,9 @@ impl ::cora::__private::core::app::Handler for __cora_scrutinee {
     reason = "the runtime calls a handler by its signature; tests may call it"
 )]
 fn hidden(packet: &mut Packet<'_>, a: &mut A, b: &mut B, c: &C) -> Verdict {
-    __cora_hidden::body::<::cora::__private::core::state::EveryState>(packet, a, b, c)
+    __cora_hidden::body::<
+        ::cora::__private::core::state::EveryState,
+    >(&::cora::__private::core::state::Touched::new(), packet, a, b, c)
 }
 #[doc(hidden)]
 #[allow(
@@ -262,9 +288,11 @@ impl __cora_hidden {
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
+        clippy::too_many_arguments,
         reason = "the runtime calls a handler by its signature"
     )]
     fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        __cora_touched: &::cora::__private::core::state::Touched,
         packet: &mut Packet<'_>,
         a: &mut A,
         b: &mut B,
@@ -275,6 +303,7 @@ impl __cora_hidden {
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
+        __cora_touched.note::<A>(0);
         ::cora::__private::core::trace::names(0);
         let each = |n: u64| {
             if n > 1 {
@@ -287,6 +316,7 @@ impl __cora_hidden {
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
+        __cora_touched.note::<B>(1);
         if const { !::cora::__private::core::state::reaches::<__CoraReach, C>() } {
             return ::core::result::Result::Err(
                 ::cora::__private::core::verdict::Stop::punt(),
@@ -308,8 +338,9 @@ impl ::cora::__private::core::app::Handler for __cora_hidden {
     fn run<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (state_0, state_1, state_2): Self::Parameters<'_>,
+        touched: &::cora::__private::core::state::Touched,
     ) -> ::cora::__private::core::verdict::Verdict {
-        __cora_hidden::body::<__CoraReach>(packet, state_0, state_1, state_2)
+        __cora_hidden::body::<__CoraReach>(touched, packet, state_0, state_1, state_2)
     }
 }
 #[allow(
@@ -319,7 +350,9 @@ impl ::cora::__private::core::app::Handler for __cora_hidden {
     reason = "the runtime calls a handler by its signature; tests may call it"
 )]
 fn loops(packet: &mut Packet<'_>, a: &mut A, b: &mut B) -> Verdict {
-    __cora_loops::body::<::cora::__private::core::state::EveryState>(packet, a, b)
+    __cora_loops::body::<
+        ::cora::__private::core::state::EveryState,
+    >(&::cora::__private::core::state::Touched::new(), packet, a, b)
 }
 #[doc(hidden)]
 #[allow(
@@ -334,9 +367,11 @@ impl __cora_loops {
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
+        clippy::too_many_arguments,
         reason = "the runtime calls a handler by its signature"
     )]
     fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        __cora_touched: &::cora::__private::core::state::Touched,
         packet: &mut Packet<'_>,
         a: &mut A,
         b: &mut B,
@@ -350,6 +385,7 @@ impl __cora_loops {
                         ::cora::__private::core::verdict::Stop::punt(),
                     );
                 }
+                __cora_touched.note::<A>(0);
                 ::cora::__private::core::trace::names(0);
                 a.add(n);
             }
@@ -363,6 +399,7 @@ impl __cora_loops {
                     ::cora::__private::core::verdict::Stop::punt(),
                 );
             }
+            __cora_touched.note::<B>(1);
             ::cora::__private::core::trace::names(1);
             b.touch();
         };
@@ -372,6 +409,7 @@ impl __cora_loops {
                     ::cora::__private::core::verdict::Stop::punt(),
                 );
             }
+            __cora_touched.note::<B>(1);
             ::cora::__private::core::trace::names(1);
             b.miss();
             return Pass;
@@ -381,6 +419,7 @@ impl __cora_loops {
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
+        __cora_touched.note::<A>(0);
         ::cora::__private::core::trace::names(0);
         while a.more() {
             ::cora::__private::core::trace::names(0);
@@ -403,7 +442,8 @@ impl ::cora::__private::core::app::Handler for __cora_loops {
     fn run<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (state_0, state_1): Self::Parameters<'_>,
+        touched: &::cora::__private::core::state::Touched,
     ) -> ::cora::__private::core::verdict::Verdict {
-        __cora_loops::body::<__CoraReach>(packet, state_0, state_1)
+        __cora_loops::body::<__CoraReach>(touched, packet, state_0, state_1)
     }
 }

@@ -6,7 +6,9 @@
     reason = "the runtime calls a handler by its signature; tests may call it"
 )]
 fn pass(packet: &mut Packet<'_>) -> Verdict {
-    __cora_pass::body::<::cora::__private::core::state::EveryState>(packet)
+    __cora_pass::body::<
+        ::cora::__private::core::state::EveryState,
+    >(&::cora::__private::core::state::Touched::new(), packet)
 }
 #[doc(hidden)]
 #[allow(
@@ -21,9 +23,11 @@ impl __cora_pass {
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
+        clippy::too_many_arguments,
         reason = "the runtime calls a handler by its signature"
     )]
     fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        __cora_touched: &::cora::__private::core::state::Touched,
         packet: &mut Packet<'_>,
     ) -> Verdict {
         Pass
@@ -40,8 +44,9 @@ impl ::cora::__private::core::app::Handler for __cora_pass {
     fn run<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (): Self::Parameters<'_>,
+        touched: &::cora::__private::core::state::Touched,
     ) -> ::cora::__private::core::verdict::Verdict {
-        __cora_pass::body::<__CoraReach>(packet)
+        __cora_pass::body::<__CoraReach>(touched, packet)
     }
 }
 /// Translates.
@@ -61,7 +66,14 @@ pub fn nat(
 ) -> Verdict {
     __cora_nat::body::<
         ::cora::__private::core::state::EveryState,
-    >(packet, sessions, ports, rules, _seen)
+    >(
+        &::cora::__private::core::state::Touched::new(),
+        packet,
+        sessions,
+        ports,
+        rules,
+        _seen,
+    )
 }
 #[doc(hidden)]
 #[allow(
@@ -77,9 +89,11 @@ impl __cora_nat {
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
+        clippy::too_many_arguments,
         reason = "the runtime calls a handler by its signature"
     )]
     fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        __cora_touched: &::cora::__private::core::state::Touched,
         mut packet: &mut cora::Packet<'_>,
         sessions: &mut Table<Session>,
         ports: &mut nat::PortPool,
@@ -113,6 +127,7 @@ impl __cora_nat {
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
+        __cora_touched.note::<nat::PortPool>(1);
         ::cora::__private::core::trace::names(1);
         let port = ports.take()?;
         sessions.insert(flow, Session::new(port))?;
@@ -134,8 +149,11 @@ impl ::cora::__private::core::app::Handler for __cora_nat {
     fn run<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (state_0, state_1, state_2, state_3): Self::Parameters<'_>,
+        touched: &::cora::__private::core::state::Touched,
     ) -> ::cora::__private::core::verdict::Verdict {
-        __cora_nat::body::<__CoraReach>(packet, state_0, state_1, state_2, state_3)
+        __cora_nat::body::<
+            __CoraReach,
+        >(touched, packet, state_0, state_1, state_2, state_3)
     }
 }
 /// What a macro makes may name the packet.
@@ -146,7 +164,9 @@ impl ::cora::__private::core::app::Handler for __cora_nat {
     reason = "the runtime calls a handler by its signature; tests may call it"
 )]
 fn told(packet: &mut Packet<'_>) -> Verdict {
-    __cora_told::body::<::cora::__private::core::state::EveryState>(packet)
+    __cora_told::body::<
+        ::cora::__private::core::state::EveryState,
+    >(&::cora::__private::core::state::Touched::new(), packet)
 }
 #[doc(hidden)]
 #[allow(
@@ -161,9 +181,11 @@ impl __cora_told {
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
+        clippy::too_many_arguments,
         reason = "the runtime calls a handler by its signature"
     )]
     fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        __cora_touched: &::cora::__private::core::state::Touched,
         packet: &mut Packet<'_>,
     ) -> Verdict {
         if !false {
@@ -182,8 +204,9 @@ impl ::cora::__private::core::app::Handler for __cora_told {
     fn run<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (): Self::Parameters<'_>,
+        touched: &::cora::__private::core::state::Touched,
     ) -> ::cora::__private::core::verdict::Verdict {
-        __cora_told::body::<__CoraReach>(packet)
+        __cora_told::body::<__CoraReach>(touched, packet)
     }
 }
 /// No macro is called, and none of the words is the packet's name.
@@ -194,7 +217,9 @@ impl ::cora::__private::core::app::Handler for __cora_told {
     reason = "the runtime calls a handler by its signature; tests may call it"
 )]
 fn untold(packet: &mut Packet<'_>) -> Verdict {
-    __cora_untold::body::<::cora::__private::core::state::EveryState>(packet)
+    __cora_untold::body::<
+        ::cora::__private::core::state::EveryState,
+    >(&::cora::__private::core::state::Touched::new(), packet)
 }
 #[doc(hidden)]
 #[allow(
@@ -209,9 +234,11 @@ impl __cora_untold {
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
+        clippy::too_many_arguments,
         reason = "the runtime calls a handler by its signature"
     )]
     fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        __cora_touched: &::cora::__private::core::state::Touched,
         packet: &mut Packet<'_>,
     ) -> Verdict {
         if 1 != 2 { Drop(NotAllowed) } else { Transmit }
@@ -228,8 +255,9 @@ impl ::cora::__private::core::app::Handler for __cora_untold {
     fn run<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (): Self::Parameters<'_>,
+        touched: &::cora::__private::core::state::Touched,
     ) -> ::cora::__private::core::verdict::Verdict {
-        __cora_untold::body::<__CoraReach>(packet)
+        __cora_untold::body::<__CoraReach>(touched, packet)
     }
 }
 /// Asks for no more than headers.
@@ -240,7 +268,9 @@ impl ::cora::__private::core::app::Handler for __cora_untold {
     reason = "the runtime calls a handler by its signature; tests may call it"
 )]
 fn count(packet: &mut Headers<'_>, seen: &mut Seen) -> Verdict {
-    __cora_count::body::<::cora::__private::core::state::EveryState>(packet, seen)
+    __cora_count::body::<
+        ::cora::__private::core::state::EveryState,
+    >(&::cora::__private::core::state::Touched::new(), packet, seen)
 }
 #[doc(hidden)]
 #[allow(
@@ -255,9 +285,11 @@ impl __cora_count {
     #[allow(
         clippy::trivially_copy_pass_by_ref,
         clippy::needless_pass_by_ref_mut,
+        clippy::too_many_arguments,
         reason = "the runtime calls a handler by its signature"
     )]
     fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        __cora_touched: &::cora::__private::core::state::Touched,
         packet: &mut Headers<'_>,
         seen: &mut Seen,
     ) -> Verdict {
@@ -266,6 +298,7 @@ impl __cora_count {
                 ::cora::__private::core::verdict::Stop::punt(),
             );
         }
+        __cora_touched.note::<Seen>(0);
         ::cora::__private::core::trace::names(0);
         seen.bytes += packet.len();
         Transmit
@@ -282,8 +315,9 @@ impl ::cora::__private::core::app::Handler for __cora_count {
     fn run<__CoraReach: ::cora::__private::core::state::Reach>(
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (state_0,): Self::Parameters<'_>,
+        touched: &::cora::__private::core::state::Touched,
     ) -> ::cora::__private::core::verdict::Verdict {
         let packet: &mut ::cora::__private::core::packet::Headers<'_> = packet;
-        __cora_count::body::<__CoraReach>(packet, state_0)
+        __cora_count::body::<__CoraReach>(touched, packet, state_0)
     }
 }

@@ -11,6 +11,29 @@ impl ::cora::__private::core::plain::Plain for Range {
         ("first", <u16 as ::cora::__private::core::plain::Plain>::SIZE),
         ("last", <u16 as ::cora::__private::core::plain::Plain>::SIZE),
     ];
+    fn put_changed(
+        &self,
+        kept: &mut [u8],
+        at: usize,
+        changed: &mut ::cora::__private::core::state::Changed<'_>,
+    ) {
+        let mut from = 0usize;
+        ::cora::__private::core::plain::Plain::put_changed(
+            &self.first,
+            kept.get_mut(from..).unwrap_or_default(),
+            at + from,
+            changed,
+        );
+        from += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
+        ::cora::__private::core::plain::Plain::put_changed(
+            &self.last,
+            kept.get_mut(from..).unwrap_or_default(),
+            at + from,
+            changed,
+        );
+        from += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (from, kept, at, changed);
+    }
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let mut at = 0usize;
@@ -87,6 +110,29 @@ impl ::cora::__private::core::plain::Plain for Mark {
         ("0", <u32 as ::cora::__private::core::plain::Plain>::SIZE),
         ("1", <bool as ::cora::__private::core::plain::Plain>::SIZE),
     ];
+    fn put_changed(
+        &self,
+        kept: &mut [u8],
+        at: usize,
+        changed: &mut ::cora::__private::core::state::Changed<'_>,
+    ) {
+        let mut from = 0usize;
+        ::cora::__private::core::plain::Plain::put_changed(
+            &self.0,
+            kept.get_mut(from..).unwrap_or_default(),
+            at + from,
+            changed,
+        );
+        from += <u32 as ::cora::__private::core::plain::Plain>::SIZE;
+        ::cora::__private::core::plain::Plain::put_changed(
+            &self.1,
+            kept.get_mut(from..).unwrap_or_default(),
+            at + from,
+            changed,
+        );
+        from += <bool as ::cora::__private::core::plain::Plain>::SIZE;
+        let _ = (from, kept, at, changed);
+    }
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let mut at = 0usize;

@@ -8,8 +8,8 @@ use super::{Outbox, ProtocolError};
 use crate::app::App;
 use crate::message::Message;
 use crate::plain::Plain;
-use crate::state::MAX_PIECE;
 use crate::state::table::Change;
+use crate::state::{Kept, MAX_PIECE};
 
 impl<A: App> HostHalf<A> {
     /// The NIC's copies, and what goes by them.
@@ -157,7 +157,7 @@ impl<A: App> HostHalf<A> {
         if const { !A::RECORDED.is_empty() } {
             self.engine.app().ended(&mut |state, ending| out.ended(state, ending));
         }
-        if const { A::DURABLE }
+        if const { A::DURABLE || !A::KEPT.is_empty() }
             && let Some(standby) = out.standby()
         {
             self.tell_to(standby);
@@ -165,6 +165,32 @@ impl<A: App> HostHalf<A> {
     }
 
     pub(super) fn tell_to(&mut self, standby: &mut dyn Standby) {
+        let together = const { !A::KEPT.is_empty() } && self.singletons_are_touched();
+        if together {
+            standby.begin();
+            self.tell_singletons(standby);
+        }
+        self.tell_entries(standby);
+        if together {
+            standby.commit();
+        }
+    }
+
+    fn singletons_are_touched(&mut self) -> bool {
+        let app = self.engine.app();
+        A::KEPT.iter().any(|state| kept(app, *state).is_some_and(|it| it.is_touched()))
+    }
+
+    #[inline(never)]
+    fn tell_singletons(&mut self, standby: &mut dyn Standby) {
+        for state in A::KEPT {
+            if let Some(kept) = kept(self.engine.app(), *state) {
+                kept.tell(&mut |at, part| standby.keep_part(*state as u16, at, part));
+            }
+        }
+    }
+
+    fn tell_entries(&mut self, standby: &mut dyn Standby) {
         let uncopied = &mut self.uncopied;
         self.flows.tell(self.engine.app(), &mut |state, group, change| match change {
             Change::Gone(key) => standby.forget(Holder::Host, state, key),
@@ -176,4 +202,16 @@ impl<A: App> HostHalf<A> {
             }
         });
     }
+}
+
+/// The durable singleton with this number: the host keeps copies, and the NIC half is built without
+/// them.
+#[cfg(not(target_os = "none"))]
+pub(super) fn kept<A: App>(app: &mut A, state: usize) -> Option<&mut dyn Kept> {
+    app.described(state).kept()
+}
+
+#[cfg(target_os = "none")]
+pub(super) fn kept<A: App>(_: &mut A, _: usize) -> Option<&mut dyn Kept> {
+    None
 }

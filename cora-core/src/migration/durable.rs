@@ -2,24 +2,27 @@
 //! copies.
 
 use super::ProtocolError;
-use super::flows::{Flows, each_travelling};
+use super::flows::Flows;
 use crate::app::App;
-use crate::state::Malformed;
 use crate::state::table::travelling::ImportError;
 use crate::state::table::{Change, Durable};
+use crate::state::{Malformed, Place};
 
 /// Called with a state's number, the group key of the flow that an entry belongs to, and what
 /// changed of it.
 pub(super) type Tell<'a, K> = dyn FnMut(u16, Option<K>, Change<'_>) + 'a;
 
-/// The tables whose entries travel and whose states are durable, with their state numbers.
+/// The tables whose states are durable, with their state numbers: those whose entries travel, and
+/// those that the host holds, whose entries belong to no flow.
 fn each_durable<A: App>(app: &mut A, visit: &mut dyn FnMut(u16, &mut dyn Durable)) {
     if const { A::DURABLE } {
-        each_travelling(app, &mut |state, table| {
-            if let Some(durable) = table.as_durable() {
-                visit(state, durable);
+        for (number, (_, place)) in A::PLACES.iter().enumerate() {
+            let moves = matches!(place, Place::Travels | Place::Host);
+            let table = app.state(number).as_travelling().filter(|_| moves);
+            if let Some(durable) = table.and_then(|table| table.as_durable()) {
+                visit(number as u16, durable);
             }
-        });
+        }
     }
 }
 

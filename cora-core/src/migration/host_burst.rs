@@ -48,7 +48,7 @@ impl<A: App> HostHalf<A> {
     fn run_all<const FLOWS: bool>(&mut self, burst: &mut Burst<'_>, out: &mut impl Outbox) {
         // Somebody waits for a packet that comes alone. What it changed of durable entries is told
         // behind it.
-        let alone = FLOWS && !A::DURABLE && burst.len() == 1;
+        let alone = FLOWS && !A::DURABLE && A::KEPT.is_empty() && burst.len() == 1;
         let parsed = A::READS_PACKETS || FLOWS;
         for (number, arrival) in burst.numbered_mut() {
             // Asked here, it need not be asked again wherever a handler asks for a field.

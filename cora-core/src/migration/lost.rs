@@ -2,6 +2,7 @@
 //! does, and how a new host begins.
 
 use super::burst::ALONE;
+use super::copied::kept;
 use super::encoded::{encoded, room};
 use super::flows::{Flows, Record, Stage};
 use super::host::HostHalf;
@@ -56,11 +57,13 @@ impl<A: App> HostHalf<A> {
         let mut reclaimed = Reclaimed::default();
         self.now = self.now.max(now);
         self.incoming = None;
+        self.restore_singletons(standby, &mut |_| reclaimed.undecodable += 1);
         if afresh {
             for holder in [Holder::Host, Holder::Nic, Holder::Unsure] {
                 standby.each(holder, None, &mut |_| reclaimed.dropped += 1);
                 standby.forget_all(holder, None);
             }
+            self.tell_to(standby);
             self.reclaimed += reclaimed;
             return reclaimed;
         }
@@ -68,6 +71,20 @@ impl<A: App> HostHalf<A> {
         standby.assign(Holder::Nic, Holder::Unsure, None);
         self.reclaimed += reclaimed;
         reclaimed
+    }
+
+    /// Takes over the durable singletons that there are copies of, and tells the numbers of those
+    /// whose copies encode none. Before any entry: what those rest on is there then.
+    #[cold]
+    pub fn restore_singletons(&mut self, standby: &dyn Standby, bad: &mut dyn FnMut(u16)) {
+        for state in A::KEPT {
+            let number = *state as u16;
+            let Some(kept) = kept(self.engine.app(), *state) else { continue };
+            if standby.parts(number, &mut |at, part| kept.restore_part(at, part)) && !kept.restore()
+            {
+                bad(number);
+            }
+        }
     }
 
     /// The NIC owns the flow, and told all durable entries of it: other copies are stale.

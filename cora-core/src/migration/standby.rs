@@ -1,7 +1,11 @@
-//! Copies of durable entries, kept so that they outlive the side that owns them.
+//! Copies of durable entries and singletons, kept so that they outlive the side that owns them.
 //!
 //! The host keeps them, of what the NIC owns and of what it owns itself, the latter for the host
 //! that comes after it: so a standby holds every durable entry there is, each with its holder.
+//!
+//! A singleton's copy and those of entries that a burst changed take effect at once: a pool that
+//! knows of a session's port without the session would leak it, and a session without its lease
+//! would get the packets of whoever leases the port next.
 //!
 //! # How far copies are behind
 //!
@@ -55,6 +59,24 @@ pub trait Standby {
     /// From now on the entries of `from`, of one flow or of all, are `to`'s.
     fn assign(&mut self, from: Holder, to: Holder, group: Option<&[u8]>);
 
+    /// What follows until [`Self::commit`] takes effect with that, or not at all.
+    fn begin(&mut self) {}
+
+    /// What came since [`Self::begin`] takes effect.
+    fn commit(&mut self) {}
+
+    /// Keeps a part of the encoding of the singleton with this number, which begins there, in place
+    /// of what was there. The first time all parts come.
+    fn keep_part(&mut self, state: u16, at: usize, part: &[u8]) {
+        let _ = (state, at, part);
+    }
+
+    /// Visits the copy of the singleton with this number, part by part; whether there is one.
+    fn parts(&self, state: u16, visit: &mut dyn FnMut(usize, &[u8])) -> bool {
+        let _ = (state, visit);
+        false
+    }
+
     /// Visits the copy with this key; whether there is one.
     fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Copied<'_>)) -> bool;
 
@@ -81,6 +103,8 @@ pub struct Reclaimed {
     pub missing: u64,
     /// Copies that nobody may use, since what their entries rest on is gone.
     pub dropped: u64,
+    /// Copies of singletons that encode none.
+    pub undecodable: u64,
 }
 
 impl core::ops::AddAssign for Reclaimed {
@@ -92,5 +116,6 @@ impl core::ops::AddAssign for Reclaimed {
         self.half_received += other.half_received;
         self.missing += other.missing;
         self.dropped += other.dropped;
+        self.undecodable += other.undecodable;
     }
 }

@@ -6,12 +6,14 @@
 
 pub mod commutative;
 mod generation;
+pub mod kept;
 pub(crate) mod memory;
 mod pinned;
 pub mod table;
 
 pub use commutative::{Commutative, Replica, Replicated};
 pub use generation::Generation;
+pub use kept::{Changed, Kept, Touched};
 #[cfg(test)]
 pub(crate) use memory::leak as memory_for_tests;
 pub use memory::{Line, MOST_BYTES, Memory, OutOfMemory, largest, within_limit};
@@ -112,6 +114,8 @@ pub trait Stored: Sized + 'static {
     /// Bytes of its value, if it is one that a program makes and hands over (`Default`,
     /// `Configure`): so many are on a stack then, several times over.
     const VALUE: usize = 0;
+    /// Whether it is a durable singleton.
+    const KEPT: bool = false;
     /// The type that a handler's parameter names and the runtime keeps: `Table<S>` itself, or a
     /// `&'static mut S` in caller-supplied memory.
     type Home: Home;
@@ -229,7 +233,13 @@ pub trait Described: Home {
     /// by and a closure that describes the entry; one call with an empty key for the other kinds.
     fn describe(&self, now: u64, item: &mut DescribeItem<'_>);
 
-    /// How entries are encoded, if the state is keyed.
+    /// The same state, if it is a durable singleton.
+    fn kept(&mut self) -> Option<&mut dyn Kept> {
+        None
+    }
+
+    /// How entries are encoded, if the state is keyed; of a durable singleton, how its value is, as
+    /// an entry without a key.
     fn layout(&self) -> Option<EntryLayout> {
         None
     }

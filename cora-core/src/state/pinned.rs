@@ -5,15 +5,18 @@
 //! whatever we do: programs run on a stack with room for that ([`Stored::VALUE`]). On bare metal it
 //! begins as zeroes, since the host tells the NIC every value before the first packet.
 //!
+//! A durable singleton tells which of its blocks changed ([`kept`](super::kept)).
+//!
 //! Neither needs undo. A plan that splits pins every singleton to the host, and the host never
 //! punts; a plan that runs everything at the NIC never punts either.
 
 #[cfg(doc)]
 use super::Stored;
+use super::kept::{BLOCK, Changed, Kept};
 use super::memory::bytes_for;
 use super::{
-    DescribeItem, Described, Generation, Home, Kind, Malformed, Memory, OutOfMemory, ReadMostly,
-    Singleton, Visit,
+    DescribeItem, Described, EntryLayout, Generation, Home, Kind, Malformed, Memory, OutOfMemory,
+    ReadMostly, Singleton, Visit,
 };
 use crate::plain::Plain;
 
@@ -24,31 +27,97 @@ const CHUNK: usize = 1024;
 #[derive(Debug)]
 struct Whole<S: 'static> {
     value: &'static mut S,
+    /// Of a durable state: as it was when changes were last looked for.
     encoded: &'static mut [u64],
+    /// Blocks of that that changed and were not told; none of other states.
+    changed: &'static mut [u64],
+    touched: bool,
+    /// It was told whole, so that changes are enough.
+    told: bool,
 }
 
 impl<S: Plain> Whole<S> {
-    const BYTES: usize = bytes_for::<S>(1) + bytes_for::<u64>(S::SIZE.div_ceil(8));
+    const CHANGED: usize = if S::DURABLE { Changed::words(S::SIZE) } else { 0 };
+    const BYTES: usize =
+        bytes_for::<S>(1) + bytes_for::<u64>(S::SIZE.div_ceil(8)) + bytes_for::<u64>(Self::CHANGED);
 
     fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
         let value = memory.take_zeroes()?;
         let encoded = memory.take_u64(S::SIZE.div_ceil(8))?;
-        Ok(Self { value, encoded })
+        let changed = memory.take_u64(Self::CHANGED)?;
+        Ok(Self { value, encoded, changed, touched: true, told: false })
     }
 
     fn export(&mut self, piece: &mut dyn FnMut(&[u8])) {
-        let encoded = zerocopy::IntoBytes::as_mut_bytes(self.encoded);
-        self.value.put(encoded);
+        self.encode();
+        let encoded = zerocopy::IntoBytes::as_bytes(&*self.encoded);
         each_chunk(encoded.get(..S::SIZE).unwrap_or_default(), piece);
+    }
+
+    /// Encodes the value; of a durable one, notes what changed.
+    fn encode(&mut self) {
+        let encoded = zerocopy::IntoBytes::as_mut_bytes(self.encoded);
+        if const { S::DURABLE } && self.told {
+            self.value.put_changed(encoded, 0, &mut Changed::new(self.changed));
+        } else {
+            self.value.put(encoded);
+        }
+    }
+
+    /// A copy is being made of what was told before, and the value is another one.
+    const fn anew(&mut self) {
+        (self.touched, self.told) = (true, false);
     }
 
     /// Takes a chunk in; the last one puts the new value in force.
     fn import(&mut self, piece: &[u8]) -> Result<(), Malformed> {
+        self.anew();
         let encoded = zerocopy::IntoBytes::as_mut_bytes(self.encoded);
         if take_in(encoded.get_mut(..S::SIZE).unwrap_or_default(), piece)? {
             self.value.read(encoded).then_some(()).ok_or(Malformed)?;
         }
         Ok(())
+    }
+}
+
+impl<S: Plain> Kept for Whole<S> {
+    fn is_touched(&self) -> bool {
+        self.touched
+    }
+
+    fn tell(&mut self, tell: &mut dyn FnMut(usize, &[u8])) {
+        if !core::mem::take(&mut self.touched) {
+            return;
+        }
+        self.encode();
+        let mut changed = Changed::new(self.changed);
+        if !core::mem::replace(&mut self.told, true) {
+            changed.note(0, S::SIZE);
+        }
+        let encoded = zerocopy::IntoBytes::as_bytes(&*self.encoded);
+        let encoded = encoded.get(..S::SIZE).unwrap_or_default();
+        changed.take(|block| {
+            let at = block * BLOCK;
+            tell(at, encoded.get(at..encoded.len().min(at + BLOCK)).unwrap_or_default());
+        });
+    }
+
+    fn restore_part(&mut self, at: usize, part: &[u8]) {
+        self.anew();
+        let encoded = zerocopy::IntoBytes::as_mut_bytes(self.encoded);
+        if let Some(place) = encoded.get_mut(at..at + part.len()) {
+            place.copy_from_slice(part);
+        }
+    }
+
+    fn restore(&mut self) -> bool {
+        let Some(value) = S::get(zerocopy::IntoBytes::as_bytes(&*self.encoded)) else {
+            return false;
+        };
+        *self.value = value;
+        // The copy is as the value is.
+        (self.touched, self.told) = (false, true);
+        true
     }
 }
 
@@ -100,10 +169,23 @@ macro_rules! home_of_one_value {
                 Ok(Self { whole })
             }
 
-            /// The value.
+            /// The value, for whoever may write it.
             #[inline]
             pub const fn value(&mut self) -> &mut S {
+                self.touch();
                 self.whole.value
+            }
+
+            /// The value; whoever writes it says so ([`Self::touch`]).
+            #[inline]
+            pub const fn lend(&mut self) -> &mut S {
+                self.whole.value
+            }
+
+            /// A handler may have written it.
+            #[inline]
+            pub const fn touch(&mut self) {
+                self.whole.touched = true;
             }
         }
 
@@ -144,7 +226,21 @@ macro_rules! home_of_one_value {
 
 home_of_one_value! {
     /// The home of a singleton.
-    Pinned, Singleton, S::default(), {}
+    Pinned, Singleton, S::default(), {
+        fn kept(&mut self) -> Option<&mut dyn Kept> {
+            if const { S::DURABLE } { Some(&mut self.whole) } else { None }
+        }
+
+        fn layout(&self) -> Option<EntryLayout> {
+            const { S::DURABLE }.then_some(EntryLayout {
+                key: 0,
+                entry: S::SIZE,
+                value: S::SIZE,
+                fields: S::FIELDS,
+                before: S::BEFORE,
+            })
+        }
+    }
 }
 
 home_of_one_value! {

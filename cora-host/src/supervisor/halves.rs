@@ -9,7 +9,7 @@ use std::process::Stdio;
 
 use cora_core::region::{Identity, NicStatus, Region, succession, wake};
 
-use super::{HOST_COMMAND, SharedFile, Supervisor};
+use super::{HOST_COMMAND, SharedFile, Supervisor, carried};
 use crate::{RunError, SharedFutex, child, nic_process};
 
 impl Supervisor<'_> {
@@ -25,7 +25,7 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    pub(super) fn start_host(&mut self) -> Result<(), RunError> {
+    pub(super) fn start_host(&mut self, afresh: bool) -> Result<(), RunError> {
         let mut command = child::own(HOST_COMMAND);
         command.args(self.regions.arguments()).args(self.standby.arguments());
         command.arg(self.page_file.file.as_raw_fd().to_string());
@@ -37,6 +37,9 @@ impl Supervisor<'_> {
         if let Some((file, bytes)) = &self.before {
             command.arg("--before").args([file.as_raw_fd().to_string(), bytes.to_string()]);
             files.push(file.as_fd());
+        }
+        if afresh {
+            command.arg("--afresh");
         }
         command.arg("--version").arg(version.as_raw_fd().to_string());
         command.arg("--epoch").arg(self.wire.cable.clock().epoch().to_string());
@@ -92,10 +95,15 @@ impl Supervisor<'_> {
             if !may_begin {
                 return Ok(());
             }
-            // It died before it came here: what is left unread is still in the region before.
-            self.tell_deaths(&[]);
-            self.host.again()?;
-            return self.start_host();
+            // A NIC that owns flows is told of what is damaged by the next region.
+            if self.region.identity().afresh || self.damaged().is_empty() {
+                // It died before it came here: what is left unread is still in the region before.
+                // Of what it had, the NIC has no flow then: either that is new, or it was told.
+                self.tell_deaths(&[]);
+                self.host.again()?;
+                let afresh = self.region.identity().afresh || !self.rests_on.is_empty();
+                return self.start_host(afresh);
+            }
         }
         let died = [&self.nic, &self.host].iter().any(|half| !half.is_alive());
         if died && arrived && !self.leaving && !ends && may_begin {
@@ -104,13 +112,25 @@ impl Supervisor<'_> {
         Ok(())
     }
 
+    /// The states that died with the host and that flows rest on: those without a copy, and those
+    /// whose copy is damaged.
+    fn lost_with_host(&self) -> Vec<String> {
+        let rests_on = self.rests_on.iter().map(|name| (*name).to_owned());
+        rests_on.chain(self.damaged()).collect()
+    }
+
+    /// The singletons whose copies are damaged.
+    fn damaged(&self) -> Vec<String> {
+        carried::damaged(self.standby.words, &self.entries)
+    }
+
     /// Makes the next region, and starts whoever died.
     fn succeed(&mut self) -> Result<(), RunError> {
         let identity = self.region.identity();
         let generation = identity.generation + 1;
         let (nic_died, host_died) = (!self.nic.is_alive(), !self.host.is_alive());
-        let lost = if host_died { self.rests_on } else { &[] };
-        self.tell_deaths(lost);
+        let lost = if host_died { self.lost_with_host() } else { Vec::new() };
+        self.tell_deaths(&lost);
         let place = succession::place(self.regions.words, generation);
         // Packets wait: that is no time to make pages.
         let afresh = !lost.is_empty();
@@ -132,7 +152,7 @@ impl Supervisor<'_> {
         }
         if host_died {
             self.host.again()?;
-            self.start_host()?;
+            self.start_host(afresh)?;
         }
         Ok(())
     }

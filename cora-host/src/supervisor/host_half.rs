@@ -2,21 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use clap::Args;
 use cora_core::app::App;
-use cora_core::migration::{Copied, Holder, HostHalf, Standby as _};
+use cora_core::migration::HostHalf;
 use cora_core::region::{Identity, Idle, Region, RegionLayout};
 use serde_json::{Value, json};
 
 use super::account::OF_NIC;
+use super::carried::{Opened, open_standby};
 use super::catch_up::catch_up;
 use super::configuration;
 use super::host_page::{self, Beating, HostPage};
 use super::layout::Layout;
-use super::standby::{self, SharedStandby};
+use super::standby::SharedStandby;
 use crate::account::export_rest;
 use crate::clock::Clock;
 use crate::command::write_state;
@@ -52,6 +53,9 @@ pub(crate) struct HostArguments {
     /// File descriptor of the memory with the copies of the program before, and its bytes.
     #[arg(long, num_args = 2, value_names = ["FD", "BYTES"])]
     before: Vec<u64>,
+    /// What flows rest on was lost with the host before: none lives on.
+    #[arg(long)]
+    afresh: bool,
     /// File descriptor of what the read-mostly states are made from.
     #[arg(long)]
     version: i32,
@@ -91,10 +95,6 @@ impl<A: App> Regions<'_, A> {
 /// Between two looks of a host that waits for another NIC.
 const LOOK_AGAIN: Duration = Duration::from_micros(200);
 
-/// Words before the copies: the layout of their entries, in words; how many bytes that has stands
-/// first, once the copies are whole.
-const LAYOUT_WORDS: usize = 1024;
-
 /// How the program's durable entries are encoded.
 pub(super) fn layout<A: App>() -> Result<Layout, RunError> {
     let supply = Supply { seed: 0, pages: Pages::Small, resident: false };
@@ -104,80 +104,6 @@ pub(super) fn layout<A: App>() -> Result<Layout, RunError> {
 /// The same as JSON, for a program that asks whether this one can take its place.
 pub(crate) fn entry_layout<A: App>() -> Result<String, RunError> {
     Ok(serde_json::to_string(&layout::<A>()?).unwrap_or_default())
-}
-
-/// Bytes of standby memory that entries of this layout need at most. What is never used costs
-/// address space alone.
-pub(super) fn standby_bytes<A: App>(layout: &Layout) -> usize {
-    let (entry, group) = layout.longest();
-    // No table holds more entries than fit into all tables' memory.
-    let copies = A::MEMORY.checked_div(entry).unwrap_or(0);
-    (LAYOUT_WORDS * 8 + standby::bytes(copies, entry, group)).next_multiple_of(4096)
-}
-
-/// Copies of durable entries, as a host finds them.
-struct Opened {
-    copies: SharedStandby,
-    /// Entries carried over from the program before.
-    carried: u64,
-    /// Copies that did not match their checksum.
-    damaged: u64,
-}
-
-/// The copies in this memory; those in the memory before are carried over if that was not done yet.
-fn open_standby(
-    words: &'static [AtomicU64],
-    before: Option<&'static [AtomicU64]>,
-    layout: &Layout,
-    app: &mut impl App,
-) -> Result<Opened, RunError> {
-    let (head, slots) = words.split_at(LAYOUT_WORDS.min(words.len()));
-    let (entry, group) = layout.longest();
-    let mut copies = SharedStandby::open(slots, entry, group);
-    let (mut carried, mut damaged) = (0, copies.damaged);
-    if read_layout(head).is_some() {
-        return Ok(Opened { copies, carried, damaged });
-    }
-    if let Some(before) = before {
-        let (old_head, old_slots) = before.split_at(LAYOUT_WORDS.min(before.len()));
-        let old = read_layout(old_head).unwrap_or_default();
-        let conversion = layout.conversion(&old).map_err(RunError::OtherEntries)?;
-        let (entry, group) = old.longest();
-        let old = SharedStandby::open(old_slots, entry, group);
-        damaged += old.damaged;
-        for holder in [Holder::Host, Holder::Nic, Holder::Unsure] {
-            old.each(holder, None, &mut |copy| {
-                if let Some((state, piece)) =
-                    conversion.entry(copy.state, copy.piece, |state, value, to| {
-                        app.described(usize::from(state)).convert(value, to)
-                    })
-                {
-                    carried += u64::from(copies.keep(&Copied { state, piece: &piece, ..*copy }));
-                }
-            });
-        }
-    }
-    write_layout(head, layout);
-    Ok(Opened { copies, carried, damaged })
-}
-
-fn read_layout(head: &[AtomicU64]) -> Option<Layout> {
-    let (length, words) = head.split_first()?;
-    let length = length.load(Ordering::Acquire) as usize;
-    let bytes: Vec<u8> =
-        words.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()).collect();
-    serde_json::from_slice(bytes.get(..length).filter(|text| !text.is_empty())?).ok()
-}
-
-fn write_layout(head: &[AtomicU64], layout: &Layout) {
-    let text = serde_json::to_vec(layout).unwrap_or_default();
-    let Some((length, words)) = head.split_first() else { return };
-    for (word, bytes) in words.iter().zip(text.chunks(8)) {
-        let mut whole = [0; 8];
-        whole[..bytes.len()].copy_from_slice(bytes);
-        word.store(u64::from_le_bytes(whole), Ordering::Relaxed);
-    }
-    length.store(text.len() as u64, Ordering::Release);
 }
 
 fn system(errno: rustix::io::Errno) -> RunError {
@@ -203,16 +129,17 @@ pub(crate) fn host_half<A: App>(
     let regions = Regions::<A> { words, page, layout: &region_layout::<A>(), program: PhantomData };
     let mut region = regions.region(page.current())?;
     let version = configuration::told(arguments.version)?;
-    let Identity { seed, resident, afresh, .. } = region.identity();
+    let Identity { seed, resident, .. } = region.identity();
     let supply = Supply { seed: seed.0, pages: options.pages, resident };
     let (mut half, configured) = half::<A>(supply, &version, true)?;
-    let copies = open_copies(arguments, half.engine().app(), page)?;
+    let layout = Layout::of(half.engine().app());
+    let copies = open_copies(arguments, half.engine().app(), page, &layout)?;
     let mut copies = Beating { copies, page };
     catch_up(&mut half, &regions, &region, &mut copies, exporter.as_ref())?;
     let mut worker = Worker::new(half, &region.rings());
     worker.export_to(exporter.clone());
     worker.arriving.in_force = Some(version.number);
-    worker.take_over(Box::new(copies), clock.now(), afresh);
+    take_over(&mut worker, copies, &layout, clock.now(), arguments.afresh)?;
     loop {
         worker.begin(&configured);
         if let Some(control) = &control {
@@ -262,6 +189,7 @@ fn open_copies(
     arguments: &HostArguments,
     app: &mut impl App,
     page: HostPage,
+    layout: &Layout,
 ) -> Result<SharedStandby, RunError> {
     let HostArguments { standby, standby_length, before, .. } = arguments;
     let standby = map::inherited_memory(*standby, *standby_length).map_err(system)?;
@@ -273,8 +201,7 @@ fn open_copies(
         }
         _ => None,
     };
-    let layout = Layout::of(app);
-    let Opened { copies, carried, damaged } = open_standby(standby, before, &layout, app)?;
+    let Opened { copies, carried, damaged } = open_standby(standby, before, layout, app)?;
     page.set_carried(page.carried() + carried);
     if damaged > 0 {
         page.add_damaged(damaged);
@@ -283,6 +210,28 @@ fn open_copies(
         ));
     }
     Ok(copies)
+}
+
+/// Goes on where the host before ended. A copy of a singleton that encodes none is as good as
+/// damaged: the next host begins without it, and so do all flows.
+fn take_over<A: App>(
+    worker: &mut Worker<A>,
+    copies: Beating<SharedStandby>,
+    layout: &Layout,
+    now: u64,
+    afresh: bool,
+) -> Result<(), RunError> {
+    // The supervisor looks, too, before another host begins.
+    let mut bad = copies.copies.damaged_singletons();
+    worker.half.restore_singletons(&copies, &mut |number| {
+        copies.copies.void(number);
+        bad.push(number);
+    });
+    if let Some(number) = bad.first().filter(|_| !afresh) {
+        return Err(RunError::Damaged(layout.singleton(*number).to_owned()));
+    }
+    worker.take_over(Box::new(copies), now, afresh);
+    Ok(())
 }
 
 /// Handles packets of this region.

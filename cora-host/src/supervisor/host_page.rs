@@ -332,6 +332,26 @@ impl<S: Standby> Standby for Beating<S> {
         self.copies.assign(from, to, group);
     }
 
+    fn begin(&mut self) {
+        self.copies.begin();
+    }
+
+    fn commit(&mut self) {
+        self.copies.commit();
+    }
+
+    fn keep_part(&mut self, state: u16, at: usize, part: &[u8]) {
+        self.page.beat();
+        self.copies.keep_part(state, at, part);
+    }
+
+    fn parts(&self, state: u16, visit: &mut dyn FnMut(usize, &[u8])) -> bool {
+        self.copies.parts(state, &mut |at, part| {
+            self.page.beat();
+            visit(at, part);
+        })
+    }
+
     fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Copied<'_>)) -> bool {
         self.copies.find(state, key, visit)
     }

@@ -133,7 +133,7 @@ impl Supervisor<'_> {
 
     /// Tells of the halves that are dead, unless there was much of that of late, and of the states
     /// that are lost with the host.
-    pub(super) fn tell_deaths(&mut self, lost: &[&str]) {
+    pub(super) fn tell_deaths(&mut self, lost: &[String]) {
         for half in [&mut self.nic, &mut self.host] {
             let with_it = if half.name == NIC { String::new() } else { with_it(lost) };
             if !half.is_alive()
@@ -146,7 +146,7 @@ impl Supervisor<'_> {
 }
 
 /// What is lost with a host that had these states, in words.
-fn with_it(lost: &[&str]) -> String {
+fn with_it(lost: &[String]) -> String {
     let names: Vec<String> = lost.iter().map(|name| format!("`{name}`")).collect();
     match names.len() {
         0 => String::new(),

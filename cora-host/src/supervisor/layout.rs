@@ -1,9 +1,10 @@
-//! How durable entries are encoded, so that another build of the program can carry them over.
+//! How durable entries and singletons are encoded, so that another build of the program can carry them over.
 //!
 //! States are the same by their names, fields by theirs: a field that both builds have is copied,
 //! one that the new build lacks is left out, and one that is new is zero. Where the old build's
 //! fields are those of the type that the new one names by `from`, its `From` makes the value
-//! instead. A width that changed otherwise is refused, with what would be right.
+//! instead. A width that changed otherwise is refused, with what would be right. So are entries
+//! without a singleton that the new build keeps: they may rest on it.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,11 @@ pub(super) struct Layout {
     /// Bytes of the key that flows move by.
     group: usize,
     states: Vec<StateLayout>,
+    #[serde(default)]
+    singletons: Vec<StateLayout>,
+    /// Copies take effect by numbers that are committed; in older builds each does by itself.
+    #[serde(default)]
+    pub(super) commits: bool,
 }
 
 /// One of them.
@@ -66,42 +72,67 @@ impl Layout {
             if Flows::durable_bytes(app, number as u16).is_none() {
                 continue;
             }
-            let Some(layout) = app.described(number).layout() else { continue };
-            states.push(StateLayout {
-                name: (*name).to_owned(),
-                number: number as u16,
-                key: layout.key,
-                entry: layout.entry,
-                value: layout.value,
-                fields: owned(layout.fields),
-                before: owned(layout.before),
-            });
+            states.extend(StateLayout::of(app, number, name));
         }
-        Self { group: <A::Group as Plain>::SIZE, states }
+        let names = A::KEPT.iter().filter_map(|number| Some((*number, A::PLACES.get(*number)?.0)));
+        let singletons = names.filter_map(|(number, name)| StateLayout::of(app, number, name));
+        let singletons = singletons.collect();
+        Self { group: <A::Group as Plain>::SIZE, states, singletons, commits: true }
     }
 
-    /// Whether no state is durable.
+    /// Whether no table is durable.
     pub(super) const fn is_empty(&self) -> bool {
         self.states.is_empty()
     }
 
-    /// The longest entry, and the key that flows move by.
-    pub(super) fn longest(&self) -> (usize, usize) {
-        (self.states.iter().map(|state| state.entry).max().unwrap_or(0), self.group)
+    /// Bytes of the longest entry.
+    pub(super) fn longest(&self) -> usize {
+        self.states.iter().map(|state| state.entry).max().unwrap_or(0)
+    }
+
+    /// Bytes of the key that flows move by.
+    pub(super) const fn group(&self) -> usize {
+        self.group
+    }
+
+    /// The singletons' numbers and bytes.
+    pub(super) fn singletons(&self) -> Vec<(u16, usize)> {
+        self.singletons.iter().map(|state| (state.number, state.value)).collect()
+    }
+
+    /// The name of the singleton with this number.
+    pub(super) fn singleton(&self, number: u16) -> &str {
+        let found = self.singletons.iter().find(|state| state.number == number);
+        found.map_or("?", |state| &state.name)
     }
 
     /// How entries of a build with the layout `from` become this one's; why they can't.
     pub(super) fn conversion(&self, from: &Self) -> Result<Conversion, String> {
         let mut states = BTreeMap::new();
-        for old in &from.states {
-            let new = self.states.iter().find(|new| new.name == old.name).ok_or_else(|| {
-                format!(
-                    "`{}` is not a durable state of the new program, and its entries would be lost: keep it, or \
-                     start the new program afresh",
-                    old.name
-                )
-            })?;
-            states.insert(old.number, new.conversion(old)?);
+        for (olds, news, lost) in [
+            (&from.states, &self.states, "its entries"),
+            (&from.singletons, &self.singletons, "what rests on it"),
+        ] {
+            for old in olds {
+                let new = news.iter().find(|new| new.name == old.name).ok_or_else(|| {
+                    format!(
+                        "`{}` is not a durable state of the new program, and {lost} would be lost: keep it, or start \
+                         the new program afresh",
+                        old.name
+                    )
+                })?;
+                states.insert(old.number, new.conversion(old)?);
+            }
+        }
+        let knows = |new: &&StateLayout| from.singletons.iter().any(|old| old.name == new.name);
+        if let Some(new) = self.singletons.iter().find(|new| !knows(new))
+            && !from.states.is_empty()
+        {
+            return Err(format!(
+                "the running program has no copy of `{}`, and its entries may rest on that in the new one: start the \
+                 new program afresh",
+                new.name
+            ));
         }
         if !from.states.is_empty() && self.group != from.group {
             return Err(format!(
@@ -119,6 +150,20 @@ fn owned(fields: &[(&str, usize)]) -> Vec<(String, usize)> {
 }
 
 impl StateLayout {
+    /// That of the state with this number, if it has one.
+    fn of(app: &mut impl App, number: usize, name: &str) -> Option<Self> {
+        let layout = app.described(number).layout()?;
+        Some(Self {
+            name: name.to_owned(),
+            number: number as u16,
+            key: layout.key,
+            entry: layout.entry,
+            value: layout.value,
+            fields: owned(layout.fields),
+            before: owned(layout.before),
+        })
+    }
+
     fn conversion(&self, from: &Self) -> Result<StateConversion, String> {
         let name = &self.name;
         let advice = "keep its width and add another under a new name, or say `from` with the type that it was";
@@ -220,6 +265,8 @@ mod tests {
                 fields,
                 before: Vec::new(),
             }],
+            singletons: Vec::new(),
+            commits: true,
         }
     }
 
@@ -272,7 +319,7 @@ mod tests {
             error.contains("`Connection.packets` has 8 bytes, and 4 in the new program"),
             "{error}"
         );
-        let none = Layout { group: 4, states: Vec::new() };
+        let none = Layout { group: 4, ..Layout::default() };
         let error = none.conversion(&old).expect_err("gone");
         assert!(
             error.contains("`Connection` is not a durable state of the new program"),
@@ -285,5 +332,34 @@ mod tests {
         coarser.group = 2;
         assert!(coarser.conversion(&old).expect_err("another group").contains("flows move by"));
         assert!(old.conversion(&none).is_ok(), "there is nothing to carry over");
+    }
+
+    /// A program with entries, and a pool of so many bytes.
+    fn with_pool(bytes: usize) -> Layout {
+        let mut with = layout(0, &[("tcp", 1)]);
+        let pool = layout(7, &[("next", 2), ("leased", bytes)]).states.remove(0);
+        let value = pool.value;
+        with.singletons =
+            vec![StateLayout { name: "Pool".to_owned(), key: 0, entry: value, ..pool }];
+        with
+    }
+
+    #[test]
+    fn singletons_are_carried_over_with_entries_or_none_are() {
+        let never = |_: u16, _: &[u8], _: &mut [u8]| unreachable!("fields are copied");
+        let (old, new) = (with_pool(4), with_pool(4));
+        let same = new.conversion(&old).expect("the same");
+        assert_eq!(same.entry(7, &[1, 2, 3, 4, 5, 6], never), Some((7, vec![1, 2, 3, 4, 5, 6])));
+        let text = serde_json::to_string(&old).expect("JSON");
+        assert_eq!(serde_json::from_str::<Layout>(&text).expect("JSON"), old);
+        let error = with_pool(8).conversion(&old).expect_err("another width");
+        assert!(error.contains("`Pool.leased` has 4 bytes, and 8 in the new program"), "{error}");
+        let without = layout(0, &[("tcp", 1)]);
+        let error = without.conversion(&old).expect_err("the pool is gone");
+        assert!(error.contains("`Pool` is not a durable state of the new program"), "{error}");
+        let error = old.conversion(&without).expect_err("nothing knows of the ports");
+        assert!(error.contains("the running program has no copy of `Pool`"), "{error}");
+        let empty = Layout { group: 4, ..Layout::default() };
+        assert!(old.conversion(&empty).is_ok(), "nothing rests on it");
     }
 }

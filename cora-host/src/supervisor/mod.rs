@@ -35,7 +35,10 @@
 //! | `orders` | how an order is carried out |
 //! | `beside` | commands that run beside the wire, within limits |
 //! | `catch_up` | records that a dead host left unread |
+//! | `carried` | that memory's layout, and copies that another build left |
 //! | `standby` | copies of durable entries, in memory that outlives the host |
+//! | `singletons` | copies of durable singletons in there, block by block |
+//! | `store` | stores to that memory |
 //! | `layout` | how durable entries are encoded, so that another build can carry them over |
 //! | `upgrade` | another build takes the running one's place |
 //! | `stop` | when the run ends |
@@ -43,6 +46,7 @@
 
 mod account;
 mod beside;
+mod carried;
 mod catch_up;
 mod configuration;
 mod control;
@@ -57,8 +61,10 @@ mod ports;
 mod prepared;
 mod process;
 mod report;
+mod singletons;
 mod standby;
 mod stop;
+mod store;
 mod upgrade;
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -286,7 +292,7 @@ impl<'a> Supervisor<'a> {
             telling: Telling::begin(),
         };
         supervisor.start_nic()?;
-        supervisor.start_host()?;
+        supervisor.start_host(false)?;
         Ok(supervisor)
     }
 

@@ -6,8 +6,8 @@ use cora_core::migration::HostHalf;
 use cora_core::state::Kind;
 
 use super::LiveRequest;
+use super::carried::standby_bytes;
 use super::configuration::Configuration;
-use super::host_half::standby_bytes;
 use super::layout::Layout;
 use crate::RunError;
 use crate::ipfix::Exporter;

@@ -1,20 +1,27 @@
-//! Copies of durable entries in memory that outlives the host process.
+//! Copies of durable entries and singletons in memory that outlives the host process.
 //!
-//! Each copy has a slot. A changed copy is written to a free slot, then its first word makes it
-//! valid, then the old slot is freed: a process that is killed at any point in between leaves the
-//! older copy, the newer one, or both, and then the higher number wins. What a slot holds is
-//! checked against a checksum when it is read by the next host. Within the process an index finds
-//! copies by key and by flow.
+//! Each copy of an entry has a slot. A changed copy is written to a free slot, under a number of
+//! its own; then that number is committed, by one store; then the old slot is freed. A process that
+//! is killed at any point in between leaves the older copy, the newer one, or both, and then the
+//! higher number wins. Numbers behind the committed one are void. So what a burst changed of
+//! singletons and entries takes effect at once: all of it is committed by one number. A copy that
+//! ends with that is marked with the number behind which it is gone.
+//!
+//! What a slot holds is checked against a checksum when it is read by the next host. Within the
+//! process an index finds copies by key and by flow.
 //!
 //! ```text
-//! header │ slots in use so far │ bytes of a slot │
-//! slot   │ number 48, holder 8, valid 8 │ checksum 32, state 16, key 8, group 8 │ piece 64 │ group … piece … │
+//! header │ slots in use so far │ committed 48, its check 16 │
+//! singletons │ blocks … │
+//! slot   │ number 48, holder 8, kind 8 │ checksum 32, state 16, key 8, group 8 │ piece 64 │ group … piece … │
 //! ```
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use cora_core::migration::{Copied, Holder, Standby};
 
+use super::singletons::{self, Singletons, Sized};
+use super::store::store;
 use crate::copies::Index;
 
 /// Words before the first slot.
@@ -22,55 +29,131 @@ const HEADER_WORDS: usize = 8;
 /// Words before a slot's contents.
 const HEAD: usize = 3;
 const VALID: u64 = 0x5a;
+/// It is a copy until its number is committed.
+const ENDS: u64 = 0x5b;
+/// Slots beside those of all entries there may be: for what a burst writes before its old copies
+/// are freed.
+const SPARE: usize = 256;
+/// Where numbers begin: no flipped bit makes one of them that of an empty block.
+const FIRST: u64 = 256;
 
 /// Copies in shared memory.
 #[derive(Debug)]
 pub(super) struct SharedStandby {
     words: &'static [AtomicU64],
+    /// Words before the first slot.
+    before: usize,
     slot_words: usize,
+    singletons: Singletons,
     /// The copies, each with its slot.
     copies: Index<usize>,
     free: Vec<usize>,
     /// Slots in use so far.
     made: usize,
     number: u64,
+    /// What takes effect at once, between [`Standby::begin`] and [`Standby::commit`].
+    together: Option<Together>,
     /// Slots whose contents did not match their checksum.
     pub(super) damaged: u64,
 }
 
-/// Bytes for so many copies of entries so long, with groups so long.
-pub(super) const fn bytes(copies: usize, entry: usize, group: usize) -> usize {
-    // One slot more, since a copy is written before the old one goes.
-    (HEADER_WORDS + (copies + 1) * slot_words(entry, group)) * 8
+/// Changes that take effect at once.
+#[derive(Debug)]
+struct Together {
+    /// The last number before them.
+    began: u64,
+    /// Slots to be freed then.
+    ended: Vec<usize>,
+}
+
+/// How entries and singletons are laid out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape<'a> {
+    /// Bytes of the longest entry.
+    pub(super) entry: usize,
+    /// Bytes of a group key.
+    pub(super) group: usize,
+    /// The singletons.
+    pub(super) singletons: &'a [Sized],
+}
+
+/// Bytes for so many copies of entries, and for the singletons.
+pub(super) fn bytes(copies: usize, shape: Shape<'_>) -> usize {
+    let slots = (copies + SPARE) * slot_words(shape.entry, shape.group);
+    (HEADER_WORDS + singletons::words(shape.singletons) + slots) * 8
 }
 
 const fn slot_words(entry: usize, group: usize) -> usize {
     HEAD + (entry + group).div_ceil(8)
 }
 
+/// The singletons of which the memory holds a damaged copy.
+pub(super) fn damaged(words: &'static [AtomicU64], shape: Shape<'_>) -> Vec<u16> {
+    open_singletons(words, shape, committed(words)).damaged().collect()
+}
+
+fn open_singletons(
+    words: &'static [AtomicU64],
+    shape: Shape<'_>,
+    committed: Option<u64>,
+) -> Singletons {
+    let room = words.get(HEADER_WORDS..).unwrap_or_default();
+    let (blocks, _) = room.split_at(singletons::words(shape.singletons).min(room.len()));
+    Singletons::open(blocks, shape.singletons, committed)
+}
+
+/// The last number that was committed; none if nobody can tell.
+fn committed(words: &[AtomicU64]) -> Option<u64> {
+    let word = words.get(1).map_or(0, |word| word.load(Ordering::Acquire));
+    let number = word >> 16;
+    (word == with_check(number) || word == 0).then_some(number)
+}
+
+const fn with_check(number: u64) -> u64 {
+    number << 16 | number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48
+}
+
 impl SharedStandby {
-    /// The copies that the memory holds, with entries and groups so long at most.
-    pub(super) fn open(words: &'static [AtomicU64], entry: usize, group: usize) -> Self {
+    /// The copies that the memory holds.
+    pub(super) fn open(words: &'static [AtomicU64], shape: Shape<'_>) -> Self {
+        Self::open_committed(words, shape, committed(words))
+    }
+
+    /// Those of a build from before numbers were committed: each is valid by itself.
+    pub(super) fn open_uncommitted(words: &'static [AtomicU64], shape: Shape<'_>) -> Self {
+        Self::open_committed(words, shape, Some(u64::MAX >> 16))
+    }
+
+    fn open_committed(
+        words: &'static [AtomicU64],
+        shape: Shape<'_>,
+        committed: Option<u64>,
+    ) -> Self {
         let mut standby = Self {
             words,
-            slot_words: slot_words(entry, group),
+            before: HEADER_WORDS + singletons::words(shape.singletons),
+            slot_words: slot_words(shape.entry, shape.group),
+            singletons: open_singletons(words, shape, committed),
             copies: Index::default(),
             free: Vec::new(),
             made: 0,
-            number: 0,
+            number: FIRST,
+            together: None,
             damaged: 0,
         };
         let made = standby.word(0).map_or(0, |word| word.load(Ordering::Acquire)) as usize;
         standby.made = made.min(standby.room());
         for slot in 0..standby.made {
-            standby.read(slot);
+            standby.read(slot, committed);
         }
+        standby.number =
+            standby.number.max(committed.filter(|it| *it < u64::MAX >> 16).unwrap_or(0));
         standby
     }
 
     /// Slots that there are.
     const fn room(&self) -> usize {
-        self.words.len().saturating_sub(HEADER_WORDS) / self.slot_words
+        self.words.len().saturating_sub(self.before) / self.slot_words
     }
 
     fn word(&self, at: usize) -> Option<&'static AtomicU64> {
@@ -78,21 +161,46 @@ impl SharedStandby {
     }
 
     fn slot(&self, slot: usize) -> &'static [AtomicU64] {
-        let first = HEADER_WORDS + slot * self.slot_words;
+        let first = self.before + slot * self.slot_words;
         self.words.get(first..first + self.slot_words).unwrap_or_default()
     }
 
+    /// The copy of this singleton encodes no value: it is damaged from now on.
+    pub(super) fn void(&self, state: u16) {
+        self.singletons.void(state);
+    }
+
+    /// The singletons whose copies are damaged.
+    pub(super) fn damaged_singletons(&self) -> Vec<u16> {
+        self.singletons.damaged().collect()
+    }
+
     /// Takes what the slot holds into the index.
-    fn read(&mut self, slot: usize) {
+    fn read(&mut self, slot: usize, committed: Option<u64>) {
         let words = self.slot(slot);
         let load = |at: usize| words.get(at).map_or(0, |word| word.load(Ordering::Acquire));
-        let first = load(0);
-        let number = first >> 16;
-        self.number = self.number.max(number);
-        if first & 0xff != VALID {
-            self.free.push(slot);
-            return;
+        let mut first = load(0);
+        let is_committed = committed.is_some_and(|committed| first >> 16 <= committed);
+        self.number = self.number.max(first >> 16);
+        match (first & 0xff, is_committed) {
+            (VALID, true) => {}
+            // It was to end with others that did not take effect. It has no younger copy: what it
+            // is compared with below, it is older than.
+            (ENDS, false) if committed.is_some() => {
+                first = first & 0xff00 | VALID;
+                self.set_first(slot, first);
+            }
+            (VALID, false) if committed.is_none() => {
+                self.damaged += 1;
+                return self.clear(slot);
+            }
+            (VALID | ENDS, _) => return self.clear(slot),
+            _ => {
+                self.free.push(slot);
+                return;
+            }
         }
+        let number = first >> 16;
         let (second, piece) = (load(1), load(2) as usize);
         let (state, key, group) =
             ((second >> 16) as u16, usize::from((second >> 8) as u8), usize::from(second as u8));
@@ -112,20 +220,48 @@ impl SharedStandby {
         }
         let holder = holder(first >> 8);
         let older = self.copies.put(&Copied { state, holder, group, key, piece }, slot);
-        self.clear_all(older);
+        self.end(older);
     }
 
     /// The slot is free again.
     fn clear(&mut self, slot: usize) {
-        if let Some(first) = self.slot(slot).first() {
-            first.store(0, Ordering::Release);
-        }
+        self.set_first(slot, 0);
         self.free.push(slot);
     }
 
-    fn clear_all(&mut self, slots: impl IntoIterator<Item = usize>) {
+    fn set_first(&self, slot: usize, value: u64) {
+        if let Some(first) = self.slot(slot).first() {
+            store(first, value, Ordering::Release);
+        }
+    }
+
+    /// These are no copies any more, behind what is written now.
+    fn end(&mut self, slots: impl IntoIterator<Item = usize>) {
         for slot in slots {
-            self.clear(slot);
+            let first = self.slot(slot).first().map_or(0, |word| word.load(Ordering::Relaxed));
+            match &mut self.together {
+                Some(together) if first >> 16 <= together.began => together.ended.push(slot),
+                _ => {
+                    self.clear(slot);
+                    continue;
+                }
+            }
+            self.number += 1;
+            self.set_first(slot, self.number << 16 | first & 0xff00 | ENDS);
+        }
+    }
+
+    /// What was written takes effect.
+    fn commit_all(&mut self) {
+        if let Some(word) = self.word(1) {
+            store(word, with_check(self.number), Ordering::Release);
+        }
+        self.singletons.committed();
+        if let Some(together) = &mut self.together {
+            together.began = self.number;
+            for slot in std::mem::take(&mut together.ended) {
+                self.clear(slot);
+            }
         }
     }
 
@@ -139,7 +275,7 @@ impl SharedStandby {
         }
         self.made += 1;
         if let Some(word) = self.word(0) {
-            word.store(self.made as u64, Ordering::Release);
+            store(word, self.made as u64, Ordering::Release);
         }
         Some(self.made - 1)
     }
@@ -154,26 +290,32 @@ impl SharedStandby {
         if words.len() < HEAD + held.len().div_ceil(8) {
             return false;
         }
+        // The slot may have been freed just now: what is written to it stays behind that.
+        fence(Ordering::Release);
         for (word, bytes) in words[HEAD..].iter().zip(held.chunks(8)) {
             let mut whole = [0; 8];
             whole[..bytes.len()].copy_from_slice(bytes);
-            word.store(u64::from_le_bytes(whole), Ordering::Relaxed);
+            store(word, u64::from_le_bytes(whole), Ordering::Relaxed);
         }
         let sum = checksum(copy.state, key.into(), group.into(), &held);
         let second = u64::from(sum) << 32
             | u64::from(copy.state) << 16
             | u64::from(key) << 8
             | u64::from(group);
-        words[1].store(second, Ordering::Relaxed);
-        words[2].store(copy.piece.len() as u64, Ordering::Relaxed);
+        store(&words[1], second, Ordering::Relaxed);
+        store(&words[2], copy.piece.len() as u64, Ordering::Relaxed);
         self.number += 1;
-        words[0].store(first(self.number, copy.holder), Ordering::Release);
+        store(&words[0], first(self.number, copy.holder), Ordering::Release);
         true
     }
 }
 
 impl Standby for SharedStandby {
     fn keep(&mut self, copy: &Copied<'_>) -> bool {
+        if self.free.is_empty() && self.made >= self.room() && self.together.is_some() {
+            // What came so far takes effect earlier than the rest, the singletons first.
+            self.commit_all();
+        }
         let written = self.take_slot().filter(|slot| {
             let fits = self.write(*slot, copy);
             if !fits {
@@ -185,27 +327,51 @@ impl Standby for SharedStandby {
             Some(slot) => self.copies.put(copy, slot),
             None => self.copies.take(copy.state, copy.key),
         };
-        self.clear_all(older);
+        if self.together.is_none() {
+            self.commit_all();
+        }
+        self.end(older);
         written.is_some()
     }
 
     fn forget(&mut self, holder: Holder, state: u16, key: &[u8]) {
         let slot = self.copies.take_of(holder, state, key);
-        self.clear_all(slot);
+        self.end(slot);
     }
 
     fn forget_all(&mut self, holder: Holder, group: Option<&[u8]>) {
         let slots = self.copies.take_all(holder, group);
-        self.clear_all(slots);
+        self.end(slots);
     }
 
     fn assign(&mut self, from: Holder, to: Holder, group: Option<&[u8]>) {
         for slot in self.copies.assign(from, to, group) {
             if let Some(word) = self.slot(slot).first() {
                 let number = word.load(Ordering::Relaxed) >> 16;
-                word.store(first(number, to), Ordering::Release);
+                self.set_first(slot, first(number, to));
             }
         }
+    }
+
+    fn begin(&mut self) {
+        self.together = Some(Together { began: self.number, ended: Vec::new() });
+    }
+
+    fn commit(&mut self) {
+        self.commit_all();
+        self.together = None;
+    }
+
+    fn keep_part(&mut self, state: u16, at: usize, part: &[u8]) {
+        self.number += 1;
+        self.singletons.keep(state, at, part, self.number);
+        if self.together.is_none() {
+            self.commit_all();
+        }
+    }
+
+    fn parts(&self, state: u16, visit: &mut dyn FnMut(usize, &[u8])) -> bool {
+        self.singletons.parts(state, visit)
     }
 
     fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Copied<'_>)) -> bool {
@@ -243,118 +409,4 @@ fn checksum(state: u16, key: usize, group: usize, held: &[u8]) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    const ENTRY: usize = 24;
-    const GROUP: usize = 8;
-
-    fn memory(copies: usize) -> &'static [AtomicU64] {
-        let words = (0..bytes(copies, ENTRY, GROUP) / 8).map(|_| AtomicU64::new(0));
-        words.collect::<Vec<_>>().leak()
-    }
-
-    fn copy<'a>(group: &'a [u8], piece: &'a [u8], holder: Holder) -> Copied<'a> {
-        Copied { state: 3, holder, group, key: &piece[..4], piece }
-    }
-
-    fn all(standby: &SharedStandby) -> Vec<(Vec<u8>, Vec<u8>)> {
-        let mut found = Vec::new();
-        for holder in [Holder::Host, Holder::Nic, Holder::Unsure] {
-            standby.each(holder, None, &mut |copy| {
-                found.push((copy.group.to_vec(), copy.piece.to_vec()));
-            });
-        }
-        found.sort();
-        found
-    }
-
-    #[test]
-    fn copies_outlive_who_keeps_them() {
-        let words = memory(3);
-        let mut standby = SharedStandby::open(words, ENTRY, GROUP);
-        assert!(standby.keep(&copy(b"one", b"key1 a", Holder::Host)));
-        assert!(standby.keep(&copy(b"one", b"key2 b", Holder::Nic)));
-        assert!(standby.keep(&copy(b"two", b"key3 c", Holder::Nic)));
-        assert!(
-            standby.keep(&copy(b"one", b"key1 longer", Holder::Host)),
-            "there is one slot more"
-        );
-        assert!(!standby.keep(&copy(
-            b"two",
-            b"key4 and far too long an entry to fit",
-            Holder::Nic
-        )));
-        standby.assign(Holder::Nic, Holder::Unsure, Some(b"two"));
-        let next = SharedStandby::open(words, ENTRY, GROUP);
-        assert_eq!(all(&next), all(&standby));
-        let mut unsure = Vec::new();
-        next.each(Holder::Unsure, None, &mut |copy| unsure.push(copy.piece.to_vec()));
-        assert_eq!((unsure, next.damaged), (vec![b"key3 c".to_vec()], 0));
-        standby.forget(Holder::Host, 3, b"key2");
-        assert!(standby.find(3, b"key2", &mut |_| {}), "another one holds it");
-        standby.forget_all(Holder::Unsure, None);
-        assert_eq!(all(&SharedStandby::open(words, ENTRY, GROUP)).len(), 2);
-    }
-
-    #[test]
-    fn what_is_damaged_is_no_copy() {
-        let words = memory(3);
-        let mut standby = SharedStandby::open(words, ENTRY, GROUP);
-        standby.keep(&copy(b"one", b"key1 a", Holder::Host));
-        standby.keep(&copy(b"one", b"key2 b", Holder::Host));
-        words[HEADER_WORDS + HEAD].fetch_xor(1 << 20, Ordering::Relaxed);
-        let next = SharedStandby::open(words, ENTRY, GROUP);
-        assert_eq!((next.damaged, all(&next)), (1, vec![(b"one".to_vec(), b"key2 b".to_vec())]));
-    }
-
-    proptest! {
-        /// Killed after any store, the memory holds each copy as it was before or after what was
-        /// under way.
-        #[test]
-        fn a_kill_leaves_the_older_copy_or_the_newer(
-            steps in prop::collection::vec((0_u8..6, 0_u8..9, any::<bool>()), 1..30),
-        ) {
-            let words = memory(8);
-            let mut standby = SharedStandby::open(words, ENTRY, GROUP);
-            for (key, value, keeps) in steps {
-                let piece = [b'k', b'e', b'y', key, value, value, value, value, value];
-                let before = all(&standby);
-                let image: Vec<u64> = words.iter().map(|w| w.load(Ordering::Relaxed)).collect();
-                if keeps {
-                    prop_assert!(standby.keep(&copy(b"group", &piece, Holder::Host)));
-                } else {
-                    standby.forget(Holder::Host, 3, &piece[..4]);
-                }
-                let after = all(&standby);
-                // What a slot's first word does not yet make valid may be in any state: the stores
-                // before it are made one by one, from the first to the last.
-                let changed: Vec<usize> = (0..words.len())
-                    .filter(|at| words[*at].load(Ordering::Relaxed) != image[*at])
-                    .collect();
-                let is_first = |at: usize| {
-                    at >= HEADER_WORDS && (at - HEADER_WORDS).is_multiple_of(standby.slot_words)
-                };
-                let (firsts, bodies): (Vec<usize>, Vec<usize>) =
-                    changed.iter().partition(|at| is_first(**at));
-                // Bodies, then the one that becomes valid, then the one that is freed.
-                let (made, freed): (Vec<usize>, Vec<usize>) =
-                    firsts.iter().partition(|at| words[**at].load(Ordering::Relaxed) != 0);
-                let order = [bodies, made, freed].concat();
-                for kill in 0..=order.len() {
-                    let torn: Vec<AtomicU64> =
-                        image.iter().map(|word| AtomicU64::new(*word)).collect();
-                    for at in &order[..kill] {
-                        torn[*at].store(words[*at].load(Ordering::Relaxed), Ordering::Relaxed);
-                    }
-                    let next = SharedStandby::open(torn.leak(), ENTRY, GROUP);
-                    let found = all(&next);
-                    prop_assert!(found == before || found == after, "killed after {kill}");
-                    prop_assert_eq!(next.damaged, 0);
-                }
-            }
-        }
-    }
-}
+mod tests;

@@ -2,7 +2,7 @@
 
 use cora::__private::core::app::Handler;
 use cora::__private::core::packet::Meta;
-use cora::__private::core::state::{Place, Reach};
+use cora::__private::core::state::{Place, Reach, Touched};
 use cora::__private::core::verdict::Stop;
 use cora::prelude::*;
 
@@ -74,7 +74,7 @@ where
     let meta = Meta { time: 0, now: 0, port: Port::INSIDE };
     let mut packet = Packet::new(&mut frame[..length], meta);
     let (mut near, mut far) = (Near::default(), Far::default());
-    let verdict = H::run::<R>(&mut packet, (&mut near, &mut far));
+    let verdict = H::run::<R>(&mut packet, (&mut near, &mut far), &Touched::new());
     (verdict, near.count, far.count)
 }
 

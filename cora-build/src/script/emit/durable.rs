@@ -2,21 +2,48 @@
 
 use std::fmt;
 
-use cora_plan::graph::StateNode;
-use cora_plan::words::Place;
+use cora_plan::graph::{HandlerNode, StateNode};
+use cora_plan::words::{Kind, Place, Sides};
 use cora_plan::{Graph, Plan};
 
-use super::Lines;
+use super::{Lines, number_of};
 use crate::script::rests;
 
 pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
-    let travels = |state: &StateNode| plan.places.get(&state.name) == Some(&Place::Travels);
-    if graph.states.iter().any(|state| travels(state) && state.is_durable()) {
+    let durable = |state: &StateNode| {
+        let place = plan.places.get(&state.name);
+        let pinned = plan.sides == Sides::Split && place == Some(&Place::Host);
+        state.kind == Kind::Keyed
+            && state.is_durable()
+            && (pinned || place == Some(&Place::Travels))
+    };
+    if graph.states.iter().any(durable) {
         out.line("const DURABLE: bool = true;")?;
+    }
+    let all = graph.states.iter().enumerate();
+    let kept: Vec<usize> =
+        all.filter(|(_, state)| is_kept(plan, state)).map(|(number, _)| number).collect();
+    if !kept.is_empty() {
+        out.line(format_args!("const KEPT: &'static [usize] = &{kept:?};"))?;
     }
     let rests_on = rests::names(graph, plan);
     if !rests_on.is_empty() {
         out.line(format_args!("const RESTS_ON: &'static [&'static str] = &{rests_on:?};"))?;
     }
     Ok(())
+}
+
+/// The durable singletons that a handler may change: positions of its parameters, numbers of the
+/// states.
+pub(super) fn kept(graph: &Graph, plan: &Plan, handler: &HandlerNode) -> Vec<(usize, usize)> {
+    let parameters = handler.parameters.iter().enumerate().filter(|(_, lent)| lent.mutable);
+    let kept = parameters.filter_map(|(position, lent)| {
+        let number = number_of(graph, &lent.state)?;
+        graph.states.get(number).filter(|state| is_kept(plan, state)).map(|_| (position, number))
+    });
+    kept.collect()
+}
+
+fn is_kept(plan: &Plan, state: &StateNode) -> bool {
+    plan.sides == Sides::Split && state.kind == Kind::Singleton && state.is_durable()
 }

@@ -102,7 +102,7 @@ const AT_THE_HOST: &str = "#[cfg(not(target_os = \"none\"))]";
 const USES: [&str; 5] = [
     "app::{App, ConfigureError, Handler, Nth, PlanFacts, Sides}",
     "packet::Packet",
-    "state::{Described, Home, Memory, OutOfMemory, Place, Reach, Stored, Visit}",
+    "state::{Described, Home, Memory, OutOfMemory, Place, Reach, Stored, Touched, Visit}",
     "trace",
     "verdict::{Forward, Verdict}",
 ];
@@ -293,10 +293,11 @@ fn handlers(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
                 out.block(at_nic, |out| out.line(punt))?;
             }
             let run = format!("<{} as Handler>::run::<R>", hidden(&handler.path));
+            let kept = durable::kept(graph, plan, handler);
             // Nothing, but in a build that traces.
             out.line(format_args!("trace::enter({at});"))?;
             if handler.parameters.is_empty() {
-                return out.line(format_args!("trace::leave({run}(packet, ()))"));
+                return out.line(format_args!("trace::leave({run}(packet, (), &Touched::new()))"));
             }
             out.line("let states = (")?;
             for parameter in &handler.parameters {
@@ -307,7 +308,17 @@ fn handlers(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
                 ))?;
             }
             out.line(");")?;
-            out.line(format_args!("trace::leave({run}(packet, states))"))
+            if kept.is_empty() {
+                return out
+                    .line(format_args!("trace::leave({run}(packet, states, &Touched::new()))"));
+            }
+            out.line("let touched = Touched::new();")?;
+            out.line(format_args!("let verdict = trace::leave({run}(packet, states, &touched));"))?;
+            for (position, number) in kept {
+                let named = format!("if touched.has({position})");
+                out.block(named, |out| out.line(format_args!("self.s{number}.touch();")))?;
+            }
+            out.line("verdict")
         })?;
     }
     Ok(())

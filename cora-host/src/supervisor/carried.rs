@@ -1,0 +1,129 @@
+//! The standby memory: how its copies are laid out, and then the copies ([`standby`]). What another
+//! build left in memory of its own is carried over before the first packet.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cora_core::app::App;
+use cora_core::migration::{Copied, Holder, Standby as _};
+
+use super::layout::{Conversion, Layout};
+use super::singletons::Sized;
+use super::standby::{self, Shape, SharedStandby};
+use crate::{RunError, log};
+
+/// Words before the copies: the layout of their entries, in words; how many bytes that has stands
+/// first, once the copies are whole.
+const LAYOUT_WORDS: usize = 1024;
+
+/// Bytes of standby memory that entries of this layout need at most. What is never used costs
+/// address space alone.
+pub(super) fn standby_bytes<A: App>(layout: &Layout) -> usize {
+    let singletons = layout.singletons();
+    let shape = shape(layout, &singletons);
+    // No table holds more entries than fit into all tables' memory.
+    let copies = A::MEMORY.checked_div(shape.entry).unwrap_or(0);
+    (LAYOUT_WORDS * 8 + standby::bytes(copies, shape)).next_multiple_of(4096)
+}
+
+fn shape<'a>(layout: &Layout, singletons: &'a [Sized]) -> Shape<'a> {
+    Shape { entry: layout.longest(), group: layout.group(), singletons }
+}
+
+/// The singletons of which this memory holds a damaged copy, by name.
+pub(super) fn damaged(words: &'static [AtomicU64], layout: &Layout) -> Vec<String> {
+    let (_, copies) = words.split_at(LAYOUT_WORDS.min(words.len()));
+    let singletons = layout.singletons();
+    let damaged = standby::damaged(copies, shape(layout, &singletons));
+    damaged.into_iter().map(|number| layout.singleton(number).to_owned()).collect()
+}
+
+/// Copies of durable entries and singletons, as a host finds them.
+pub(super) struct Opened {
+    pub(super) copies: SharedStandby,
+    /// Entries carried over from the program before.
+    pub(super) carried: u64,
+    /// Copies of entries that did not match their checksum.
+    pub(super) damaged: u64,
+}
+
+/// The copies in this memory; those in the memory before are carried over if that was not done yet.
+pub(super) fn open_standby(
+    words: &'static [AtomicU64],
+    before: Option<&'static [AtomicU64]>,
+    layout: &Layout,
+    app: &mut impl App,
+) -> Result<Opened, RunError> {
+    let (head, slots) = words.split_at(LAYOUT_WORDS.min(words.len()));
+    let mut copies = SharedStandby::open(slots, shape(layout, &layout.singletons()));
+    let (mut carried, mut damaged) = (0, copies.damaged);
+    if read_layout(head).is_some() {
+        return Ok(Opened { copies, carried, damaged });
+    }
+    if let Some(before) = before {
+        let (old_head, old_slots) = before.split_at(LAYOUT_WORDS.min(before.len()));
+        let old = read_layout(old_head).unwrap_or_default();
+        let conversion = layout.conversion(&old).map_err(RunError::OtherEntries)?;
+        let singletons = old.singletons();
+        let open = if old.commits { SharedStandby::open } else { SharedStandby::open_uncommitted };
+        let from = open(old_slots, shape(&old, &singletons));
+        damaged += from.damaged;
+        if let Some(number) = from.damaged_singletons().first() {
+            let why = RunError::Damaged(old.singleton(*number).to_owned());
+            log::say(format_args!("nothing is carried over: {why}"));
+            write_layout(head, layout);
+            return Ok(Opened { copies, carried, damaged });
+        }
+        for (number, bytes) in singletons {
+            carry_singleton(&from, (number, bytes), &conversion, &mut copies);
+        }
+        for holder in [Holder::Host, Holder::Nic, Holder::Unsure] {
+            from.each(holder, None, &mut |copy| {
+                if let Some((state, piece)) =
+                    conversion.entry(copy.state, copy.piece, |state, value, to| {
+                        app.described(usize::from(state)).convert(value, to)
+                    })
+                {
+                    carried += u64::from(copies.keep(&Copied { state, piece: &piece, ..*copy }));
+                }
+            });
+        }
+    }
+    write_layout(head, layout);
+    Ok(Opened { copies, carried, damaged })
+}
+
+/// Carries the copy of a singleton over, if there is one.
+fn carry_singleton(
+    from: &SharedStandby,
+    (number, bytes): Sized,
+    conversion: &Conversion,
+    to: &mut SharedStandby,
+) {
+    let mut value = Vec::with_capacity(bytes);
+    if from.parts(number, &mut |_, part| value.extend(part))
+        && let Some((number, value)) = conversion.entry(number, &value, |_, _, _| false)
+    {
+        to.begin();
+        to.keep_part(number, 0, &value);
+        to.commit();
+    }
+}
+
+fn read_layout(head: &[AtomicU64]) -> Option<Layout> {
+    let (length, words) = head.split_first()?;
+    let length = length.load(Ordering::Acquire) as usize;
+    let bytes: Vec<u8> =
+        words.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()).collect();
+    serde_json::from_slice(bytes.get(..length).filter(|text| !text.is_empty())?).ok()
+}
+
+fn write_layout(head: &[AtomicU64], layout: &Layout) {
+    let text = serde_json::to_vec(layout).unwrap_or_default();
+    let Some((length, words)) = head.split_first() else { return };
+    for (word, bytes) in words.iter().zip(text.chunks(8)) {
+        let mut whole = [0; 8];
+        whole[..bytes.len()].copy_from_slice(bytes);
+        word.store(u64::from_le_bytes(whole), Ordering::Relaxed);
+    }
+    length.store(text.len() as u64, Ordering::Release);
+}
