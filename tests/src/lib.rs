@@ -6,6 +6,7 @@
 //! | [`workshop`] | programs, built by cargo in a target directory of their own |
 //! | [`process`] | commands that end in time, and what they leave behind |
 //! | [`captures`] | captures, and replies sent to where a NAT or a balancer expects them |
+//! | [`site`] | two networks and a program between them, whose halves may be killed |
 //! | [`namespace`] | network namespaces, whose kernels talk through what is tested |
 //! | [`conversations`] | TCP connections between two of them, every byte checked |
 //! | [`altered`] | captures altered for a program |
@@ -23,6 +24,7 @@ pub mod fragments;
 pub mod golden;
 pub mod handshakes;
 pub mod process;
+pub mod site;
 pub mod well_formed;
 pub mod workshop;
 

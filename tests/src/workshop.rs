@@ -297,6 +297,29 @@ fn put(from: &Path, to: &Path) {
 /// the same way.
 const PROFILES: &str = include_str!("../../cargo-cora/src/new/profiles.txt");
 
+/// The source of an example in one file: its modules stand inline, its tests are left out.
+///
+/// # Panics
+/// When there is none, or a module of it is in no file beside its root.
+pub fn in_one_file(example: &str) -> String {
+    let source = root().join("examples").join(example).join("src");
+    let read = |name: &str| {
+        let path = source.join(name);
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    let mut whole = String::new();
+    for line in read("main.rs").replace("#[cfg(test)]\nmod tests;\n", "").split_inclusive('\n') {
+        match line.strip_prefix("mod ").and_then(|rest| rest.strip_suffix(";\n")) {
+            Some(name) => {
+                let text = read(&format!("{name}.rs"));
+                whole.push_str(&format!("mod {name} {{\n{text}}}\n"));
+            }
+            None => whole.push_str(line),
+        }
+    }
+    whole
+}
+
 /// A package of its own around a program, as `cargo cora new` makes one.
 pub fn package(name: &str, program: &str) -> PathBuf {
     let package = room(&format!("package-{name}"));

@@ -29,7 +29,7 @@ const SPARE: u32 = 60;
 const NO_MAPPING: Reason = Reason::new("no-mapping");
 
 /// A translated session, found by packets from inside and by their answers.
-#[state(key = FiveTuple, reply, capacity = 65_536, idle = "2h4m", idle_by = Self::idle)]
+#[state(key = FiveTuple, reply, capacity = 65_536, idle = "2h4m", idle_by = Self::idle, durable)]
 struct Session {
     inside: Address,
     inside_port: u16,

@@ -55,7 +55,7 @@ struct Mapping {
 }
 
 /// All of them.
-#[state(singleton)]
+#[state(singleton, durable)]
 pub(crate) struct Pool {
     blocks: [Block; BLOCKS],
     ports: [Mapping; PORTS],

@@ -10,7 +10,7 @@ const MOST_BACKENDS: usize = 16;
 const NO_BACKEND: Reason = Reason::new("no-backend");
 
 /// The backend that a connection stays with.
-#[state(key = FiveTuple, reply, capacity = 65_536, idle = "2h4m", idle_by = Self::idle)]
+#[state(key = FiveTuple, reply, capacity = 65_536, idle = "2h4m", idle_by = Self::idle, durable)]
 pub(crate) struct Pin {
     backend: Address,
     tcp: TcpState,

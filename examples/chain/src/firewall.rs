@@ -5,7 +5,7 @@ use core::time::Duration;
 use cora::prelude::*;
 
 /// A connection that somebody inside opened, by the addresses of inside.
-#[state(key = FiveTuple, reply, capacity = 65_536, idle = "2h4m", idle_by = Self::idle)]
+#[state(key = FiveTuple, reply, capacity = 65_536, idle = "2h4m", idle_by = Self::idle, durable)]
 pub(crate) struct Connection {
     tcp: TcpState,
     packets: u64,

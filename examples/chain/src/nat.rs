@@ -15,7 +15,7 @@ const SECOND: u64 = 1_000_000_000;
 const NO_PORT_LEFT: Reason = Reason::new("no-port-left");
 
 /// A translated connection, found by packets from inside and by their answers.
-#[state(key = FiveTuple, reply, capacity = 65_536, idle = "2h4m", idle_by = Self::idle)]
+#[state(key = FiveTuple, reply, capacity = 65_536, idle = "2h4m", idle_by = Self::idle, durable)]
 pub(crate) struct Session {
     inside: Address,
     inside_port: u16,
@@ -79,7 +79,7 @@ fn end(idle: u16, now: u32) -> u32 {
 }
 
 /// The ports of the public address: when each one's lease ends, in seconds.
-#[state(singleton)]
+#[state(singleton, durable)]
 pub(crate) struct PortPool {
     next: u16,
     leased_until: [u32; PORTS],

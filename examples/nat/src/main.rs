@@ -36,7 +36,7 @@ const LONGEST: u16 = 2 * 3600 + 4 * 60;
 
 /// A translated connection, found by packets from inside and by their answers. In four bytes, the
 /// address leaves it one line of the cache.
-#[state(key = FiveTuple, reply, capacity = 65_536, idle = "2h4m", idle_by = Self::idle)]
+#[state(key = FiveTuple, reply, capacity = 65_536, idle = "2h4m", idle_by = Self::idle, durable)]
 struct Session {
     inside: Ipv4Addr,
     inside_port: u16,

@@ -56,7 +56,7 @@ struct Mapping {
 }
 
 /// All of them, counted from the first.
-#[state(singleton)]
+#[state(singleton, durable)]
 pub(crate) struct PortPool {
     next: u16,
     chains: [u16; CHAINS],

@@ -46,7 +46,7 @@ fn embed(address: Address) -> Address {
 }
 
 /// A translated session, found by packets from inside and by their answers.
-#[state(key = FiveTuple, reply, capacity = 65_536, idle = "2h4m", idle_by = Self::idle)]
+#[state(key = FiveTuple, reply, capacity = 65_536, idle = "2h4m", idle_by = Self::idle, durable)]
 struct Session {
     inside: Address,
     server: Address,
@@ -132,7 +132,7 @@ fn server(flow: &FiveTuple) -> Result<Address, Reason> {
 }
 
 /// The ports of the public address: when each one's lease ends, in seconds.
-#[state(singleton)]
+#[state(singleton, durable)]
 struct PortPool {
     next: u16,
     leased_until: [u32; PORTS],

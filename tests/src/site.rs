@@ -1,0 +1,152 @@
+//! Two networks and a program between them under supervision, either half of which may be killed.
+
+use std::path::Path;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::namespace::Namespace;
+use crate::process::{Running, start};
+
+/// A process is up again well before this.
+pub const SOON: Duration = Duration::from_secs(10);
+/// The address that examples translate to, and where its frames go inside: nobody answers for it.
+const PUBLIC: &str = "192.0.2.1";
+const INSIDE: &str = "02:00:00:00:77:01";
+
+/// Waits until the run has made it.
+fn wait_for_interface(name: &str, since: Instant) {
+    while !Path::new("/sys/class/net").join(name).exists() {
+        assert!(since.elapsed() < SOON, "there is no interface {name}");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// Two networks, and a program between them under supervision.
+#[derive(Debug)]
+pub struct Site {
+    running: Running,
+    /// Where connections are opened.
+    pub inside: Namespace,
+    /// Where 203.0.113.1 is.
+    pub outside: Namespace,
+}
+
+impl Site {
+    /// The program between two TAP interfaces.
+    ///
+    /// # Errors
+    /// What this machine lacks.
+    pub fn build(label: &str, program: &Path) -> Result<Self, String> {
+        Self::build_with(label, program, &[])
+    }
+
+    /// The same with these words on the command line, too.
+    ///
+    /// # Errors
+    /// What this machine lacks.
+    pub fn build_with(label: &str, program: &Path, words: &[&str]) -> Result<Self, String> {
+        if !Path::new("/dev/net/tun").exists() {
+            return Err("no /dev/net/tun".into());
+        }
+        let inside = Namespace::create(&format!("{label}-in"))?;
+        let outside = Namespace::create(&format!("{label}-out"))?;
+        let taps = ["i", "o"].map(|end| format!("k{end}{label}{}", std::process::id()));
+        let mut command = Command::new(program);
+        let live = format!("inside=tap:{},outside=tap:{}", taps[0], taps[1]);
+        let running = start(command.args(["run", "--json", "--live", &live]).args(words));
+        let up = Instant::now();
+        for (namespace, tap) in [(&inside, &taps[0]), (&outside, &taps[1])] {
+            wait_for_interface(tap, up);
+            namespace.take(tap)?;
+            namespace.ip(&format!("link set {tap} up"))?;
+        }
+        inside.ip(&format!("link set {} address {INSIDE}", taps[0]))?;
+        for host in 1..3 {
+            inside.ip(&format!("address add 10.77.0.{host}/24 dev {}", taps[0]))?;
+        }
+        inside.ip(&format!("route add default dev {}", taps[0]))?;
+        outside.ip(&format!("address add 203.0.113.1/32 dev {}", taps[1]))?;
+        outside.ip(&format!("route add 10.0.0.0/8 dev {}", taps[1]))?;
+        outside.ip(&format!("route add {PUBLIC} dev {}", taps[1]))?;
+        outside.ip(&format!("neighbor add {PUBLIC} lladdr {INSIDE} dev {}", taps[1]))?;
+        Ok(Self { running, inside, outside })
+    }
+
+    /// Kills one half, once it is there.
+    pub fn kill(&self, half: &str) {
+        let deadline = Instant::now() + SOON;
+        while Instant::now() < deadline {
+            if let Some(pid) = child(self.running.id(), half) {
+                send(pid, Signal::KILL);
+                return;
+            }
+            sleep(Duration::from_millis(1));
+        }
+        panic!("nothing to kill: {half} is not there");
+    }
+
+    /// Halts the host, lets `meanwhile` go on for a while, and kills it with what came for it
+    /// unread.
+    pub fn kill_host_behind<T>(&self, meanwhile: impl FnOnce() -> T) -> T {
+        let Some(host) = child(self.running.id(), "__host") else {
+            panic!("the host is not there")
+        };
+        send(host, Signal::STOP);
+        let done = meanwhile();
+        sleep(Duration::from_millis(100));
+        send(host, Signal::KILL);
+        done
+    }
+
+    /// The process of the supervisor.
+    pub fn pid(&self) -> u32 {
+        self.running.id()
+    }
+
+    /// Sends the supervisor a signal.
+    pub fn signal(&self, signal: Signal) {
+        if let Some(pid) = Pid::from_raw(self.running.id().cast_signed()) {
+            send(pid, signal);
+        }
+    }
+
+    /// Ends the run; its report.
+    pub fn end(self) -> Value {
+        self.end_telling(&[])
+    }
+
+    /// The same; what it says of versions has to be this, line by line.
+    pub fn end_telling(self, versions: &[&str]) -> Value {
+        self.signal(Signal::INT);
+        let ended = self.running.end(Duration::from_secs(40));
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        // Neither half ends by itself, whatever state the other one left things in.
+        let told = ended.stderr.lines().filter(|line| !line.contains("(signal: 9"));
+        let told: Vec<_> = told.collect();
+        let is_it = |(told, said): (&&str, &&str)| told.starts_with(said);
+        let all = told.len() == versions.len() && told.iter().zip(versions).all(is_it);
+        assert!(all, "{told:#?}: {}", ended.stdout);
+        ended.json()
+    }
+}
+
+/// A process that this one started under the hidden command, if there is one.
+pub fn child(parent: u32, command: &str) -> Option<Pid> {
+    let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
+    let is_it = |pid: &&str| {
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words.split(|byte| *byte == 0).any(|word| word == command.as_bytes())
+    };
+    let children = children.ok()?;
+    children.split_whitespace().find(is_it).and_then(|pid| Pid::from_raw(pid.parse().ok()?))
+}
+
+fn send(to: Pid, signal: Signal) {
+    if let Err(error) = kill_process(to, signal) {
+        panic!("{to:?}: {error}");
+    }
+}

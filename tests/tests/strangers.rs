@@ -1,0 +1,295 @@
+//! An answer reaches the client that asked, and nobody else: behind a NAT whose halves are killed,
+//! that is upgraded, or whose pool's copy is damaged. What its pool does not know may be given to
+//! another client; what its pool knows may not.
+#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::UdpSocket;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{JoinHandle, sleep};
+use std::time::{Duration, Instant};
+
+use cora_tests::site::{SOON, Site, child};
+use cora_tests::tell;
+use cora_tests::workshop::{cora, host_half, in_one_file, package, program};
+use rustix::process::Signal;
+
+/// Clients of each of the two hosts inside.
+const CLIENTS: usize = 10;
+const SERVER: &str = "203.0.113.1:5353";
+/// Whoever lost a packet has asked again by then.
+const LONG: Duration = Duration::from_secs(4);
+
+/// A server that says to whom it speaks, as it sees that.
+struct Server {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Server {
+    fn begin(site: &Site) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let bound = site.outside.within(|| UdpSocket::bind(SERVER).unwrap()).join().unwrap();
+        bound.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        let thread = site.outside.within(move || {
+            let mut asked = [0; 64];
+            while !stopped.load(Ordering::Relaxed) {
+                if let Ok((length, from)) = bound.recv_from(&mut asked) {
+                    let name = String::from_utf8_lossy(&asked[..length]);
+                    let _gone = bound.send_to(format!("{name} {from}").as_bytes(), from);
+                }
+            }
+        });
+        Self { stop, thread }
+    }
+
+    fn end(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap();
+    }
+}
+
+/// Clients at one address.
+struct Clients(Vec<(String, UdpSocket)>);
+
+/// What they heard: of each that heard its own answer, where the server saw it last; and what was
+/// another's.
+#[derive(Debug, Default)]
+struct Heard {
+    own: BTreeMap<String, String>,
+    strange: Vec<String>,
+}
+
+impl Clients {
+    fn at(site: &Site, host: u8, letter: char) -> Self {
+        let bind = move || {
+            let client = |number| {
+                let socket = UdpSocket::bind((format!("10.77.0.{host}"), 0)).unwrap();
+                socket.connect(SERVER).unwrap();
+                socket.set_nonblocking(true).unwrap();
+                (format!("{letter}{number}"), socket)
+            };
+            (0..CLIENTS).map(client).collect()
+        };
+        Self(site.inside.within(bind).join().unwrap())
+    }
+
+    /// Those that heard nothing yet ask.
+    fn ask(&self, heard: &Heard) {
+        for (name, socket) in self.0.iter().filter(|(name, _)| !heard.own.contains_key(name)) {
+            // Whoever is in the middle may be away.
+            let _lost = socket.send(name.as_bytes());
+        }
+    }
+
+    fn listen(&self, heard: &mut Heard) {
+        let mut answer = [0; 128];
+        for (name, socket) in &self.0 {
+            while let Ok(length) = socket.recv(&mut answer) {
+                let answer = String::from_utf8_lossy(&answer[..length]).into_owned();
+                match answer.split_once(' ') {
+                    Some((to, seen)) if to == name => {
+                        heard.own.insert(name.clone(), seen.to_owned());
+                    }
+                    _ => heard.strange.push(format!("{name} heard {answer}")),
+                }
+            }
+        }
+    }
+
+    /// Asks until all heard their answer, or for long; listens to the others, too.
+    fn converse(&self, others: &Self) -> Heard {
+        let (mut heard, mut of_others) = (Heard::default(), Heard::default());
+        let end = Instant::now() + LONG;
+        while heard.own.len() < CLIENTS && Instant::now() < end {
+            self.ask(&heard);
+            for _ in 0..10 {
+                sleep(Duration::from_millis(10));
+                self.listen(&mut heard);
+                others.listen(&mut of_others);
+            }
+        }
+        heard.strange.append(&mut of_others.strange);
+        heard
+    }
+}
+
+/// What becomes of the first clients when something happens, and others ask before they do.
+struct Scene {
+    /// Where the server saw them before.
+    before: Heard,
+    /// The others.
+    others: Heard,
+    /// Where it sees them then.
+    behind: Heard,
+    /// What the run told.
+    report: serde_json::Value,
+}
+
+impl Scene {
+    fn play(label: &str, program: &Path, happen: impl FnOnce(&Site)) -> Result<Self, String> {
+        let socket = socket(label).display().to_string();
+        let site = Site::build_with(label, program, &["--control", &socket])?;
+        let server = Server::begin(&site);
+        let (first, second) = (Clients::at(&site, 1, 'A'), Clients::at(&site, 2, 'B'));
+        let before = first.converse(&second);
+        // Their second packets go by the NIC.
+        let _again = first.converse(&second);
+        happen(&site);
+        let others = second.converse(&first);
+        let behind = first.converse(&second);
+        server.end();
+        let report = site.end();
+        Ok(Self { before, others, behind, report })
+    }
+
+    /// Nobody heard another's answer, and all heard their own.
+    fn holds(&self) {
+        let Self { before, others, behind, report } = self;
+        for heard in [before, others, behind] {
+            assert!(heard.strange.is_empty(), "{:?}; {report}", heard.strange);
+            assert_eq!(heard.own.len(), CLIENTS, "{heard:?}; {report}");
+        }
+    }
+
+    /// They go on from the same ports, and the others have ports of their own.
+    fn goes_on(&self) {
+        self.holds();
+        assert_eq!(self.before.own, self.behind.own, "{}", self.report);
+        let ports: BTreeSet<&String> = self.before.own.values().collect();
+        assert!(self.others.own.values().all(|port| !ports.contains(port)), "{:?}", self.others);
+    }
+}
+
+/// Where a run obeys.
+fn socket(label: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("strangers-{label}-{}", std::process::id()))
+}
+
+/// Plays it, or says why that can't be done here.
+fn played(label: &str, program: &Path, happen: impl FnOnce(&Site)) -> Option<Scene> {
+    match Scene::play(label, program, happen) {
+        Ok(scene) => Some(scene),
+        Err(why) => {
+            tell(&format!("SKIPPED strangers: {why}"));
+            None
+        }
+    }
+}
+
+/// The NAT, changed in these ways.
+fn nat_with(name: &str, changes: &[(&str, &str)]) -> PathBuf {
+    let mut source = in_one_file("nat");
+    for (from, to) in changes {
+        assert!(source.contains(from), "the example has no `{from}` any more");
+        source = source.replace(from, to);
+    }
+    host_half(&package(name, &source), Path::new("split"), name)
+}
+
+#[test]
+fn a_nat_goes_on_from_its_ports_when_its_host_is_killed() {
+    if let Some(scene) = played("sh", program("nat"), |site| site.kill("__host")) {
+        scene.goes_on();
+        assert_eq!(scene.report["restarts"]["host"], 1, "{}", scene.report);
+    }
+}
+
+#[test]
+#[ignore = "minutes: cargo xtask test --all"]
+fn so_it_does_whichever_half_is_killed_and_when_it_is_upgraded() {
+    let both = |site: &Site| {
+        site.kill("__nic");
+        site.kill("__host");
+    };
+    let again = |site: &Site| {
+        for _ in 0..3 {
+            site.kill("__host");
+            sleep(Duration::from_millis(200));
+        }
+    };
+    let upgraded = |site: &Site| {
+        site.signal(Signal::HUP);
+        sleep(Duration::from_millis(500));
+    };
+    for (label, happen) in [
+        ("sn", &(|site: &Site| site.kill("__nic")) as &dyn Fn(&Site)),
+        ("sb", &both),
+        ("sa", &again),
+        ("su", &upgraded),
+    ] {
+        for name in ["nat", "carrier-nat"] {
+            let label = format!("{label}{}", &name[..1]);
+            let Some(scene) = played(&label, program(name), happen) else { return };
+            scene.goes_on();
+        }
+    }
+}
+
+/// Nothing of it is durable: the first clients lose their sessions, and nobody hears what is not
+/// for them. (The NIC went on with the old sessions, and a new pool gave their ports away.)
+#[test]
+#[ignore = "minutes: cargo xtask test --all"]
+fn sessions_end_with_a_pool_of_which_there_is_no_copy() {
+    let forgetful = nat_with("strangers-forgetful", &[(", durable)]", ")]")]);
+    let upgraded = |_: &Site| {
+        let mut command = cora();
+        command.arg("upgrade").arg(socket("fu")).arg("--drop-connections");
+        let _ended = cora_tests::process::run(&mut command, SOON).well("upgrade");
+    };
+    if let Some(scene) = played("fh", &forgetful, |site| site.kill("__host")) {
+        scene.holds();
+        let ended = scene.report["halves"]["nic"]["ended_with_host"].as_u64();
+        assert!(ended >= Some(1), "{}", scene.report);
+    }
+    for (label, happen) in
+        [("fn", &(|site: &Site| site.kill("__nic")) as &dyn Fn(&Site)), ("fu", &upgraded)]
+    {
+        let Some(scene) = played(label, &forgetful, happen) else { return };
+        scene.holds();
+    }
+}
+
+/// The pool alone is durable: the NIC's sessions go on, and none of their ports is given away.
+#[test]
+#[ignore = "minutes: cargo xtask test --all"]
+fn a_durable_pool_alone_gives_no_port_away() {
+    let changes = [("idle_by = Self::idle, durable)]", "idle_by = Self::idle)]")];
+    let pool = nat_with("strangers-pool", &changes);
+    if let Some(scene) = played("ph", &pool, |site| site.kill("__host")) {
+        scene.holds();
+    }
+}
+
+/// The pool's copy is damaged while its host is dead: that is noticed, told by name, and the pool
+/// is treated as lost, with every session.
+#[test]
+#[ignore = "minutes: cargo xtask test --all"]
+fn a_damaged_copy_of_the_pool_is_as_good_as_none() {
+    let damage = |site: &Site| {
+        let host = child(site.pid(), "__host").expect("the host is there");
+        site.signal(Signal::STOP);
+        let words = std::fs::read(format!("/proc/{}/cmdline", host.as_raw_nonzero())).unwrap();
+        let words: Vec<&[u8]> = words.split(|byte| *byte == 0).collect();
+        let at = words.iter().position(|word| *word == b"__host").unwrap();
+        let memory = String::from_utf8_lossy(words[at + 3]).into_owned();
+        let path = format!("/proc/{}/fd/{memory}", host.as_raw_nonzero());
+        let file = std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
+        site.kill("__host");
+        // Behind the layout and a header: a block of the pool.
+        let place = 8 * (1024 + 8 + 20);
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, place).unwrap();
+        file.write_all_at(&[byte[0] ^ 4], place).unwrap();
+        site.signal(Signal::CONT);
+    };
+    if let Some(scene) = played("dh", program("nat"), damage) {
+        scene.holds();
+        let ended = scene.report["halves"]["nic"]["ended_with_host"].as_u64();
+        assert!(ended >= Some(1), "{}", scene.report);
+    }
+}
