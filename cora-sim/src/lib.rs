@@ -15,6 +15,7 @@
 //! | [`runtime`] | the whole runtime on real rings, with faults |
 //! | [`queues`] | message by message over queues, which can be sabotaged |
 //! | [`link`] | those queues |
+//! | [`strangers`] | a NAT whose sides are killed: who hears which answer |
 //! | [`result`] | what a run leaves behind, and how two differ |
 //! | [`random`] | repeatable randomness |
 //! | `standby` | copies of durable entries |
@@ -40,4 +41,5 @@ pub mod result;
 pub mod runtime;
 mod shelf;
 mod standby;
+pub mod strangers;
 pub mod traffic;

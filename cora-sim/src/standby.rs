@@ -4,9 +4,16 @@ use std::collections::BTreeMap;
 
 use cora_core::migration::{Copied, Holder, Standby};
 
-/// Copies, by state and key.
+/// Copies, by state and key, and those of singletons, by state.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Copies(BTreeMap<(u16, Vec<u8>), Copy>);
+pub(crate) struct Copies(BTreeMap<(u16, Vec<u8>), Copy>, BTreeMap<u16, Vec<u8>>);
+
+impl Copies {
+    /// The copies of singletons are damaged, and so there are none.
+    pub(crate) fn lose_singletons(&mut self) {
+        self.1.clear();
+    }
+}
 
 #[derive(Clone, Debug)]
 struct Copy {
@@ -44,6 +51,18 @@ impl Standby for Copies {
         for copy in self.0.values_mut().filter(|copy| copy.is_of(from, group)) {
             copy.holder = to;
         }
+    }
+
+    fn keep_part(&mut self, state: u16, at: usize, part: &[u8]) {
+        let whole = self.1.entry(state).or_default();
+        if whole.len() < at + part.len() {
+            whole.resize(at + part.len(), 0);
+        }
+        whole[at..at + part.len()].copy_from_slice(part);
+    }
+
+    fn parts(&self, state: u16, visit: &mut dyn FnMut(usize, &[u8])) -> bool {
+        self.1.get(&state).inspect(|whole| visit(0, whole)).is_some()
     }
 
     fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Copied<'_>)) -> bool {

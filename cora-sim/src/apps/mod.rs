@@ -4,6 +4,7 @@ pub mod balancer;
 pub mod counters;
 pub mod firewall;
 pub mod inside;
+pub mod leases;
 pub mod marks;
 pub mod nat;
 pub mod visits;
@@ -34,6 +35,10 @@ pub trait Variant: std::fmt::Debug + 'static {
     const ORDERED: bool = true;
     /// A punt takes back what the packet wrote to tables.
     const ROLLS_BACK: bool = true;
+    /// Numbers of durable singletons.
+    const KEPT: &'static [usize] = &[];
+    /// States of the host that flows rest on and that are not durable.
+    const RESTS_ON: &'static [&'static str] = &[];
 }
 
 /// As it should be, with a share for the NIC.
@@ -199,6 +204,8 @@ macro_rules! program {
             const HEADS: bool = true;
             const DURABLE: bool = false $(|| $crate::apps::program!(@durable $place $state))*;
             const STATES: usize = Self::PLACES.len();
+            const KEPT: &'static [usize] = V::KEPT;
+            const RESTS_ON: &'static [&'static str] = V::RESTS_ON;
             type Group = $group;
 
             fn new(

@@ -1,0 +1,308 @@
+//! An answer reaches only the client that asked, whichever side is killed meanwhile.
+//!
+//! Clients behind a NAT ask one server, which answers where it saw them last; some close, and
+//! others come. Sides are killed between any two messages, and the copy of the pool is damaged now
+//! and then. Every frame tells whose it is, so an answer at another client shows.
+//!
+//! ```
+//! use cora_sim::apps::leases::{Anew, Kept, Mortal};
+//! use cora_sim::strangers;
+//!
+//! assert!(strangers::run::<Kept>(3, 400).is_ok());
+//! assert!(strangers::run::<Mortal>(3, 400).is_ok());
+//! // A pool that begins anew while sessions go on is found out.
+//! assert!((0..40).any(|seed| strangers::run::<Anew>(seed, 400).is_err()));
+//! ```
+
+use std::collections::BTreeMap;
+
+use cora_core::app::App as _;
+use cora_core::key::{FiveTuple, protocol};
+use cora_core::message::{Message, Stamp};
+use cora_core::migration::nic::Wire;
+use cora_core::migration::{Burst, HostHalf, NicHalf, Outbox, Standby};
+use cora_core::packet::{Meta, Port};
+use cora_core::region::Parked;
+
+use crate::apps::leases::Leasing;
+use crate::apps::{IDLE, Variant};
+use crate::frames::{address, flow_of, frame, op, tuple_of};
+use crate::halves;
+use crate::link::{Ring, Sabotage};
+use crate::memory::Supply;
+use crate::random::Random;
+use crate::standby::Copies;
+
+/// Clients at a time.
+const CLIENTS: usize = 6;
+/// All packets have one time: leases end with their sessions.
+const NOW: u64 = 5 * IDLE;
+/// Bytes in which packets wait at the NIC.
+const HOLD: usize = 1 << 16;
+
+/// What a run did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ran {
+    /// Answers that reached their client.
+    pub answers: u64,
+    /// Sides that were killed.
+    pub kills: u64,
+    /// Copies of the pool that were damaged.
+    pub damaged: u64,
+    /// Flows that ended with their host at the NIC.
+    pub ended: u64,
+    /// Flows that the NIC took over.
+    pub offloads: u64,
+}
+
+/// A client: its number, and where it asks from.
+#[derive(Clone, Copy)]
+struct Client {
+    flow: u32,
+    tuple: FiveTuple,
+}
+
+impl Client {
+    fn new(flow: u32, host: u8) -> Self {
+        let tuple = FiveTuple {
+            source: address([0, host], true),
+            destination: address([100, 0], false),
+            source_port: 1000 + flow as u16,
+            destination_port: 80,
+            protocol: protocol::UDP,
+        };
+        Self { flow, tuple }
+    }
+}
+
+/// Where the NIC sends.
+struct NicEnds<'a> {
+    punt: &'a mut Ring,
+    left: &'a mut Vec<(Port, Vec<u8>)>,
+}
+
+impl Outbox for NicEnds<'_> {
+    fn send(&mut self, message: &Message<'_>) {
+        self.punt.send(message);
+    }
+}
+
+impl Wire for NicEnds<'_> {
+    fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
+        self.left.push((stamp.egress, frame.to_vec()));
+    }
+}
+
+/// Where the host sends, and keeps copies.
+struct HostEnds<'a> {
+    back: &'a mut Ring,
+    copies: &'a mut Copies,
+}
+
+impl Outbox for HostEnds<'_> {
+    fn send(&mut self, message: &Message<'_>) {
+        self.back.send(message);
+    }
+
+    fn standby(&mut self) -> Option<&mut dyn Standby> {
+        Some(self.copies)
+    }
+}
+
+struct Site<V: Variant> {
+    // The halves lie in memory of the supply: they go first.
+    nic: NicHalf<Leasing<V>>,
+    host: HostHalf<Leasing<V>>,
+    supply: Supply,
+    random: Random,
+    punt: Ring,
+    back: Ring,
+    copies: Copies,
+    left: Vec<(Port, Vec<u8>)>,
+    clients: Vec<Client>,
+    /// All that there ever were.
+    all: BTreeMap<u32, FiveTuple>,
+    /// Where the server saw each client last.
+    seen: BTreeMap<u32, FiveTuple>,
+    number: u32,
+    ran: Ran,
+}
+
+/// Runs a NAT for so many steps, which follow from `seed`. An error says who heard what.
+pub fn run<V: Variant>(seed: u64, steps: u64) -> Result<Ran, String> {
+    let mut site = Site::<V>::new(seed);
+    for _ in 0..steps {
+        site.step()?;
+    }
+    while !site.punt.is_empty() || !site.back.is_empty() {
+        site.serve_host()?;
+        site.serve_nic()?;
+    }
+    site.ran.ended += site.nic.report.ended_with_host;
+    site.ran.offloads += site.nic.report.offloads;
+    Ok(site.ran)
+}
+
+impl<V: Variant> Site<V> {
+    fn new(seed: u64) -> Self {
+        let mut supply = Supply::default();
+        let clients: Vec<Client> =
+            (0..CLIENTS as u32).map(|flow| Client::new(flow, flow as u8 % 3)).collect();
+        Self {
+            nic: halves::nic(&mut supply, seed, HOLD, None),
+            host: halves::host(&mut supply, seed, true),
+            supply,
+            random: Random::new(seed ^ 0x7374_7261_6e67),
+            punt: Ring::new(Sabotage::None),
+            back: Ring::new(Sabotage::None),
+            copies: Copies::default(),
+            left: Vec::new(),
+            all: clients.iter().map(|client| (client.flow, client.tuple)).collect(),
+            clients,
+            seen: BTreeMap::new(),
+            number: 0,
+            ran: Ran::default(),
+        }
+    }
+
+    fn step(&mut self) -> Result<(), String> {
+        match self.random.below(100) {
+            0..2 => self.kill_host()?,
+            2..4 => self.kill_nic()?,
+            4..40 => self.packet(),
+            40..70 => self.serve_host()?,
+            _ => self.serve_nic()?,
+        }
+        self.look()
+    }
+
+    /// A client asks, closes, or is answered.
+    fn packet(&mut self) {
+        if !self.nic.takes_packets() {
+            return;
+        }
+        let at = self.random.below(CLIENTS as u64) as usize;
+        let client = self.clients[at];
+        let answered = self.seen.get(&client.flow).filter(|_| self.random.once_in(2)).copied();
+        let (tuple, port, ask) = match answered {
+            Some(seen) => (seen.reversed(), Port::OUTSIDE, op::NOTHING),
+            None if self.random.once_in(6) && self.seen.contains_key(&client.flow) => {
+                self.replace(at);
+                (client.tuple, Port::INSIDE, op::CLOSE)
+            }
+            None => (client.tuple, Port::INSIDE, op::NOTHING),
+        };
+        let mut frame = frame(&tuple, client.flow, self.number, ask, 0);
+        let meta = Meta { time: NOW, now: NOW, port };
+        let number = u64::from(self.number);
+        self.number += 1;
+        let mut burst = Burst::new();
+        let stamp =
+            Stamp { meta, number, horizon: NOW, egress: port, parked: Parked::NONE, missing: 0 };
+        burst.push(stamp, &mut frame);
+        self.nic.burst(&mut burst, &mut NicEnds { punt: &mut self.punt, left: &mut self.left });
+    }
+
+    /// The client closes, and another one comes. The server answers it no more.
+    fn replace(&mut self, at: usize) {
+        self.seen.remove(&self.clients[at].flow);
+        let flow = self.all.len() as u32;
+        self.clients[at] = Client::new(flow, self.random.below(3) as u8);
+        self.all.insert(flow, self.clients[at].tuple);
+    }
+
+    /// What left: the server sees where from, and each answer is its client's.
+    fn look(&mut self) -> Result<(), String> {
+        for (egress, frame) in std::mem::take(&mut self.left) {
+            let flow = flow_of(&frame);
+            let tuple = tuple_of(&frame).ok_or("a frame without ports")?;
+            let client = *self.all.get(&flow).ok_or("nobody's frame")?;
+            if egress == Port::OUTSIDE {
+                // Whoever closed is not answered.
+                if self.clients.iter().any(|client| client.flow == flow) {
+                    self.seen.insert(flow, tuple);
+                }
+            } else if (tuple.destination, tuple.destination_port)
+                == (client.source, client.source_port)
+            {
+                self.ran.answers += 1;
+            } else {
+                return Err(format!("an answer to {client} went to {tuple}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn serve_host(&mut self) -> Result<(), String> {
+        let mut ends = HostEnds { back: &mut self.back, copies: &mut self.copies };
+        let failed = |error| format!("the host refuses: {error}");
+        if self.host.is_handing_over() {
+            self.host.hand_over(2, &mut ends).map_err(failed)?;
+        }
+        let Some((kind, mut bytes)) = self.punt.pop() else { return Ok(()) };
+        let taken = if let Some((stamp, frame)) = Message::decode_frame(kind, &mut bytes) {
+            let mut burst = Burst::new();
+            burst.push(stamp, frame);
+            self.host.burst(&mut burst, &mut ends)
+        } else {
+            let message = Message::decode(kind, &bytes).ok_or("no message")?;
+            self.host.message(&message, &mut ends)
+        };
+        taken.map_err(failed)
+    }
+
+    fn serve_nic(&mut self) -> Result<(), String> {
+        let mut ends = NicEnds { punt: &mut self.punt, left: &mut self.left };
+        if self.nic.is_handing_over() {
+            self.nic.hand_over(2, &mut ends);
+        }
+        let Some((kind, bytes)) = self.back.pop() else { return Ok(()) };
+        let message = Message::decode(kind, &bytes).ok_or("no message")?;
+        let taken = self.nic.message(&message, &mut ends);
+        taken.map(drop).map_err(|error| format!("the NIC refuses: {error}"))
+    }
+
+    /// What it sent is handled, and packets that are done leave by the next one.
+    fn kill_nic(&mut self) -> Result<(), String> {
+        self.ran.kills += 1;
+        self.ran.ended += self.nic.report.ended_with_host;
+        self.ran.offloads += self.nic.report.offloads;
+        while !self.punt.is_empty() || self.host.is_handing_over() {
+            self.serve_host()?;
+        }
+        self.back.keep_only(Message::SEND);
+        self.host.nic_lost(&mut self.copies);
+        self.nic = halves::nic(&mut self.supply, 1, HOLD, None);
+        Ok(())
+    }
+
+    /// Packets that are done leave, and the next one begins with the copies; now and then that of
+    /// the pool is damaged.
+    fn kill_host(&mut self) -> Result<(), String> {
+        self.ran.kills += 1;
+        self.back.keep_only(Message::SEND);
+        while !self.back.is_empty() || self.nic.is_handing_over() {
+            self.serve_nic()?;
+        }
+        self.look()?;
+        let damaged = !Leasing::<V>::KEPT.is_empty() && self.random.once_in(4);
+        if damaged {
+            self.ran.damaged += 1;
+            self.copies.lose_singletons();
+        }
+        let afresh = damaged || !Leasing::<V>::RESTS_ON.is_empty();
+        if afresh {
+            // Late answers to what is over are nobody's: the server has to be asked again.
+            self.seen.clear();
+        }
+        let mut rest = std::mem::replace(&mut self.punt, Ring::new(Sabotage::None));
+        self.host = halves::host(&mut self.supply, 1, true);
+        while let Some((kind, bytes)) = rest.pop() {
+            let message = Message::decode(kind, &bytes).ok_or("no message")?;
+            self.host.catch_up(&message, &mut self.copies);
+        }
+        self.host.take_over(NOW, &mut self.copies, afresh);
+        self.nic.host_lost(&mut NicEnds { punt: &mut self.punt, left: &mut self.left }, afresh);
+        self.look()
+    }
+}
