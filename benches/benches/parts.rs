@@ -9,10 +9,11 @@ use std::sync::atomic::AtomicU64;
 use cora_core::hash::FlowHasher;
 use cora_core::key::{Address, FiveTuple, Key as _, protocol};
 use cora_core::packet::{Meta, Packet, checksum};
+use cora_core::plain::{Describe, Plain};
 use cora_core::ring::{CONTROL_WORDS, Consumer, Producer, SharedMemory};
 use cora_core::state::table::ahead::ALONE;
 use cora_core::state::table::raw::{RawTable, Shape};
-use cora_core::state::{Line, Memory, NO_FLOW, Visit};
+use cora_core::state::{Changed, Described as _, Line, Memory, NO_FLOW, Pinned, Singleton, Visit};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
 /// A segment of 64 bytes without its frame check sequence, over IPv4 or IPv6.
@@ -155,5 +156,88 @@ fn rings(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(parts, packet, hash, tables, rings);
+/// A durable singleton of so many elements, a `u16` before them.
+#[derive(Clone, Copy)]
+struct Pool<T, const N: usize> {
+    next: u16,
+    all: [T; N],
+}
+
+impl<T: Plain + Default, const N: usize> Default for Pool<T, N> {
+    fn default() -> Self {
+        Self { next: 0, all: [T::default(); N] }
+    }
+}
+
+impl<T: Plain, const N: usize> Plain for Pool<T, N> {
+    const SIZE: usize = 2 + T::SIZE * N;
+    const DURABLE: bool = true;
+    fn put(&self, out: &mut [u8]) {
+        self.next.put(out);
+        self.all.put(out.get_mut(2..).unwrap_or_default());
+    }
+    fn get(bytes: &[u8]) -> Option<Self> {
+        Some(Self { next: Plain::get(bytes)?, all: Plain::get(bytes.get(2..)?)? })
+    }
+    fn put_changed(&self, kept: &mut [u8], at: usize, changed: &mut Changed<'_>) {
+        self.next.put_changed(kept, at, changed);
+        self.all.put_changed(kept.get_mut(2..).unwrap_or_default(), at + 2, changed);
+    }
+    fn describe(&self, _: &mut dyn Describe) {}
+}
+
+impl<T: Plain + Default, const N: usize> Singleton for Pool<T, N> {
+    const NAME: &'static str = "Pool";
+}
+
+/// Seven bytes that are encoded field by field.
+#[derive(Clone, Copy, Default)]
+struct Mapping(u32, u16, u8);
+
+impl Plain for Mapping {
+    const SIZE: usize = 7;
+    #[inline]
+    fn put(&self, out: &mut [u8]) {
+        self.0.put(out);
+        self.1.put(out.get_mut(4..).unwrap_or_default());
+        self.2.put(out.get_mut(6..).unwrap_or_default());
+    }
+    fn get(bytes: &[u8]) -> Option<Self> {
+        let (second, third) = (Plain::get(bytes.get(4..)?)?, Plain::get(bytes.get(6..)?)?);
+        Some(Self(Plain::get(bytes)?, second, third))
+    }
+    fn describe(&self, _: &mut dyn Describe) {}
+}
+
+/// A burst that changed two elements of the singleton, and the first field.
+fn told<T: Plain + Default, const N: usize>(criterion: &mut Criterion, name: &str, other: T) {
+    let bytes = Pinned::<Pool<T, N>>::BYTES;
+    let lines = vec![Line::ZERO; bytes / Line::BYTES + 8].leak();
+    let mut pool = Pinned::<Pool<T, N>>::create(&mut Memory::new(lines)).expect("memory");
+    let (mut at, mut round) = (0, 0_usize);
+    criterion.bench_function(&format!("durable singleton/{name}"), |bench| {
+        bench.iter(|| {
+            let pool_now = pool.value();
+            pool_now.next = pool_now.next.wrapping_add(1);
+            at = (at + 7) % N;
+            round += 1;
+            pool_now.all[at] = if round / N % 2 == 0 { black_box(other) } else { T::default() };
+            let kept = pool.kept().expect("durable");
+            kept.tell(&mut |at, block| {
+                black_box((at, block));
+            });
+        });
+    });
+}
+
+fn singletons(criterion: &mut Criterion) {
+    told::<u32, 256>(criterion, "1 KiB of u32", 7);
+    told::<u32, 4_096>(criterion, "16 KiB of u32", 7);
+    told::<u32, 32_768>(criterion, "128 KiB of u32", 7);
+    told::<u32, 262_144>(criterion, "1 MiB of u32", 7);
+    told::<Mapping, 4_096>(criterion, "28 KiB of structs", Mapping(7, 7, 7));
+    told::<Mapping, 32_768>(criterion, "224 KiB of structs", Mapping(7, 7, 7));
+}
+
+criterion_group!(parts, packet, hash, tables, rings, singletons);
 criterion_main!(parts);

@@ -218,8 +218,12 @@ impl<T: Plain, const N: usize> Plain for [T; N] {
         for (number, items) in self.chunks(some).enumerate() {
             let from = number * some * T::SIZE;
             let mut now = [0; SOME];
-            for (item, place) in items.iter().zip(now.chunks_exact_mut(T::SIZE.max(1))) {
+            // Of a length that is known: what an element writes is then checked while compiling.
+            let mut rest = &mut now[..];
+            for item in items {
+                let Some((place, behind)) = rest.split_at_mut_checked(T::SIZE) else { break };
                 item.put(place);
+                rest = behind;
             }
             let now = now.get(..items.len() * T::SIZE).unwrap_or_default();
             changed.update(now, kept.get_mut(from..).unwrap_or_default(), at + from);

@@ -4,7 +4,7 @@ use cora_sim::apps::Variant;
 use cora_sim::apps::leases::{Anew, Kept, Mortal};
 use cora_sim::strangers::{Ran, run};
 
-const SEEDS: u64 = 400;
+const SEEDS: u64 = 100;
 const STEPS: u64 = 600;
 
 fn all<V: Variant>() -> Ran {
@@ -38,5 +38,5 @@ fn sessions_end_with_their_pool() {
 fn a_pool_that_begins_anew_is_found_out() {
     let found = (0..SEEDS).filter_map(|seed| run::<Anew>(seed, STEPS).err());
     let strange = found.filter(|what| what.starts_with("an answer to")).count();
-    assert!(strange > 20, "only {strange}");
+    assert!(strange > 5, "only {strange}");
 }

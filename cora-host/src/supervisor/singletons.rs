@@ -86,7 +86,7 @@ impl Singletons {
     /// What was written is the copy from now on.
     pub(super) fn committed(&mut self) {
         for singleton in &mut self.all {
-            for block in std::mem::take(&mut singleton.written) {
+            while let Some(block) = singleton.written.pop() {
                 let copy = singleton.other(block);
                 singleton.copies[block] = Some(copy);
             }

@@ -68,7 +68,8 @@ fn colours(place: Option<Place>) -> (&'static str, &'static str) {
 
 /// The lines under a state's name: kind and key, then size, then place.
 fn state_lines(state: &StateNode, place: Option<Place>) -> Vec<String> {
-    let mut lines = vec![state.kind.word().to_owned()];
+    let durable = if state.durable { ", durable" } else { "" };
+    let mut lines = vec![format!("{}{durable}", state.kind.word())];
     if let Some(keyed) = &state.keyed {
         let summary = keyed.summary();
         lines.clear();

@@ -51,19 +51,13 @@ pub(super) struct SharedStandby {
     /// Slots in use so far.
     made: usize,
     number: u64,
-    /// What takes effect at once, between [`Standby::begin`] and [`Standby::commit`].
-    together: Option<Together>,
+    /// Between [`Standby::begin`] and [`Standby::commit`]: the last number before what takes effect
+    /// at once.
+    began: Option<u64>,
+    /// Slots to be freed when it does.
+    ended: Vec<usize>,
     /// Slots whose contents did not match their checksum.
     pub(super) damaged: u64,
-}
-
-/// Changes that take effect at once.
-#[derive(Debug)]
-struct Together {
-    /// The last number before them.
-    began: u64,
-    /// Slots to be freed then.
-    ended: Vec<usize>,
 }
 
 /// How entries and singletons are laid out.
@@ -138,7 +132,8 @@ impl SharedStandby {
             free: Vec::new(),
             made: 0,
             number: FIRST,
-            together: None,
+            began: None,
+            ended: Vec::new(),
             damaged: 0,
         };
         let made = standby.word(0).map_or(0, |word| word.load(Ordering::Acquire)) as usize;
@@ -239,13 +234,11 @@ impl SharedStandby {
     fn end(&mut self, slots: impl IntoIterator<Item = usize>) {
         for slot in slots {
             let first = self.slot(slot).first().map_or(0, |word| word.load(Ordering::Relaxed));
-            match &mut self.together {
-                Some(together) if first >> 16 <= together.began => together.ended.push(slot),
-                _ => {
-                    self.clear(slot);
-                    continue;
-                }
+            if self.began.is_none_or(|began| first >> 16 > began) {
+                self.clear(slot);
+                continue;
             }
+            self.ended.push(slot);
             self.number += 1;
             self.set_first(slot, self.number << 16 | first & 0xff00 | ENDS);
         }
@@ -257,11 +250,9 @@ impl SharedStandby {
             store(word, with_check(self.number), Ordering::Release);
         }
         self.singletons.committed();
-        if let Some(together) = &mut self.together {
-            together.began = self.number;
-            for slot in std::mem::take(&mut together.ended) {
-                self.clear(slot);
-            }
+        self.began = self.began.map(|_| self.number);
+        while let Some(slot) = self.ended.pop() {
+            self.clear(slot);
         }
     }
 
@@ -312,7 +303,7 @@ impl SharedStandby {
 
 impl Standby for SharedStandby {
     fn keep(&mut self, copy: &Copied<'_>) -> bool {
-        if self.free.is_empty() && self.made >= self.room() && self.together.is_some() {
+        if self.free.is_empty() && self.made >= self.room() && self.began.is_some() {
             // What came so far takes effect earlier than the rest, the singletons first.
             self.commit_all();
         }
@@ -327,7 +318,7 @@ impl Standby for SharedStandby {
             Some(slot) => self.copies.put(copy, slot),
             None => self.copies.take(copy.state, copy.key),
         };
-        if self.together.is_none() {
+        if self.began.is_none() {
             self.commit_all();
         }
         self.end(older);
@@ -354,18 +345,18 @@ impl Standby for SharedStandby {
     }
 
     fn begin(&mut self) {
-        self.together = Some(Together { began: self.number, ended: Vec::new() });
+        self.began = Some(self.number);
     }
 
     fn commit(&mut self) {
         self.commit_all();
-        self.together = None;
+        self.began = None;
     }
 
     fn keep_part(&mut self, state: u16, at: usize, part: &[u8]) {
         self.number += 1;
         self.singletons.keep(state, at, part, self.number);
-        if self.together.is_none() {
+        if self.began.is_none() {
             self.commit_all();
         }
     }
