@@ -1,4 +1,5 @@
-//! How durable entries and singletons are encoded, so that another build of the program can carry them over.
+//! How durable entries and singletons are encoded, so that another build of the program can carry
+//! them over.
 //!
 //! States are the same by their names, fields by theirs: a field that both builds have is copied,
 //! one that the new build lacks is left out, and one that is new is zero. Where the old build's
