@@ -62,7 +62,7 @@ pub mod prelude {
     pub use cora_core::record::{Element, End, FlowRecord, Record, element};
     pub use cora_core::state::commutative::{CountMin, HeavyPrefixes, Max, Sum, TopK};
     pub use cora_core::state::table::Direction;
-    pub use cora_core::state::{Configure, Generation, Table};
+    pub use cora_core::state::{Configure, Generation, Table, Tracked};
     pub use cora_core::tcp::TcpState;
     pub use cora_core::timeouts::Timeouts;
     pub use cora_core::verdict::reasons::{self, *};

@@ -13,7 +13,9 @@ use cora_core::plain::{Describe, Plain};
 use cora_core::ring::{CONTROL_WORDS, Consumer, Producer, SharedMemory};
 use cora_core::state::table::ahead::ALONE;
 use cora_core::state::table::raw::{RawTable, Shape};
-use cora_core::state::{Changed, Described as _, Line, Memory, NO_FLOW, Pinned, Singleton, Visit};
+use cora_core::state::{
+    Changed, Described as _, Line, Memory, NO_FLOW, Pinned, Singleton, Tracked, Visit,
+};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
 /// A segment of 64 bytes without its frame check sequence, over IPv4 or IPv6.
@@ -157,20 +159,44 @@ fn rings(criterion: &mut Criterion) {
 }
 
 /// A durable singleton of so many elements, a `u16` before them.
-#[derive(Clone, Copy)]
-struct Pool<T, const N: usize> {
-    next: u16,
-    all: [T; N],
+/// The elements of a pool.
+trait Elements: Plain {
+    type One: Copy + Default;
+    const COUNT: usize;
+    fn new() -> Self;
+    fn set(&mut self, at: usize, value: Self::One);
 }
 
-impl<T: Plain + Default, const N: usize> Default for Pool<T, N> {
-    fn default() -> Self {
-        Self { next: 0, all: [T::default(); N] }
+impl<T: Plain + Default, const N: usize> Elements for [T; N] {
+    type One = T;
+    const COUNT: usize = N;
+    fn new() -> Self {
+        [T::default(); N]
+    }
+    fn set(&mut self, at: usize, value: T) {
+        self[at] = value;
     }
 }
 
-impl<T: Plain, const N: usize> Plain for Pool<T, N> {
-    const SIZE: usize = 2 + T::SIZE * N;
+impl<T: Plain + Default, const N: usize> Elements for Tracked<T, N> {
+    type One = T;
+    const COUNT: usize = N;
+    fn new() -> Self {
+        Self::new([T::default(); N])
+    }
+    fn set(&mut self, at: usize, value: T) {
+        *self.get_mut(at).expect("within") = value;
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Pool<A> {
+    next: u16,
+    all: A,
+}
+
+impl<A: Plain> Plain for Pool<A> {
+    const SIZE: usize = 2 + A::SIZE;
     const DURABLE: bool = true;
     fn put(&self, out: &mut [u8]) {
         self.next.put(out);
@@ -179,15 +205,17 @@ impl<T: Plain, const N: usize> Plain for Pool<T, N> {
     fn get(bytes: &[u8]) -> Option<Self> {
         Some(Self { next: Plain::get(bytes)?, all: Plain::get(bytes.get(2..)?)? })
     }
-    fn put_changed(&self, kept: &mut [u8], at: usize, changed: &mut Changed<'_>) {
+    fn put_changed(&mut self, kept: &mut [u8], at: usize, changed: &mut Changed<'_>) {
         self.next.put_changed(kept, at, changed);
         self.all.put_changed(kept.get_mut(2..).unwrap_or_default(), at + 2, changed);
     }
     fn describe(&self, _: &mut dyn Describe) {}
 }
 
-impl<T: Plain + Default, const N: usize> Singleton for Pool<T, N> {
-    const NAME: &'static str = "Pool";
+impl<A: Elements> Default for Pool<A> {
+    fn default() -> Self {
+        Self { next: 0, all: A::new() }
+    }
 }
 
 /// Seven bytes that are encoded field by field.
@@ -209,19 +237,24 @@ impl Plain for Mapping {
     fn describe(&self, _: &mut dyn Describe) {}
 }
 
-/// A burst that changed two elements of the singleton, and the first field.
-fn told<T: Plain + Default, const N: usize>(criterion: &mut Criterion, name: &str, other: T) {
-    let bytes = Pinned::<Pool<T, N>>::BYTES;
+impl<A: Elements> Singleton for Pool<A> {
+    const NAME: &'static str = "Pool";
+}
+
+/// A burst that changed an element of the singleton, and the first field.
+fn told<A: Elements>(criterion: &mut Criterion, name: &str, other: A::One) {
+    let bytes = Pinned::<Pool<A>>::BYTES;
     let lines = vec![Line::ZERO; bytes / Line::BYTES + 8].leak();
-    let mut pool = Pinned::<Pool<T, N>>::create(&mut Memory::new(lines)).expect("memory");
+    let mut pool = Pinned::<Pool<A>>::create(&mut Memory::new(lines)).expect("memory");
     let (mut at, mut round) = (0, 0_usize);
     criterion.bench_function(&format!("durable singleton/{name}"), |bench| {
         bench.iter(|| {
             let pool_now = pool.value();
             pool_now.next = pool_now.next.wrapping_add(1);
-            at = (at + 7) % N;
+            at = (at + 7) % A::COUNT;
             round += 1;
-            pool_now.all[at] = if round / N % 2 == 0 { black_box(other) } else { T::default() };
+            let is_other = (round / A::COUNT).is_multiple_of(2);
+            pool_now.all.set(at, if is_other { black_box(other) } else { A::One::default() });
             let kept = pool.kept().expect("durable");
             kept.tell(&mut |at, block| {
                 black_box((at, block));
@@ -231,12 +264,14 @@ fn told<T: Plain + Default, const N: usize>(criterion: &mut Criterion, name: &st
 }
 
 fn singletons(criterion: &mut Criterion) {
-    told::<u32, 256>(criterion, "1 KiB of u32", 7);
-    told::<u32, 4_096>(criterion, "16 KiB of u32", 7);
-    told::<u32, 32_768>(criterion, "128 KiB of u32", 7);
-    told::<u32, 262_144>(criterion, "1 MiB of u32", 7);
-    told::<Mapping, 4_096>(criterion, "28 KiB of structs", Mapping(7, 7, 7));
-    told::<Mapping, 32_768>(criterion, "224 KiB of structs", Mapping(7, 7, 7));
+    const MAPPING: Mapping = Mapping(7, 7, 7);
+    told::<[u32; 256]>(criterion, "1 KiB of u32", 7);
+    told::<[u32; 32_768]>(criterion, "128 KiB of u32", 7);
+    told::<[Mapping; 4_096]>(criterion, "28 KiB of structs", MAPPING);
+    told::<[Mapping; 32_768]>(criterion, "224 KiB of structs", MAPPING);
+    told::<Tracked<u32, 32_768>>(criterion, "128 KiB of u32, tracked", 7);
+    told::<Tracked<u32, 262_144>>(criterion, "1 MiB of u32, tracked", 7);
+    told::<Tracked<Mapping, 32_768>>(criterion, "224 KiB of structs, tracked", MAPPING);
 }
 
 criterion_group!(parts, packet, hash, tables, rings, singletons);

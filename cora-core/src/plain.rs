@@ -65,7 +65,7 @@ pub trait Plain: Copy + 'static {
 
     /// Writes the encoding over `kept`, which holds that of the value before, and notes in which
     /// bytes, counted from `at`, the two differ.
-    fn put_changed(&self, kept: &mut [u8], at: usize, changed: &mut Changed<'_>) {
+    fn put_changed(&mut self, kept: &mut [u8], at: usize, changed: &mut Changed<'_>) {
         let mut now = [0; SMALL];
         let Some(kept) = kept.get_mut(..Self::SIZE) else { return };
         if let Some(now) = now.get_mut(..Self::SIZE) {
@@ -75,6 +75,34 @@ pub trait Plain: Copy + 'static {
             // It may have.
             self.put(kept);
             changed.note(at, Self::SIZE);
+        }
+    }
+
+    /// The same for values that stand one behind the other.
+    fn put_all_changed(values: &mut [Self], kept: &mut [u8], at: usize, changed: &mut Changed<'_>) {
+        if let Some(now) = Self::as_encoding(values) {
+            return changed.update(now, kept, at);
+        }
+        if Self::SIZE > SMALL {
+            for (number, value) in values.iter_mut().enumerate() {
+                let from = number * Self::SIZE;
+                value.put_changed(kept.get_mut(from..).unwrap_or_default(), at + from, changed);
+            }
+            return;
+        }
+        let some = SOME / Self::SIZE.max(1);
+        for (number, values) in values.chunks(some).enumerate() {
+            let from = number * some * Self::SIZE;
+            let mut now = [0; SOME];
+            // Of a length that is known: what a value writes is then checked while compiling.
+            let mut rest = &mut now[..];
+            for value in values {
+                let Some((place, behind)) = rest.split_at_mut_checked(Self::SIZE) else { break };
+                value.put(place);
+                rest = behind;
+            }
+            let now = now.get(..values.len() * Self::SIZE).unwrap_or_default();
+            changed.update(now, kept.get_mut(from..).unwrap_or_default(), at + from);
         }
     }
 
@@ -113,7 +141,7 @@ pub trait Plain: Copy + 'static {
 
 /// Values up to so many bytes are encoded to be compared.
 const SMALL: usize = 64;
-/// Bytes of an array's elements that are encoded at a time for that.
+/// Bytes of values that stand one behind the other, as many as are encoded at a time for that.
 const SOME: usize = 1024;
 
 /// Receives the description of a [`Plain`] value: a tree of named fields, lists and leaves.
@@ -203,31 +231,8 @@ impl<T: Plain, const N: usize> Plain for [T; N] {
     fn as_encoding(values: &[Self]) -> Option<&[u8]> {
         T::as_encoding(values.as_flattened())
     }
-    fn put_changed(&self, kept: &mut [u8], at: usize, changed: &mut Changed<'_>) {
-        if let Some(now) = T::as_encoding(self) {
-            return changed.update(now, kept, at);
-        }
-        if T::SIZE > SMALL {
-            for (number, item) in self.iter().enumerate() {
-                let from = number * T::SIZE;
-                item.put_changed(kept.get_mut(from..).unwrap_or_default(), at + from, changed);
-            }
-            return;
-        }
-        let some = SOME / T::SIZE.max(1);
-        for (number, items) in self.chunks(some).enumerate() {
-            let from = number * some * T::SIZE;
-            let mut now = [0; SOME];
-            // Of a length that is known: what an element writes is then checked while compiling.
-            let mut rest = &mut now[..];
-            for item in items {
-                let Some((place, behind)) = rest.split_at_mut_checked(T::SIZE) else { break };
-                item.put(place);
-                rest = behind;
-            }
-            let now = now.get(..items.len() * T::SIZE).unwrap_or_default();
-            changed.update(now, kept.get_mut(from..).unwrap_or_default(), at + from);
-        }
+    fn put_changed(&mut self, kept: &mut [u8], at: usize, changed: &mut Changed<'_>) {
+        T::put_all_changed(self, kept, at, changed);
     }
     fn get(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..Self::SIZE)?;

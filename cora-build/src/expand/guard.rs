@@ -13,8 +13,8 @@
 //!    nothing but in a build that traces (`cora_core::trace`). Match guards have notes of their own, since
 //!    most are not reached. Tables note by themselves what they are asked.
 //!
-//! 5. Behind the guard of a state that is lent whole, to be changed, stands a note that it is named:
-//!    of a durable singleton, a copy is then made of what changed (`cora_core::state::kept`).
+//! 5. Behind the guard of a state that is lent whole, to be changed, stands a note that it is
+//!    named: a durable singleton is then compared with its copy (`cora_core::state::kept`).
 //!
 //! A guard is decided while compiling: where the state is in reach it is nothing, and elsewhere what
 //! stands behind it is nothing.

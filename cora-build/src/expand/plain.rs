@@ -47,11 +47,11 @@ pub(super) fn put_changed(fields: &Fields) -> TokenStream {
     let members: Vec<Member> = fields.members().collect();
     let mutable = (!fields.is_empty()).then(|| quote!(mut));
     quote! {
-        fn put_changed(&self, kept: &mut [u8], at: usize, changed: &mut #core::state::Changed<'_>) {
+        fn put_changed(&mut self, kept: &mut [u8], at: usize, changed: &mut #core::state::Changed<'_>) {
             let #mutable from = 0usize;
             #(
                 #core::plain::Plain::put_changed(
-                    &self.#members,
+                    &mut self.#members,
                     kept.get_mut(from..).unwrap_or_default(),
                     at + from,
                     changed,

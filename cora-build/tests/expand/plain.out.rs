@@ -12,21 +12,21 @@ impl ::cora::__private::core::plain::Plain for Range {
         ("last", <u16 as ::cora::__private::core::plain::Plain>::SIZE),
     ];
     fn put_changed(
-        &self,
+        &mut self,
         kept: &mut [u8],
         at: usize,
         changed: &mut ::cora::__private::core::state::Changed<'_>,
     ) {
         let mut from = 0usize;
         ::cora::__private::core::plain::Plain::put_changed(
-            &self.first,
+            &mut self.first,
             kept.get_mut(from..).unwrap_or_default(),
             at + from,
             changed,
         );
         from += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
         ::cora::__private::core::plain::Plain::put_changed(
-            &self.last,
+            &mut self.last,
             kept.get_mut(from..).unwrap_or_default(),
             at + from,
             changed,
@@ -111,21 +111,21 @@ impl ::cora::__private::core::plain::Plain for Mark {
         ("1", <bool as ::cora::__private::core::plain::Plain>::SIZE),
     ];
     fn put_changed(
-        &self,
+        &mut self,
         kept: &mut [u8],
         at: usize,
         changed: &mut ::cora::__private::core::state::Changed<'_>,
     ) {
         let mut from = 0usize;
         ::cora::__private::core::plain::Plain::put_changed(
-            &self.0,
+            &mut self.0,
             kept.get_mut(from..).unwrap_or_default(),
             at + from,
             changed,
         );
         from += <u32 as ::cora::__private::core::plain::Plain>::SIZE;
         ::cora::__private::core::plain::Plain::put_changed(
-            &self.1,
+            &mut self.1,
             kept.get_mut(from..).unwrap_or_default(),
             at + from,
             changed,

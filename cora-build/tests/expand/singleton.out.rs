@@ -122,21 +122,21 @@ impl ::cora::__private::core::plain::Plain for Blocks {
     ];
     const DURABLE: bool = true;
     fn put_changed(
-        &self,
+        &mut self,
         kept: &mut [u8],
         at: usize,
         changed: &mut ::cora::__private::core::state::Changed<'_>,
     ) {
         let mut from = 0usize;
         ::cora::__private::core::plain::Plain::put_changed(
-            &self.next,
+            &mut self.next,
             kept.get_mut(from..).unwrap_or_default(),
             at + from,
             changed,
         );
         from += <u16 as ::cora::__private::core::plain::Plain>::SIZE;
         ::cora::__private::core::plain::Plain::put_changed(
-            &self.leased,
+            &mut self.leased,
             kept.get_mut(from..).unwrap_or_default(),
             at + from,
             changed,

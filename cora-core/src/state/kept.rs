@@ -20,6 +20,7 @@ const STRIDE: usize = 16 * BLOCK;
 #[derive(Debug)]
 pub struct Changed<'a> {
     blocks: &'a mut [u64],
+    look: u64,
 }
 
 impl<'a> Changed<'a> {
@@ -28,9 +29,17 @@ impl<'a> Changed<'a> {
         bytes.div_ceil(BLOCK).div_ceil(u64::BITS as usize)
     }
 
-    /// What changed of a value is noted there.
-    pub const fn new(blocks: &'a mut [u64]) -> Self {
-        Self { blocks }
+    /// In place of a look's number: none.
+    pub(super) const NEVER: u64 = u64::MAX;
+
+    /// What changed of a value is noted there; it is looked at for the time with this number, which
+    /// is one more each time.
+    pub const fn new(blocks: &'a mut [u64], look: u64) -> Self {
+        Self { blocks, look }
+    }
+
+    pub(super) const fn look(&self) -> u64 {
+        self.look
     }
 
     /// So many bytes from there on changed.
@@ -135,16 +144,16 @@ mod tests {
     use crate::plain::Plain;
 
     /// Which blocks are noted of a change from one value to the other.
-    fn changed<T: Plain>(before: &T, now: &T) -> Vec<usize> {
+    fn changed<T: Plain>(before: &T, mut now: T) -> Vec<usize> {
         let mut kept = vec![0; T::SIZE];
         before.put(&mut kept);
         let mut blocks = vec![0; Changed::words(T::SIZE)];
-        now.put_changed(&mut kept, 0, &mut Changed::new(&mut blocks));
+        now.put_changed(&mut kept, 0, &mut Changed::new(&mut blocks, 1));
         let mut whole = vec![0; T::SIZE];
         now.put(&mut whole);
         assert!(kept == whole, "what is kept is the new value");
         let mut told = Vec::new();
-        Changed::new(&mut blocks).take(|block| told.push(block));
+        Changed::new(&mut blocks, 1).take(|block| told.push(block));
         assert!(blocks.iter().all(|word| *word == 0), "told once");
         told
     }
@@ -153,12 +162,12 @@ mod tests {
     fn blocks_that_differ_are_told() {
         let before = [7_u32; 4_000];
         let mut now = before;
-        assert_eq!(changed(&before, &now), [0; 0]);
+        assert_eq!(changed(&before, now), [0; 0]);
         now[0] = 1;
         now[63] = 1;
         now[64] = 1;
         now[3_999] = 1;
-        assert_eq!(changed(&before, &now), [0, 1, 62]);
+        assert_eq!(changed(&before, now), [0, 1, 62]);
     }
 
     /// Arrays of which each element is encoded by itself, and arrays of those.
@@ -168,21 +177,21 @@ mod tests {
         let mut now = before;
         now[300] = true;
         now[4_999] = true;
-        assert_eq!(changed(&before, &now), [1, 19]);
+        assert_eq!(changed(&before, now), [1, 19]);
         let before = [[0_u8; 100]; 50];
         let mut now = before;
         now[49][99] = 1;
-        assert_eq!(changed(&before, &now), [19]);
+        assert_eq!(changed(&before, now), [19]);
         let before = [[false; 1000]; 3];
         let mut now = before;
         now[1][30] = true;
-        assert_eq!(changed(&before, &now), [4]);
+        assert_eq!(changed(&before, now), [4]);
     }
 
     #[test]
     fn a_change_across_two_blocks_is_of_both() {
         let mut blocks = [0; 1];
-        let mut changed = Changed::new(&mut blocks);
+        let mut changed = Changed::new(&mut blocks, 1);
         changed.note(BLOCK - 1, 2);
         changed.note(5 * BLOCK, 0);
         // Beyond the value: nothing to tell.

@@ -10,6 +10,7 @@ pub mod kept;
 pub(crate) mod memory;
 mod pinned;
 pub mod table;
+mod tracked;
 
 pub use commutative::{Commutative, Replica, Replicated};
 pub use generation::Generation;
@@ -19,6 +20,7 @@ pub(crate) use memory::leak as memory_for_tests;
 pub use memory::{Line, MOST_BYTES, Memory, OutOfMemory, largest, within_limit};
 pub use pinned::{Pinned, Versioned};
 pub use table::Table;
+pub use tracked::Tracked;
 
 use crate::key::Key;
 use crate::packet::Packet;

@@ -34,6 +34,8 @@ struct Whole<S: 'static> {
     touched: bool,
     /// It was told whole, so that changes are enough.
     told: bool,
+    /// How often changes were looked for.
+    looks: u64,
 }
 
 impl<S: Plain> Whole<S> {
@@ -45,7 +47,7 @@ impl<S: Plain> Whole<S> {
         let value = memory.take_zeroes()?;
         let encoded = memory.take_u64(S::SIZE.div_ceil(8))?;
         let changed = memory.take_u64(Self::CHANGED)?;
-        Ok(Self { value, encoded, changed, touched: true, told: false })
+        Ok(Self { value, encoded, changed, touched: true, told: false, looks: 0 })
     }
 
     fn export(&mut self, piece: &mut dyn FnMut(&[u8])) {
@@ -58,7 +60,8 @@ impl<S: Plain> Whole<S> {
     fn encode(&mut self) {
         let encoded = zerocopy::IntoBytes::as_mut_bytes(self.encoded);
         if const { S::DURABLE } && self.told {
-            self.value.put_changed(encoded, 0, &mut Changed::new(self.changed));
+            self.looks += 1;
+            self.value.put_changed(encoded, 0, &mut Changed::new(self.changed, self.looks));
         } else {
             self.value.put(encoded);
         }
@@ -90,7 +93,7 @@ impl<S: Plain> Kept for Whole<S> {
             return;
         }
         self.encode();
-        let mut changed = Changed::new(self.changed);
+        let mut changed = Changed::new(self.changed, self.looks);
         if !core::mem::replace(&mut self.told, true) {
             changed.note(0, S::SIZE);
         }

@@ -57,15 +57,15 @@ struct Mapping {
 /// All of them.
 #[state(singleton, durable)]
 pub(crate) struct Pool {
-    blocks: [Block; BLOCKS],
-    ports: [Mapping; PORTS],
+    blocks: Tracked<Block, BLOCKS>,
+    ports: Tracked<Mapping, PORTS>,
 }
 
 impl Default for Pool {
     fn default() -> Self {
         let block = Block { subscriber: Address::default(), until: 0 };
         let free = Mapping { until: 0, open: 0, inside_port: 0, protocol: 0 };
-        Self { blocks: [block; BLOCKS], ports: [free; PORTS] }
+        Self { blocks: Tracked::new([block; BLOCKS]), ports: Tracked::new([free; PORTS]) }
     }
 }
 
@@ -75,7 +75,7 @@ impl Pool {
     pub(crate) fn lease(&mut self, from: &Endpoint, now: u32, until: u32) -> Result<u16, Reason> {
         let block = self.block_of(from.address, now).ok_or(NO_BLOCK_LEFT)?;
         let first = block * BLOCK;
-        let Some(ports) = self.ports.get_mut(first..first + BLOCK) else {
+        let Some(ports) = self.ports.get(first..first + BLOCK) else {
             return Err(NO_BLOCK_LEFT);
         };
         let is_its = |port: &Mapping| {
@@ -91,7 +91,9 @@ impl Pool {
                 .find(|at| ports.get(*at).is_some_and(|port| port.until <= now))
         };
         let at = its.or_else(free).ok_or(BLOCK_USED_UP)?;
-        if let (None, Some(port)) = (its, ports.get_mut(at)) {
+        if its.is_none()
+            && let Some(port) = self.ports.get_mut(first + at)
+        {
             let Endpoint { port: inside_port, protocol, .. } = *from;
             *port = Mapping { until: 0, open: 0, inside_port, protocol };
         }

@@ -59,8 +59,8 @@ struct Mapping {
 #[state(singleton, durable)]
 pub(crate) struct PortPool {
     next: u16,
-    chains: [u16; CHAINS],
-    mappings: [Mapping; PORTS],
+    chains: Tracked<u16, CHAINS>,
+    mappings: Tracked<Mapping, PORTS>,
 }
 
 impl Default for PortPool {
@@ -73,7 +73,7 @@ impl Default for PortPool {
             next: END,
             protocol: 0,
         };
-        Self { next: 0, chains: [END; CHAINS], mappings: [free; PORTS] }
+        Self { next: 0, chains: Tracked::new([END; CHAINS]), mappings: Tracked::new([free; PORTS]) }
     }
 }
 
@@ -152,22 +152,25 @@ impl PortPool {
 
     /// Takes a port out of the chain that it is in, if it ever was in one.
     fn unchain(&mut self, port: u16) {
-        let Some(Mapping { next, .. }) = self.mappings.get(usize::from(port)).copied() else {
+        let Some(mapping) = self.mappings.get(usize::from(port)).copied() else { return };
+        let chain = mapping.endpoint().chain();
+        let Some(mut at) = self.chains.get(chain).copied() else { return };
+        if at == port {
+            if let Some(head) = self.chains.get_mut(chain) {
+                *head = mapping.next;
+            }
             return;
-        };
-        let Some(chain) = self.mappings.get(usize::from(port)).map(|it| it.endpoint().chain())
-        else {
-            return;
-        };
-        let Some(mut link) = self.chains.get_mut(chain) else { return };
+        }
+        // No chain is longer than there are ports.
         for _ in 0..PORTS {
-            if *link == port {
-                *link = next;
+            let Some(before) = self.mappings.get(usize::from(at)) else { return };
+            if before.next == port {
+                if let Some(before) = self.mappings.get_mut(usize::from(at)) {
+                    before.next = mapping.next;
+                }
                 return;
             }
-            let at = usize::from(*link);
-            let Some(mapping) = self.mappings.get_mut(at) else { return };
-            link = &mut mapping.next;
+            at = before.next;
         }
     }
 

@@ -135,12 +135,12 @@ fn server(flow: &FiveTuple) -> Result<Address, Reason> {
 #[state(singleton, durable)]
 struct PortPool {
     next: u16,
-    leased_until: [u32; PORTS],
+    leased_until: Tracked<u32, PORTS>,
 }
 
 impl Default for PortPool {
     fn default() -> Self {
-        Self { next: 0, leased_until: [0; PORTS] }
+        Self { next: 0, leased_until: Tracked::new([0; PORTS]) }
     }
 }
 
@@ -152,15 +152,18 @@ impl PortPool {
             let at = usize::from(self.next) % PORTS;
             self.next = self.next.wrapping_add(1);
             if self.leased_until[at] <= now {
-                self.leased_until[at] = until;
-                return Ok(FIRST_PORT + at as u16);
+                let port = FIRST_PORT + at as u16;
+                self.renew(port, until);
+                return Ok(port);
             }
         }
         Err(NO_PORT_LEFT)
     }
 
     fn renew(&mut self, port: u16, until: u32) {
-        self.leased_until[usize::from(port - FIRST_PORT) % PORTS] = until;
+        if let Some(lease) = self.leased_until.get_mut(usize::from(port - FIRST_PORT)) {
+            *lease = until;
+        }
     }
 }
 

@@ -1,0 +1,213 @@
+//! Arrays that note which of their elements were written.
+//!
+//! A large pool in a durable singleton would be compared whole with its copy after each burst that
+//! names it. This array is compared where it was written.
+//!
+//! Its notes count only if nobody else took them or moved them: a program may swap two arrays, or
+//! write one back that it copied before. So an array remembers in which look, and where in the
+//! state's encoding, its notes were last taken. Where that is not the look before this one, or
+//! another place, the whole array is compared.
+
+use core::ops::Deref;
+
+use super::Changed;
+use crate::plain::{Describe, Plain};
+
+/// Words of notes.
+const WORDS: usize = 64;
+/// Notes, a bit each.
+const NOTES: usize = WORDS * 64;
+
+/// An array for durable singletons, for pools of ports and the like: after a burst, only what was
+/// written of it is compared with the copy and copied.
+///
+/// It is read like a slice, and written by [`get_mut`](Self::get_mut).
+///
+/// ```
+/// use cora_core::state::Tracked;
+///
+/// let mut leases = Tracked::new([0_u32; 1_000]);
+/// if let Some(lease) = leases.get_mut(7) {
+///     *lease = 42;
+/// }
+/// assert_eq!(leases.iter().filter(|lease| **lease == 42).count(), 1);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Tracked<T, const N: usize> {
+    items: [T; N],
+    /// Of so many elements each, whether one was handed out to be written.
+    written: [u64; WORDS],
+    /// The look in which the notes were last taken, and where in the encoding the array began.
+    taken: (u64, usize),
+}
+
+impl<T, const N: usize> Tracked<T, N> {
+    /// Elements to a note.
+    const STEP: usize = if N > NOTES { N.div_ceil(NOTES) } else { 1 };
+
+    /// An array of these elements.
+    pub const fn new(items: [T; N]) -> Self {
+        Self { items, written: [0; WORDS], taken: (Changed::NEVER, 0) }
+    }
+
+    /// An element, to be written; `None` beyond the array's end.
+    #[inline]
+    pub fn get_mut(&mut self, at: usize) -> Option<&mut T> {
+        let note = at / Self::STEP;
+        if let Some(word) = self.written.get_mut(note / 64) {
+            *word |= 1 << (note % 64);
+        }
+        self.items.get_mut(at)
+    }
+}
+
+impl<T, const N: usize> Deref for Tracked<T, N> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        &self.items
+    }
+}
+
+impl<T: PartialEq, const N: usize> PartialEq for Tracked<T, N> {
+    fn eq(&self, other: &Self) -> bool {
+        self.items == other.items
+    }
+}
+
+impl<T: Eq, const N: usize> Eq for Tracked<T, N> {}
+
+impl<T: Plain, const N: usize> Plain for Tracked<T, N> {
+    const SIZE: usize = <[T; N]>::SIZE;
+
+    fn put(&self, out: &mut [u8]) {
+        self.items.put(out);
+    }
+
+    fn put_changed(&mut self, kept: &mut [u8], at: usize, changed: &mut Changed<'_>) {
+        let taken = core::mem::replace(&mut self.taken, (changed.look(), at));
+        let written = core::mem::replace(&mut self.written, [0; WORDS]);
+        if taken != (changed.look().wrapping_sub(1), at) {
+            return self.items.put_changed(kept, at, changed);
+        }
+        for (nth, mut word) in written.into_iter().enumerate() {
+            while word != 0 {
+                let first = (64 * nth + word.trailing_zeros() as usize) * Self::STEP;
+                word &= word - 1;
+                let items = self.items.get_mut(first..N.min(first + Self::STEP));
+                let from = first * T::SIZE;
+                let kept = kept.get_mut(from..).unwrap_or_default();
+                T::put_all_changed(items.unwrap_or_default(), kept, at + from, changed);
+            }
+        }
+    }
+
+    fn get(bytes: &[u8]) -> Option<Self> {
+        Plain::get(bytes).map(Self::new)
+    }
+
+    fn read(&mut self, bytes: &[u8]) -> bool {
+        self.taken.0 = Changed::NEVER;
+        self.items.read(bytes)
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        self.items.describe(to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec;
+    use std::vec::Vec;
+
+    use super::*;
+
+    type Pool = [Tracked<u32, 10_000>; 2];
+
+    /// A value beside its copy, compared again and again.
+    struct Copied {
+        value: Pool,
+        kept: Vec<u8>,
+        look: u64,
+    }
+
+    impl Copied {
+        fn new() -> Self {
+            let value = [Tracked::new([7; 10_000]); 2];
+            let mut kept = vec![0; Pool::SIZE];
+            value.put(&mut kept);
+            Self { value, kept, look: 0 }
+        }
+
+        /// The blocks that are told; the copy is as the value then.
+        fn told(&mut self) -> Vec<usize> {
+            self.look += 1;
+            let mut blocks = vec![0; Changed::words(Pool::SIZE)];
+            self.value.put_changed(&mut self.kept, 0, &mut Changed::new(&mut blocks, self.look));
+            let mut whole = vec![0; Pool::SIZE];
+            self.value.put(&mut whole);
+            assert!(self.kept == whole, "the copy is the value");
+            let mut told = Vec::new();
+            Changed::new(&mut blocks, self.look).take(|block| told.push(block));
+            told
+        }
+    }
+
+    #[test]
+    fn what_was_written_is_told() {
+        let mut copied = Copied::new();
+        assert_eq!(copied.told(), [0; 0]);
+        *copied.value[0].get_mut(0).unwrap() = 1;
+        *copied.value[1].get_mut(9_999).unwrap() = 1;
+        assert_eq!(copied.value[0].get_mut(10_000), None);
+        assert_eq!(copied.told(), [0, 312]);
+        // Handed out, and left as it was.
+        copied.value[0].get_mut(640).unwrap();
+        assert_eq!(copied.told(), [0; 0]);
+        *copied.value[0].get_mut(640).unwrap() = 2;
+        assert_eq!(copied.told(), [10]);
+    }
+
+    /// The notes of an array that was copied, swapped, replaced or read anew are not its own.
+    #[test]
+    fn so_is_what_was_written_otherwise() {
+        let mut copied = Copied::new();
+        copied.told();
+        *copied.value[0].get_mut(100).unwrap() = 1;
+        let before = copied.value[0];
+        assert_eq!(copied.told(), [1]);
+        *copied.value[0].get_mut(100).unwrap() = 2;
+        assert_eq!(copied.told(), [1]);
+        copied.value[0] = before;
+        assert_eq!(copied.told(), [1], "written back");
+        copied.value.swap(0, 1);
+        assert_eq!(copied.told(), [1, 157], "swapped");
+        copied.value[0] = Tracked::new([8; 10_000]);
+        assert_eq!(copied.told().len(), 157, "another one");
+        let encoded = {
+            let mut encoded = vec![0; 40_000];
+            [9_u32; 10_000].put(&mut encoded);
+            encoded
+        };
+        assert!(copied.value[1].read(&encoded));
+        assert_eq!(copied.told().len(), 157, "read");
+    }
+
+    #[test]
+    fn small_and_large_elements_are_told() {
+        let mut kept = vec![0; 3 * 100];
+        let mut value = Tracked::new([[false; 100]; 3]);
+        for (look, (item, field)) in [(0, 0), (2, 99), (1, 50)].into_iter().enumerate() {
+            value.get_mut(item).unwrap()[field] = true;
+            let mut blocks = [0; 1];
+            let mut changed = Changed::new(&mut blocks, look as u64 + 1);
+            value.put_changed(&mut kept, 0, &mut changed);
+            let mut told = Vec::new();
+            changed.take(|block| told.push(block));
+            assert_eq!(told, [usize::from(item * 100 + field >= 256)]);
+        }
+        assert_eq!(kept.iter().filter(|byte| **byte == 1).count(), 3);
+    }
+}
