@@ -12,7 +12,7 @@ use super::endings::Endings;
 use super::entry::{Entry, Facts, NONE, Whole};
 use super::index::Index;
 use super::journal::{Journal, Write};
-use super::wheel::Wheel;
+use super::wheel::{Touched, Wheel};
 use crate::hash::FlowHasher;
 use crate::key::Key;
 use crate::plain::Plain;
@@ -45,7 +45,7 @@ pub struct RawTable<K: Key, V: 'static> {
     alive: u32,
     pub(super) wheel: Wheel,
     /// The entry that was last handed out to be changed; none where all have one idle time.
-    pub(super) touched: u32,
+    pub(super) touched: Touched,
     pub(super) journal: Journal<V>,
     pub(super) changes: Changes<K>,
     pub(super) endings: Endings<K, V>,
@@ -83,7 +83,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             free: NONE,
             alive: 0,
             wheel: Wheel::create(memory, capacity, shape.idle)?,
-            touched: NONE,
+            touched: Touched::NONE,
             journal: Journal::create(memory)?,
             changes: Changes::create::<V>(memory, shape)?,
             endings: Endings::create(memory, shape)?,
@@ -233,12 +233,12 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         if !self.note_change(number) {
             return Err(InsertError::Full);
         }
+        if const { V::IDLE_VARIES } {
+            self.touch(number);
+        }
         if let Some(entry) = self.entries.get_mut(number) {
             entry.value = value;
             entry.used_at(self.visit.now);
-        }
-        if const { V::IDLE_VARIES } {
-            self.touch(number);
         }
         if const { V::DURABLE } && !self.visit.undo {
             self.note(number);

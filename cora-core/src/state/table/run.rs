@@ -1,9 +1,9 @@
 //! A packet's run, as the table sees it: it begins, and what it wrote stays or is taken back.
 
 use super::super::Visit;
-use super::entry::NONE;
 use super::journal::Write;
 use super::raw::RawTable;
+use super::wheel::Touched;
 use crate::key::Key;
 use crate::plain::Plain;
 
@@ -72,7 +72,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     pub fn rollback(&mut self) {
         // What it was before, it was when it was hung: it may be looked at too early, not too late.
         if const { V::IDLE_VARIES } {
-            self.touched = NONE;
+            self.touched = Touched::NONE;
         }
         for number in (0..self.journal.len()).rev() {
             match self.journal.get(number) {

@@ -20,8 +20,9 @@
 //! emptied, so that a slot is emptied in so many looks as it has entries.
 //!
 //! Where entries say themselves how long they live unused, the ticks are those of the longest time.
-//! A packet may change an entry so that it expires sooner than where it hangs: the entry that was
-//! handed out last is therefore hung anew when the next one is, or when the packet is through
+//! A packet may change an entry so that it expires sooner than where it hangs. So when the next
+//! entry is handed out, or the packet is through, the idle time of the one that was handed out last
+//! is compared with the time it had before, and an entry with a shorter one is hung anew
 //! ([`RawTable::settle_touched`]). Other tables have nothing of that.
 //!
 //! The wheel itself knows entries by their numbers, so that one copy of its code serves tables of
@@ -60,6 +61,18 @@ pub(super) struct Wheel {
     /// When that tick begins (ns): saves the division. The beginning of time, when the next packet
     /// is to do something else.
     due_at: u64,
+}
+
+/// The entry that was last handed out to be changed, and how long it lived unused until then (ns).
+#[derive(Debug)]
+pub(super) struct Touched {
+    number: u32,
+    idle: u64,
+}
+
+impl Touched {
+    /// No entry.
+    pub(super) const NONE: Self = Self { number: NONE, idle: 0 };
 }
 
 /// A look at entries whose tick has come.
@@ -252,19 +265,33 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         entry.facts = entry.facts.with(Facts::HUNG);
     }
 
-    /// Notes that an entry is handed out to be changed, and settles the one before.
-    #[inline]
+    /// Notes that an entry is about to be handed out to be changed, and settles the one before.
+    #[inline(always)]
     pub(super) fn touch(&mut self, number: u32) {
-        if self.touched != number {
+        if self.touched.number != number {
             self.settle_touched();
-            self.touched = number;
+            if let Some(entry) = self.entries.get(number) {
+                let idle = Self::idle_of(self.shape.idle, &entry.value);
+                self.touched = Touched { number, idle };
+            }
         }
     }
 
-    /// Hangs the entry that was handed out last where its value now says.
-    #[inline(never)]
+    /// Hangs the entry that was handed out last where its value now says, if that is sooner than
+    /// what it said before. Otherwise it may be looked at too early where it hangs, not too late.
+    #[inline(always)]
     pub(super) fn settle_touched(&mut self) {
-        let number = core::mem::replace(&mut self.touched, NONE);
+        let Touched { number, idle } = core::mem::replace(&mut self.touched, Touched::NONE);
+        let Some(entry) = self.entries.get(number) else { return };
+        if Self::idle_of(self.shape.idle, &entry.value) < idle {
+            core::hint::cold_path();
+            self.hang_sooner(number);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn hang_sooner(&mut self, number: u32) {
         if let Some(used) = self.entry(number).map(|entry| entry.used.get()) {
             self.hang(number, used);
         }
