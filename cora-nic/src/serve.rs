@@ -1,7 +1,7 @@
 //! The NIC half's life: attach, serve, report.
 
 use cora_core::app::{App, Sides};
-use cora_core::message::Message;
+use cora_core::message::{Message, Report};
 use cora_core::migration::burst::{BURST_BYTES, Frames};
 use cora_core::migration::nic::Event;
 use cora_core::migration::{Burst, EntryPace, NicHalf, Outbox, ProtocolError};
@@ -423,12 +423,12 @@ impl<A: App> Server<'_, A> {
         self.half.engine().outcomes.each(&mut |name, count| {
             outgoing.send(&Message::Outcome(count, name.as_bytes()));
         });
-        self.half.report.flows = flows.max(u64::from(self.half.flows()));
+        let counts = self.half.counts();
         let away = outgoing.host_away;
         if away > 0 {
             outgoing.send(&Message::Outcome(away, b"host-away"));
         }
-        outgoing.send(&Message::Report(self.half.report));
+        outgoing.send(&Message::Report(Report { flows: flows.max(counts.flows), ..counts }));
         outgoing.publish();
     }
 }
