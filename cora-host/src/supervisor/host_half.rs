@@ -343,8 +343,7 @@ fn account<A: App>(worker: Worker<A>, records: Option<Records>) -> Value {
     half.engine().outcomes.each(&mut |name, count| {
         outcomes.insert(name, count);
     });
-    let mut host = Side::from(half.report);
-    host.flows = half.flows().into();
+    let host = Side::from(half.counts());
     let mut account = json!({ "outcomes": outcomes, "nic": Side::from(nic.report), "host": host });
     if let Some(outcomes) = nic_outcomes {
         account[OF_NIC] = outcomes;
