@@ -36,10 +36,10 @@ macro_rules! side {
 
 cora_core::side_counts!(side);
 
-/// How full a table is.
+/// How full a table is, both sides together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Filled {
-    /// Its entries at the end, both sides together.
+    /// Its entries, those included that have expired and were not looked at yet.
     pub entries: u64,
     /// How many it has room for by its `capacity`: as many are at a side, and at each pair.
     pub capacity: u64,
@@ -274,16 +274,25 @@ impl fmt::Display for RunReport {
     }
 }
 
+/// A line per table that is nearly full.
+pub(crate) fn warn_of_full(
+    f: &mut fmt::Formatter<'_>,
+    tables: &BTreeMap<&str, Filled>,
+) -> fmt::Result {
+    for (name, filled) in tables.iter().filter(|(_, filled)| filled.is_nearly_full()) {
+        let Filled { entries, capacity } = *filled;
+        let percent = entries * 100 / capacity.max(1);
+        write!(f, "\nwarning: `{name}` is {percent} % full ({} of ", grouped(entries))?;
+        writeln!(f, "{} entries): raise `capacity`, or shorten `idle`", grouped(capacity))?;
+    }
+    Ok(())
+}
+
 impl RunReport {
     /// A line per table that is nearly full, and one each for entries that made room and that found
     /// none.
     fn rooms(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let full = self.tables.iter().filter(|(_, filled)| filled.is_nearly_full());
-        for (name, Filled { entries, capacity }) in full {
-            let percent = entries * 100 / (*capacity).max(1);
-            write!(f, "\nwarning: `{name}` is {percent} % full ({} of ", grouped(*entries))?;
-            writeln!(f, "{} entries): raise `capacity`, or shorten `idle`", grouped(*capacity))?;
-        }
+        warn_of_full(f, &self.tables)?;
         let Sides { nic, host } = &self.sides;
         let evicted = nic.evicted + host.evicted;
         if evicted > 0 {

@@ -57,11 +57,11 @@ impl<A: App> Engine<A> {
         tables.sum()
     }
 
-    /// Tells of each table here: its state's name, its entries, and how many it has room for.
-    pub fn tables(&mut self, tell: &mut dyn FnMut(&'static str, u32, u32)) {
-        for (number, (name, _)) in A::PLACES.iter().enumerate() {
+    /// Tells of each table here: its state's number, its entries, and how many it has room for.
+    pub fn tables(&mut self, tell: &mut dyn FnMut(usize, u32, u32)) {
+        for number in 0..A::STATES {
             if let Some(table) = self.app.state(number).as_travelling() {
-                tell(name, table.filled(), table.capacity());
+                tell(number, table.filled(), table.capacity());
             }
         }
     }
