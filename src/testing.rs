@@ -216,7 +216,9 @@ pub fn record<S: FlowRecord>(entry: &S, key: &S::Key, end: End) -> Vec<(Element,
 /// A commutative state without updates.
 #[must_use]
 pub fn replica<S: Commutative>() -> S {
-    S::EMPTY
+    let mut replica = S::EMPTY;
+    replica.key(1);
+    replica
 }
 
 /// The packet is through: its updates of a commutative state stay.

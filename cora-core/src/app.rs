@@ -133,6 +133,11 @@ pub trait App: Sized + 'static {
     /// be somebody else's by the next lease.
     const RESTS_ON: &'static [&'static str] = &[];
 
+    /// Whether flows are grouped by an address, under every plan alike: some keyed state has it for
+    /// a key, and packets that share an entry of any keyed state share it. A packet then finds the
+    /// entries of its own group alone, since those of others may be elsewhere.
+    const GROUPED: bool = false;
+
     /// The numbers of its recorded states.
     const RECORDED: &'static [usize] = &[];
 
@@ -201,6 +206,13 @@ pub trait App: Sized + 'static {
     #[inline]
     fn begin(&mut self, visit: Visit) {
         (0..Self::STATES).for_each(|state| self.state(state).begin(visit));
+    }
+
+    /// Where flows are [grouped](Self::GROUPED): calls [`Home::enter`] of every keyed state with
+    /// the packet's group, if there is a packet and it has one.
+    #[inline]
+    fn enter(&mut self, packet: Option<&Packet<'_>>) {
+        let _ = packet;
     }
 
     /// Calls [`Home::commit`] of every state.

@@ -18,6 +18,9 @@ pub struct FlowHasher {
 }
 
 impl FlowHasher {
+    /// In place of a hash that is still to be keyed: all zeroes, and no hash at all.
+    pub(crate) const UNKEYED: Self = Self { secrets: RapidSecrets { seed: 0, secrets: [0; 7] } };
+
     /// The hash that `seed` keys. Costs several times what one hash does.
     #[inline]
     pub const fn new(seed: u64) -> Self {

@@ -37,6 +37,10 @@ pub trait Plain: Copy + 'static {
     /// `#[state(recorded)]`.
     const RECORDED: bool = false;
 
+    /// Whether entries of a keyed state that is this type make room in a full table, unless they
+    /// are [assured](Self::is_assured): `#[state(assured_by = …)]`.
+    const EVICTS: bool = false;
+
     /// The fields of a struct in the order of their encoding, each with its bytes: entries of a
     /// program's older build are carried over by them. None: the encoding is carried over whole.
     const FIELDS: &'static [(&'static str, usize)] = &[];
@@ -126,6 +130,13 @@ pub trait Plain: Copy + 'static {
     #[inline]
     fn idle_time(&self) -> Duration {
         Duration::MAX
+    }
+
+    /// Whether an entry with this value stays where a full table needs room, if others
+    /// [make it](Self::EVICTS).
+    #[inline]
+    fn is_assured(&self) -> bool {
+        true
     }
 
     /// As a read-mostly state or a field of one: the version that this is has that number. A

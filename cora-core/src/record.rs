@@ -27,6 +27,8 @@ pub enum End {
     Idle,
     /// A packet took it out.
     Removed,
+    /// It made room for another one in a full table.
+    Evicted,
     /// It was alive when the run was over.
     RunOver,
 }
@@ -38,6 +40,8 @@ pub enum When {
     Expired,
     /// When a packet took it out.
     Removed,
+    /// When it made room for another one.
+    Evicted,
     /// When the run was over, at this time (ns). It may have expired without being noticed.
     Left(u64),
 }
@@ -202,6 +206,7 @@ impl<S: FlowRecord> Recorded for Table<S> {
         let end = match when {
             When::Expired => End::Idle,
             When::Removed => End::Removed,
+            When::Evicted => End::Evicted,
             When::Left(now) if now.saturating_sub(entry.used) >= idle => End::Idle,
             When::Left(_) => End::RunOver,
         };

@@ -273,6 +273,13 @@ impl TcpState {
         matches!(self, Self::TimeWait | Self::Closed)
     }
 
+    /// Whether more packets are to be expected, for a table that is full: the connection was not
+    /// only asked for, and is not about to end. What is not TCP's goes on.
+    #[inline]
+    pub const fn goes_on(self) -> bool {
+        matches!(self, Self::New | Self::Established | Self::FinWait | Self::CloseWait)
+    }
+
     /// The state's name, as reports show it.
     pub const fn name(self) -> &'static str {
         match self {

@@ -185,6 +185,8 @@ pub mod reasons {
     pub const TableFull: Reason = Reason::new("table-full");
     /// The reply key of a new entry names another entry already.
     pub const KeyTaken: Reason = Reason::new("key-taken");
+    /// The key of a new entry is not of its packet's group of flows.
+    pub const ForeignKey: Reason = Reason::new("foreign-key");
     /// A TCP segment that the state of its connection does not allow.
     pub const BadTcpState: Reason = Reason::new("bad-tcp-state");
     /// From an address that no host behind a router has: see

@@ -64,6 +64,12 @@ fn a_connection_opens_talks_and_closes() {
         (Original, A, TimeWait),
     ]);
     assert!(TimeWait.is_closed() && !LastAck.is_closed());
+    assert!([New, Established, FinWait, CloseWait].into_iter().all(TcpState::goes_on));
+    assert!(
+        ![SynSent, SimultaneousOpen, SynReceived, LastAck, TimeWait, Closed]
+            .into_iter()
+            .any(TcpState::goes_on)
+    );
 }
 
 #[test]

@@ -234,12 +234,13 @@ fn what_changed_nothing_is_not_told() {
 #[test]
 fn an_entry_that_comes_back_lives_for_packets_that_still_wait() {
     let (mut table, mut copies) = (table(), Copies::default());
-    // What the other side sends: both keys, the time of its last use, its value.
-    let mut piece = vec![0; 2 * SourceAddress::SIZE + 8 + Value::SIZE];
+    // What the other side sends: its key and group, its reply key, the time of its last use, its
+    // value.
+    let mut piece = vec![0; SourceAddress::SIZE + 1 + SourceAddress::SIZE + 8 + Value::SIZE];
     key(1).put(&mut piece);
-    key(1).put(&mut piece[SourceAddress::SIZE..]);
-    100_u64.put(&mut piece[2 * SourceAddress::SIZE..]);
-    Value(7).put(&mut piece[2 * SourceAddress::SIZE + 8..]);
+    key(1).put(&mut piece[SourceAddress::SIZE + 1..]);
+    100_u64.put(&mut piece[2 * SourceAddress::SIZE + 1..]);
+    Value(7).put(&mut piece[2 * SourceAddress::SIZE + 9..]);
     // Of an entry used at 100, the packet at 1,000 would find nothing; the one at 200 that waits
     // will.
     table.begin(Visit { now: 1_000, horizon: 200, undo: true, flow: 1, ahead: ALONE });

@@ -95,6 +95,7 @@ pub(crate) fn finish<A: App>(
     let app = half.engine().app();
     contents.add_own(app, now);
     let entries = contents.entries(app);
+    let tables = contents.tables(app, pairs.len());
     let mut sides = Sides::default();
     for pair in &pairs {
         sides.nic += pair.nic;
@@ -120,6 +121,7 @@ pub(crate) fn finish<A: App>(
         pairs: if pairs.len() > 1 { pairs } else { Vec::new() },
         entries,
         capture: wire.notes,
+        tables,
         recovery,
         records: request.exporter.as_ref().map(Exporter::finish),
         failures: request.exporter.as_ref().and_then(Exporter::failure).into_iter().collect(),
@@ -162,7 +164,7 @@ fn tell<A: App>(
     half.engine()
         .outcomes
         .each(&mut |name, count| *outcomes.entry(name.into()).or_default() += count);
-    let mut host = Side::from(half.report);
+    let mut host = Side::from(half.counts());
     host.flows = match mode {
         NicMode::Off => fullest(half.engine().app(), now),
         NicMode::Emulated | NicMode::Native => u64::from(half.flows()),

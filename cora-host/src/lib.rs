@@ -105,7 +105,7 @@ pub use ipfix::Records;
 pub use map::{inherited_memory, shared_memory};
 pub use nearest::read_command_line;
 pub use options::{Run, RunOptions, configuration, pair_count, words};
-pub use report::{RunReport, Side};
+pub use report::{Filled, RunReport, Side};
 pub use room::{Room, room};
 pub use stack::with_room_for;
 pub use supply::memory_for_states;

@@ -36,6 +36,22 @@ macro_rules! side {
 
 cora_core::side_counts!(side);
 
+/// How full a table is, both sides together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Filled {
+    /// Its entries, those included that have expired and were not looked at yet.
+    pub entries: u64,
+    /// How many it has room for by its `capacity`: as many are at a side, and at each pair.
+    pub capacity: u64,
+}
+
+impl Filled {
+    /// Whether new entries may soon find no room.
+    const fn is_nearly_full(self) -> bool {
+        self.entries * 10 >= self.capacity * 9
+    }
+}
+
 /// Both sides.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Sides {
@@ -123,6 +139,8 @@ pub struct RunReport {
     /// What there is to say of the capture that came in, if there is anything.
     #[serde(skip_serializing_if = "CaptureNotes::is_nothing")]
     pub capture: CaptureNotes,
+    /// How full each table is.
+    pub tables: BTreeMap<&'static str, Filled>,
     /// What became of NICs that were killed, if any was.
     #[serde(skip_serializing_if = "Recovery::is_nothing")]
     pub recovery: Recovery,
@@ -219,6 +237,7 @@ impl fmt::Display for RunReport {
         if !self.capture.is_nothing() {
             write!(f, "\n{}", self.capture)?;
         }
+        self.rooms(f)?;
         for drift in &self.drift {
             write!(f, "\nas the controller learned it\n{drift}")?;
         }
@@ -255,7 +274,40 @@ impl fmt::Display for RunReport {
     }
 }
 
+/// A line per table that is nearly full.
+pub(crate) fn warn_of_full(
+    f: &mut fmt::Formatter<'_>,
+    tables: &BTreeMap<&str, Filled>,
+) -> fmt::Result {
+    for (name, filled) in tables.iter().filter(|(_, filled)| filled.is_nearly_full()) {
+        let Filled { entries, capacity } = *filled;
+        let percent = entries * 100 / capacity.max(1);
+        write!(f, "\nwarning: `{name}` is {percent} % full ({} of ", grouped(entries))?;
+        writeln!(f, "{} entries): raise `capacity`, or shorten `idle`", grouped(capacity))?;
+    }
+    Ok(())
+}
+
 impl RunReport {
+    /// A line per table that is nearly full, and one each for entries that made room and that found
+    /// none.
+    fn rooms(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        warn_of_full(f, &self.tables)?;
+        let Sides { nic, host } = &self.sides;
+        let evicted = nic.evicted + host.evicted;
+        if evicted > 0 {
+            writeln!(f, "\n{} entries made room for others in full tables", grouped(evicted))?;
+        }
+        if host.refused > 0 {
+            let refused = grouped(host.refused);
+            writeln!(
+                f,
+                "\n{refused} entries came back from the NIC with a key that another had by then, and were dropped"
+            )?;
+        }
+        Ok(())
+    }
+
     /// A line per pair; none when there was only one.
     fn pairs(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.pairs.is_empty() {
@@ -310,6 +362,7 @@ mod tests {
             migrations: 0,
             entries: 0,
             capture: CaptureNotes::default(),
+            tables: BTreeMap::new(),
             recovery: Recovery::default(),
             records: None,
             drift: Vec::new(),
@@ -341,6 +394,22 @@ mod tests {
         let told = RunReport { pairs: vec![one, Sides::default()], ..report() }.to_string();
         let row = "0                    1,234             0             0             0\n1 ";
         assert!(told.contains(row), "{told}");
+    }
+
+    #[test]
+    fn warns_of_tables_that_are_nearly_full() {
+        let filled = |entries| Filled { entries, capacity: 1_000 };
+        let told = |entries| {
+            RunReport { tables: [("Session", filled(entries))].into(), ..report() }.to_string()
+        };
+        assert!(!told(899).contains("warning"), "{}", told(899));
+        let warning = "warning: `Session` is 90 % full (900 of 1,000 entries): raise `capacity`, or shorten `idle`";
+        assert!(told(900).contains(warning), "{}", told(900));
+        // The host has room for as many again that come back.
+        assert!(told(1_900).contains("190 % full"), "{}", told(1_900));
+        let mut made = report();
+        made.sides.host.evicted = 7;
+        assert!(made.to_string().contains("7 entries made room"), "{made}");
     }
 
     #[test]

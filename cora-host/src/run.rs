@@ -65,8 +65,8 @@ pub(crate) fn run<A: App + Send>(
     if request.options.pairs > 1 {
         return pairs::run::<A>(program, request);
     }
-    let source = Source::open(&request.input, request.options.reading::<A>())?;
-    let seed = random_seed();
+    let mut source = Source::open(&request.input, request.options.reading::<A>())?;
+    let seed = source.seed()?;
     let supply = Supply { seed, pages: request.options.pages, resident: false };
     let nic = request.options.nic != NicMode::Off;
     let version = Version::first(1, &request.options.configurations)?;

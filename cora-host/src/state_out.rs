@@ -10,6 +10,8 @@ use cora_core::plain::Describe;
 use cora_core::state::{Described, Kind};
 use serde_json::{Map, Value};
 
+use crate::report::Filled;
+
 /// Entries by state and encoded key.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
@@ -105,6 +107,23 @@ impl Contents {
             }
         }
         most
+    }
+
+    /// How full each table is, where `pairs` have one each.
+    pub(crate) fn tables<A: App>(
+        &self,
+        app: &mut A,
+        pairs: usize,
+    ) -> BTreeMap<&'static str, Filled> {
+        let mut tables = BTreeMap::new();
+        for (number, (name, _)) in A::PLACES.iter().enumerate() {
+            if let Some(table) = app.state(number).as_travelling() {
+                let entries = self.states.get(&number).map_or(0, |entries| entries.len() as u64);
+                let capacity = u64::from(table.capacity()) * pairs as u64;
+                tables.insert(*name, Filled { entries, capacity });
+            }
+        }
+        tables
     }
 
     /// The whole as JSON: `{"schema", "program", "states": {name: [entry…] | value}}`.

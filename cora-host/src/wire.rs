@@ -4,9 +4,11 @@
 use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::{IsTerminal as _, Read, Write, stdin, stdout};
+use std::mem;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use cora_core::hash::sip_hash;
 use cora_core::message::{MAX_FRAME, Stamp};
 use cora_core::packet::{Meta, has_all_headers};
 use cora_core::region::Parked;
@@ -91,6 +93,8 @@ pub struct Reading {
 /// Where packets come from.
 pub struct Source {
     reader: capture::Reader<capture::Unpacked<Box<dyn Read + Send>>>,
+    /// The reader's frame is the first one, which made the seed and is still to be given.
+    waits: bool,
     path: PathBuf,
     reading: Reading,
     clock: CaptureClock,
@@ -127,6 +131,7 @@ impl Source {
             .map_err(|cause| RunError::Capture { path: path.into(), cause })?;
         Ok(Self {
             reader,
+            waits: false,
             path: path.into(),
             reading,
             clock: CaptureClock::default(),
@@ -136,6 +141,22 @@ impl Source {
             ends_early: None,
             stop_before: u64::MAX,
         })
+    }
+
+    /// The key of all hashes of a run on this capture: made of its first frame, for which this
+    /// waits. So two runs on one capture, from a file or a pipe and under whatever plan, end in the
+    /// same sketches, and no sender knows it before the packets are captured.
+    pub(crate) fn seed(&mut self) -> Result<u64, RunError> {
+        if let Err(cause) = self.reader.next_frame() {
+            self.ended::<()>(cause)?;
+        }
+        let Some(first) = self.reader.frame() else { return Ok(0) };
+        self.waits = true;
+        let word = |bytes: &[u8]| bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        let words = first.bytes.chunks(8).map(word);
+        let length = first.bytes.len() as u64;
+        let words: Vec<u64> = [first.time, length].into_iter().chain(words).collect();
+        Ok(sip_hash(SEED, &words))
     }
 
     /// Bytes of the capture that were passed so far.
@@ -158,10 +179,12 @@ impl Source {
     /// the place of what was not captured.
     pub fn next(&mut self, buffer: &mut [u8]) -> Result<Option<(Stamp, usize)>, RunError> {
         while self.packets < self.stop_before {
-            match self.reader.next_frame() {
-                Ok(Some(_)) => {}
-                Ok(None) => return Ok(None),
-                Err(cause) => return self.ended(cause),
+            if !mem::take(&mut self.waits) {
+                match self.reader.next_frame() {
+                    Ok(Some(_)) => {}
+                    Ok(None) => return Ok(None),
+                    Err(cause) => return self.ended(cause),
+                }
             }
             let number = self.packets;
             self.packets += 1;
@@ -213,6 +236,9 @@ impl Source {
         Ok(None)
     }
 }
+
+/// Makes a seed of a frame: any number will do.
+const SEED: [u64; 2] = [0x636f_7261, 0x7365_6564];
 
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -279,5 +305,51 @@ impl Sink {
             writer.flush().map_err(|cause| RunError::File { path: path.clone(), cause })?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A capture of these frames, and the time of the first.
+    fn capture(time: u64, frames: &[&[u8]]) -> tempfile::NamedTempFile {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut writer = capture::Writer::new(file.reopen().unwrap()).unwrap();
+        for (number, frame) in (0..).zip(frames) {
+            writer.write(time + number, frame).unwrap();
+        }
+        writer.flush().unwrap();
+        file
+    }
+
+    fn open(file: &tempfile::NamedTempFile) -> Source {
+        Source::open(file.path(), Reading::default()).unwrap()
+    }
+
+    #[test]
+    fn a_captures_first_frame_makes_its_seed_and_comes_all_the_same() {
+        let frames: [&[u8]; 3] = [&[1; 60], &[2; 61], &[3; 62]];
+        let file = capture(1_000, &frames);
+        let (mut asked, mut plain) = (open(&file), open(&file));
+        let seed = asked.seed().unwrap();
+        assert_eq!(open(&file).seed().unwrap(), seed);
+        let mut buffers = [[0; 2048]; 2];
+        loop {
+            let [one, other] = &mut buffers;
+            let both = [asked.next(one).unwrap(), plain.next(other).unwrap()];
+            assert_eq!(both[0], both[1]);
+            assert_eq!(one, other);
+            if both[0].is_none() {
+                break;
+            }
+        }
+        assert_eq!((asked.packets, asked.now()), (3, 1_002));
+        // Other captures have other seeds.
+        let changed: [&[u8]; 1] = [&[9; 60]];
+        let other = [capture(1_001, &frames), capture(1_000, &changed), capture(1_000, &[])];
+        for other in other {
+            assert_ne!(open(&other).seed().unwrap(), seed);
+        }
     }
 }

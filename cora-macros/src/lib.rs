@@ -18,6 +18,8 @@ use proc_macro::TokenStream;
 /// - `reply`: the reply direction's key finds the entry too,
 /// - `idle_by = Self::idle`: a `fn(&Self) -> Duration` gives each entry its idle time, of which
 ///   `idle` is the longest,
+/// - `assured_by = Self::is_assured`: a `fn(&Self) -> bool`; in a full table, an entry that it does
+///   not hold for makes room for a new one,
 /// - `durable`: copies of entries outlive the side that owns them,
 /// - `from = Before` beside `durable`: if the running program's entries are laid out as the type
 ///   `Before`, a newer build makes its own of them by `impl From<Before>`,

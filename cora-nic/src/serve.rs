@@ -1,7 +1,7 @@
 //! The NIC half's life: attach, serve, report.
 
 use cora_core::app::{App, Sides};
-use cora_core::message::Message;
+use cora_core::message::{Message, Report};
 use cora_core::migration::burst::{BURST_BYTES, Frames};
 use cora_core::migration::nic::Event;
 use cora_core::migration::{Burst, EntryPace, NicHalf, Outbox, ProtocolError};
@@ -175,6 +175,9 @@ struct Server<'a, A: App> {
     watch: Watch,
 }
 
+/// Rounds with work after which a side says how full its tables are.
+const TOLD_EVERY: u64 = 256;
+
 /// How often the load is told, and when next (ns).
 struct Watch {
     every: u64,
@@ -194,7 +197,11 @@ impl<A: App> Server<'_, A> {
         while !(said_drained && self.released) {
             beat = beat.wrapping_add(1);
             region.nic_beats(beat);
-            if self.step(&mut incoming, &mut buffer)? {
+            let busy = self.step(&mut incoming, &mut buffer)?;
+            if !busy || beat.is_multiple_of(TOLD_EVERY) {
+                self.tell_tables(region);
+            }
+            if busy {
                 idle.reset();
             } else {
                 self.outgoing.rest();
@@ -218,8 +225,16 @@ impl<A: App> Server<'_, A> {
             }
         }
         self.half.report.ring_records = incoming.back.records();
+        self.tell_tables(region);
         self.tell_all();
         Ok(End::Done)
+    }
+
+    /// Says how full the tables are here, for whoever watches over both halves.
+    #[cold]
+    #[inline(never)]
+    fn tell_tables(&mut self, region: &Region) {
+        self.half.engine().tables(&mut |state, entries, _| region.nic_holds(state, entries));
     }
 
     /// To a host that is new, or new to this side.
@@ -423,12 +438,12 @@ impl<A: App> Server<'_, A> {
         self.half.engine().outcomes.each(&mut |name, count| {
             outgoing.send(&Message::Outcome(count, name.as_bytes()));
         });
-        self.half.report.flows = flows.max(u64::from(self.half.flows()));
+        let counts = self.half.counts();
         let away = outgoing.host_away;
         if away > 0 {
             outgoing.send(&Message::Outcome(away, b"host-away"));
         }
-        outgoing.send(&Message::Report(self.half.report));
+        outgoing.send(&Message::Report(Report { flows: flows.max(counts.flows), ..counts }));
         outgoing.publish();
     }
 }

@@ -14,7 +14,9 @@ use cora_core::app::App as _;
 
 use crate::apps::balancer::Balancer;
 use crate::apps::counters::Counting;
+use crate::apps::crowded::Crowded;
 use crate::apps::firewall::Firewall;
+use crate::apps::hairpin::Hairpin;
 use crate::apps::inside::Inside;
 use crate::apps::marks::Marking;
 use crate::apps::nat::Nat;
@@ -105,8 +107,12 @@ pub fn one(seed: u64) -> Result<Ran, String> {
     let packets = 16 + random.below(48) as u32;
     // They take some hundred times as long as the others.
     let adapts = Random::new(seed ^ 0x6164_6170_7473).once_in(ADAPTS_IN);
+    // Drawn apart, so that older seeds mean what they did.
+    let later = Random::new(seed ^ 0x6c61_7465_7200).below(32);
     let run = match random.below(64) {
         _ if adapts => conducted,
+        _ if later == 0 => program::<Hairpin<Share<1024>>>,
+        _ if later == 1 => full,
         0..14 => program::<Nat<Share<1024>>>,
         14..20 => program::<Nat<Share<512>>>,
         20..28 => program::<Balancer<Share<1024>>>,
@@ -137,6 +143,13 @@ fn program<A: SimApp>(seed: u64, packets: u32) -> Result<Ran, String> {
     let filling = if seed.is_multiple_of(256) { 8_000 } else { filling(seed) };
     let case = traffic::make_filled::<A>(seed, packets, filling);
     runtime::run::<A>(&case, seed).map_err(|what| format!("{}: {what}", A::NAME))
+}
+
+/// Tables are full.
+fn full(seed: u64, packets: u32) -> Result<Ran, String> {
+    let case = traffic::make_filled::<Crowded<Share<1024>>>(seed, packets, filling(seed));
+    let ran = runtime::run_full::<Crowded<Share<1024>>>(&case, seed);
+    ran.map_err(|what| format!("{}: {what}", Crowded::<Share<1024>>::NAME))
 }
 
 /// The controller decides which flows move.

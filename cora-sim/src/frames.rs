@@ -73,6 +73,12 @@ pub fn flow_of(frame: &[u8]) -> u32 {
     packet.payload().first_chunk().map_or(u32::MAX, |mark| u32::from_be_bytes(*mark))
 }
 
+/// The number of the packet that the frame is.
+pub fn number_in(frame: &[u8]) -> u32 {
+    let mut frame = frame.to_vec();
+    number_of(&Packet::new(&mut frame, Meta::default()))
+}
+
 /// Whether what stands behind the mark is what was put there: the rest of no other frame.
 pub fn is_intact(frame: &[u8]) -> bool {
     let mut frame = frame.to_vec();

@@ -8,7 +8,7 @@ use cora_core::outcome::Outcomes;
 use cora_core::plain::Describe;
 use cora_core::state::Place;
 
-use crate::frames::flow_of;
+use crate::frames::{flow_of, number_in};
 
 /// The results that must not depend on the plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,6 +63,21 @@ impl Results {
             }
         }
         Ok(())
+    }
+
+    /// The first fault that no plan may have, in a run of so many packets: in words.
+    pub fn unsound(&self, packets: u64) -> Option<String> {
+        if let Some(entry) = self.doubled.first() {
+            return Some(format!("both sides hold {entry}"));
+        }
+        let told: u64 = self.outcomes.values().sum();
+        if told != packets {
+            return Some(format!("{packets} packets, but {told} have an outcome"));
+        }
+        let disordered = self.frames.iter().find(|(_, left)| {
+            !left.iter().map(|(_, frame)| number_in(frame)).is_sorted_by(|one, two| one < two)
+        });
+        disordered.map(|(flow, _)| format!("packets of flow {flow} left out of order"))
     }
 
     /// The first difference, in words.

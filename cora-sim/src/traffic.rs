@@ -29,6 +29,8 @@ pub struct Wishes {
     pub ops: &'static [u8],
     /// Whether so much time passes now and then that entries expire.
     pub expires: bool,
+    /// Whether hosts inside talk to each other, through either port.
+    pub crosses: bool,
 }
 
 /// Everything that is fed in, and what must come of it.
@@ -134,13 +136,18 @@ impl Source {
         let flow = self.next_flow;
         self.next_flow += 1;
         let host = self.random.below(self.actions.hosts) as u8;
-        let tuple = FiveTuple {
+        let mut tuple = FiveTuple {
             source: address([0, host], true),
             destination: address([100, self.random.below(2) as u8], false),
             source_port: 1000 + flow as u16,
             destination_port: 80,
             protocol: self.random.pick(&[protocol::UDP, protocol::UDP, protocol::TCP]),
         };
+        if self.actions.crosses && !self.random.once_in(4) {
+            tuple.destination = address([0, self.random.below(self.actions.hosts) as u8], true);
+            // The ends may meet the other way round, too.
+            tuple.source_port = 80;
+        }
         (flow, tuple)
     }
 
@@ -160,7 +167,13 @@ impl Source {
         } else {
             (tuple, Port::INSIDE)
         };
-        let mut flow = flow;
+        let (mut flow, mut port) = (flow, port);
+        if self.actions.crosses {
+            // A packet by the other port, or the other way, is another group's: each keeps its
+            // own order.
+            port = if self.random.once_in(2) { port.opposite() } else { port };
+            flow |= u32::from(answer) << 28 | u32::from(port.0) << 29;
+        }
         if self.random.once_in(50) {
             // Without ports there is no flow, and no order to keep.
             tuple.protocol = 47;

@@ -82,7 +82,7 @@ fn planted_bugs_are_caught() {
     // The host begins without the entry that comes behind.
     is_caught(Sabotage::PacketFirst, "an update was lost");
     is_caught(Sabotage::DropPacket, "a packet was lost");
-    is_caught(Sabotage::DoubleEntry, "the host refuses: state 0 has no room");
+    is_caught(Sabotage::DoubleEntry, "the key of an entry that came back was another's");
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub const EXAMPLES: [&str; 16] = [
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
 
 /// Programs that are no examples: `tests/programs` and two of `benches/programs`.
-pub const WRITTEN_FOR_TESTS: [&str; 9] = [
+pub const WRITTEN_FOR_TESTS: [&str; 10] = [
     "ledger",
     "fragments",
     "keeper",
@@ -55,6 +55,7 @@ pub const WRITTEN_FOR_TESTS: [&str; 9] = [
     "quotas",
     "subscribers",
     "syn-limiter",
+    "edges",
     "empty-chain",
     "punt-each",
 ];

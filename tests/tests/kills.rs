@@ -24,7 +24,7 @@ fn build(name: &str, changes: &[(&str, &str)]) -> PathBuf {
     let mut source = std::fs::read_to_string(example).unwrap();
     let durable = [
         ("#[cfg(test)]\nmod tests;\n", ""),
-        ("idle_by = Self::idle)", "idle_by = Self::idle, durable)"),
+        ("assured_by = Self::is_assured)", "assured_by = Self::is_assured, durable)"),
     ];
     for (from, to) in durable.iter().chain(changes) {
         assert!(source.contains(from), "the example has no `{from}` any more");
@@ -43,7 +43,7 @@ fn firewall_with_rules(name: &str, changes: &[(&str, &str)]) -> PathBuf {
     let durable = [
         ("mod rules;\n", rules.as_str()),
         ("#[cfg(test)]\nmod tests;\n", ""),
-        ("idle_by = Self::idle)", "idle_by = Self::idle, durable)"),
+        ("assured_by = Self::is_assured\n", "assured_by = Self::is_assured,\n    durable\n"),
     ];
     for (from, to) in durable.iter().chain(changes) {
         assert!(program.contains(from), "the example has no `{from}` any more");

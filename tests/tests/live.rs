@@ -16,7 +16,7 @@ use cora_tests::process::{Ended, run, wait_until};
 use cora_tests::tell;
 use cora_tests::workshop::{cora, program, room};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A run ends well before this, or hangs.
 const LIMIT: Duration = Duration::from_secs(25);
@@ -184,6 +184,10 @@ fn a_signal_to_all_three_processes_ends_a_run_in_good_order() {
         let run = Live::start("flow-monitor", MEMORY, &words);
         let came = wait_until(SOON, || run.ask("status")["packets_out"].as_u64() > Some(20_000));
         assert!(came, "{}", run.ask("status"));
+        let told = wait_until(SOON, || {
+            run.ask("status")["tables"]["Flow"]["entries"].as_u64() >= Some(50)
+        });
+        assert!(told, "{}", run.ask("status"));
         // What asks for something else is obeyed by the supervisor alone, too.
         run.signal_all(Signal::USR1);
         let path = run.room.join("state.json");
@@ -197,7 +201,10 @@ fn a_signal_to_all_three_processes_ends_a_run_in_good_order() {
         let records = json["halves"]["records"]["exported"].as_u64();
         assert!(records >= Some(50), "{json}");
         let state: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
-        assert!(state.to_string().len() > 1_000, "{state}");
+        let flows = state["states"]["Flow"].as_array().unwrap().len();
+        assert!(flows >= 50, "{state}");
+        let told = json!({ "entries": flows, "capacity": 1 << 19 });
+        assert_eq!(json["tables"], json!({ "Flow": told }));
     }
 }
 

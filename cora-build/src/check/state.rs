@@ -75,7 +75,13 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
     for argument in &shape.arguments {
         if matches!(
             argument.name,
-            Name::Reply | Name::Capacity | Name::Idle | Name::IdleBy | Name::Recorded | Name::From
+            Name::Reply
+                | Name::Capacity
+                | Name::Idle
+                | Name::IdleBy
+                | Name::AssuredBy
+                | Name::Recorded
+                | Name::From
         ) {
             let (name, kind) = (argument.name.text(), first.map_or("", |kind| kind.name.text()));
             diagnostics
@@ -127,7 +133,7 @@ fn is_kind(argument: &Argument) -> bool {
 fn check_flag(argument: &Argument, diagnostics: &mut Diagnostics) {
     let is_flag = !matches!(
         argument.name,
-        Name::Key | Name::Capacity | Name::Idle | Name::IdleBy | Name::From
+        Name::Key | Name::Capacity | Name::Idle | Name::IdleBy | Name::AssuredBy | Name::From
     );
     if is_flag && argument.value.is_some() {
         let name = argument.name.text();
@@ -184,7 +190,10 @@ fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
         recorded: find(Name::Recorded).is_some(),
         capacity: capacity.and_then(|given| entries(given, diagnostics)).unwrap_or(1),
         idle_ns: idle.and_then(|given| lifetime(given, diagnostics)).unwrap_or(1),
-        idle_by: find(Name::IdleBy).and_then(|given| function(given, diagnostics)),
+        idle_by: find(Name::IdleBy)
+            .and_then(|given| function(given, "idle(&self) -> Duration", diagnostics)),
+        assured_by: find(Name::AssuredBy)
+            .and_then(|given| function(given, "is_assured(&self) -> bool", diagnostics)),
         from: find(Name::From).and_then(|given| before(given, find(Name::Durable), diagnostics)),
     }
 }
@@ -275,12 +284,14 @@ fn entries(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<u32> {
     }
 }
 
-/// The function that `idle_by` names.
-fn function(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<syn::Path> {
+/// The function that `idle_by` or `assured_by` names; `usual` is one as it is mostly declared.
+fn function(argument: &Argument, usual: &str, diagnostics: &mut Diagnostics) -> Option<syn::Path> {
     let path = syn::parse2(argument.value.clone().unwrap_or_default()).ok();
     if path.is_none() {
-        let help = "write `idle_by = Self::idle`, with `fn idle(&self) -> Duration` among the state's methods";
-        wrong_value(argument, "the path of a function", help.to_owned(), diagnostics);
+        let (name, method) = (argument.name.text(), usual.split('(').next().unwrap_or(usual));
+        let help =
+            format!("write `{name} = Self::{method}`, with `fn {usual}` among the state's methods");
+        wrong_value(argument, "the path of a function", help, diagnostics);
     }
     path
 }

@@ -59,13 +59,13 @@ catalogue! {
     }
     ARGUMENT_UNKNOWN = 39 {
         title: "`#[state]` takes no argument of this name",
-        cause: "It takes `key`, `reply`, `capacity`, `idle`, `idle_by`, `durable`, `recorded`, `from`, `singleton`, `commutative` and `read_mostly`.",
+        cause: "It takes `key`, `reply`, `capacity`, `idle`, `idle_by`, `assured_by`, `durable`, `recorded`, `from`, `singleton`, `commutative` and `read_mostly`.",
         cure: "Use the one that is meant.",
         example: "#[state(key = FiveTuple, capcity = 10, idle = \"5m\")]\nstruct Session { packets: u64 }",
     }
     ARGUMENT_VALUE = 40 {
         title: "an argument has another sort of value",
-        cause: "`key` takes a type, `capacity` a number, `idle` a duration in quotes, `idle_by` the path of a function, `from` a type, and the others no value.",
+        cause: "`key` takes a type, `capacity` a number, `idle` a duration in quotes, `idle_by` and `assured_by` the path of a function, `from` a type, and the others no value.",
         cure: "Write the value as the argument wants it.",
         example: "#[state(key = \"FiveTuple\", capacity = 10, idle = \"5m\")]\nstruct Session { packets: u64 }",
     }
@@ -77,7 +77,7 @@ catalogue! {
     }
     ARGUMENT_OF_KEYED = 42 {
         title: "an argument that only keyed states take, or only durable ones",
-        cause: "`reply`, `capacity`, `idle` and `idle_by` are about entries, and only a state with a key has entries. `from` is about those that outlive their program.",
+        cause: "`reply`, `capacity`, `idle`, `idle_by` and `assured_by` are about entries, and only a state with a key has entries. `from` is about those that outlive their program.",
         cure: "Take the argument away, or give the state a `key`; beside `from`, say `durable`.",
         example: "#[state(singleton, capacity = 10)]\nstruct Ports { next: u16 }",
     }

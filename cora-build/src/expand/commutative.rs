@@ -47,6 +47,10 @@ fn replica(decl: &StateDecl) -> TokenStream {
 
             #units
 
+            fn key(&mut self, seed: u64) {
+                #(<#types as #replica>::key(&mut self.#members, seed);)*
+            }
+
             #[inline]
             fn begin(&mut self, undo: bool) {
                 #(<#types as #replica>::begin(&mut self.#members, undo);)*

@@ -193,7 +193,7 @@ fn note(position: usize) -> Stmt {
     Stmt::Expr(Expr::Verbatim(quote!(#core::trace::names(#position);)), None)
 }
 
-/// The states, by position, whose names `walk` meets outside of blocks that are walked on their own.
+/// The states, by position, whose names `walk` meets outside of blocks that are walked apart.
 fn mentions(names: &[String], walk: impl FnOnce(&mut Direct<'_>)) -> BTreeSet<usize> {
     let mut direct = Direct { names, found: BTreeSet::new(), whole: false, noted: true };
     walk(&mut direct);

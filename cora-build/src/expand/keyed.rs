@@ -9,7 +9,18 @@ use crate::syntax::{KeyedArgs, StateDecl};
 pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
     let core = core();
     let (ident, name) = (&decl.ident, &decl.name);
-    let KeyedArgs { key, reply, durable, recorded, capacity, idle_ns, idle_by, from, .. } = args;
+    let KeyedArgs {
+        key,
+        reply,
+        durable,
+        recorded,
+        capacity,
+        idle_ns,
+        idle_by,
+        assured_by,
+        from,
+        ..
+    } = args;
     let item = plain::item(&decl.item);
     let durable = durable
         .then(|| {
@@ -37,6 +48,15 @@ pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
             )
         })
         .unwrap_or_default();
+    let assured_by = assured_by.as_ref().map(|path| {
+        quote!(
+            const EVICTS: bool = true;
+            #[inline]
+            fn is_assured(&self) -> bool {
+                #path(self)
+            }
+        )
+    });
     let from = from.as_ref().map(|before| {
         quote!(
             const BEFORE: &'static [(&'static str, usize)] = <#before as #core::plain::Plain>::FIELDS;
@@ -46,7 +66,7 @@ pub(super) fn run(decl: &StateDecl, args: &KeyedArgs) -> TokenStream {
             }
         )
     });
-    let further = quote!(#durable #recorded #idle_by #from);
+    let further = quote!(#durable #recorded #idle_by #assured_by #from);
     let plain = plain::implementation_with(ident, &decl.item.fields, &further);
     quote! {
         #item

@@ -42,6 +42,8 @@ pub(crate) enum Name {
     Idle,
     /// `idle_by = path of a function`
     IdleBy,
+    /// `assured_by = path of a function`
+    AssuredBy,
     /// `durable`
     Durable,
     /// `recorded`
@@ -57,12 +59,17 @@ pub(crate) enum Name {
 }
 
 /// Every argument with its spelling, and what else people call it.
-const NAMES: [(Name, &str, &[&str]); 11] = [
+const NAMES: [(Name, &str, &[&str]); 12] = [
     (Name::Key, "key", &["keyed", "by", "flow"]),
     (Name::Reply, "reply", &["reverse", "bidirectional", "both"]),
     (Name::Capacity, "capacity", &["size", "max", "limit", "entries", "max_entries", "cap"]),
     (Name::Idle, "idle", &["timeout", "idle_timeout", "ttl", "expiry", "expires", "lifetime"]),
     (Name::IdleBy, "idle_by", &["timeout_by", "idle_fn", "idle_of"]),
+    (
+        Name::AssuredBy,
+        "assured_by",
+        &["assured", "evict_by", "evict", "evicts", "eviction", "keep_by", "kept_by", "early_drop"],
+    ),
     (Name::Durable, "durable", &["persistent", "persist", "backup", "replicate", "survives"]),
     (Name::Recorded, "recorded", &["record", "records", "export", "exported", "ipfix"]),
     (Name::From, "from", &["before", "was", "old", "convert", "converts"]),
@@ -165,7 +172,9 @@ fn syntax_error(tokens: &TokenStream, diagnostics: &mut Diagnostics) {
     };
     let found = diagnostics.error(codes::ARGUMENT_SYNTAX, Place::of(tokens), message);
     match Name::read(name) {
-        Some(Name::Key | Name::Capacity | Name::Idle | Name::IdleBy | Name::From) => {
+        Some(
+            Name::Key | Name::Capacity | Name::Idle | Name::IdleBy | Name::AssuredBy | Name::From,
+        ) => {
             found.help(format!("write `{name} = …`"));
         }
         Some(_) => {
@@ -195,7 +204,7 @@ fn known(
     match Name::meant(&text) {
         Some(meant) => found.label("not an argument").help(format!("did you mean `{meant}`?")),
         None => found.help(
-            "it takes `key`, `reply`, `capacity`, `idle`, `idle_by`, `durable`, `recorded`, `from`, `singleton`, \
+            "it takes `key`, `reply`, `capacity`, `idle`, `idle_by`, `assured_by`, `durable`, `recorded`, `from`, `singleton`, \
              `commutative` and `read_mostly`",
         ),
     };

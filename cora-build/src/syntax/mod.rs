@@ -77,6 +77,9 @@ pub struct KeyedArgs {
     pub idle_ns: u64,
     /// What says of an entry how long it lives unused: `fn(&State) -> Duration`.
     pub idle_by: Option<syn::Path>,
+    /// The function that says of an entry whether it stays where a full table needs room:
+    /// `fn(&State) -> bool`.
+    pub assured_by: Option<syn::Path>,
     /// The type that entries were in the build before, and are made of.
     pub from: Option<syn::Type>,
 }

@@ -102,6 +102,14 @@ impl ::cora::__private::core::state::Replica for Talkers {
         let _ = (first, unit, bytes);
         ::core::result::Result::Err(::cora::__private::core::state::Malformed)
     }
+    fn key(&mut self, seed: u64) {
+        <Sum as ::cora::__private::core::state::Replica>::key(&mut self.bytes, seed);
+        <Max as ::cora::__private::core::state::Replica>::key(&mut self.longest, seed);
+        <TopK<
+            SourceAddress,
+            16,
+        > as ::cora::__private::core::state::Replica>::key(&mut self.top, seed);
+    }
     #[inline]
     fn begin(&mut self, undo: bool) {
         <Sum as ::cora::__private::core::state::Replica>::begin(&mut self.bytes, undo);

@@ -20,7 +20,7 @@ struct Session {
 }
 
 /// Entries live as long as they say.
-#[state(key = FiveTuple, capacity = 10, idle = "2h", idle_by = Self::idle)]
+#[state(key = FiveTuple, capacity = 10, idle = "2h", idle_by = Self::idle, assured_by = Self::is_over)]
 struct Exchange {
     is_over: bool,
 }

@@ -238,6 +238,11 @@ impl ::cora::__private::core::plain::Plain for Exchange {
     fn idle_time(&self) -> ::core::time::Duration {
         Self::idle(self)
     }
+    const EVICTS: bool = true;
+    #[inline]
+    fn is_assured(&self) -> bool {
+        Self::is_over(self)
+    }
     #[inline]
     fn put(&self, out: &mut [u8]) {
         let mut at = 0usize;

@@ -194,6 +194,11 @@ impl Key for FiveTuple {
         Some(self.reversed())
     }
 
+    #[inline(always)]
+    fn group_address(&self, second: bool) -> Option<Address> {
+        Some(if second { self.destination } else { self.source })
+    }
+
     #[inline]
     #[expect(
         clippy::needless_bitwise_bool,

@@ -39,6 +39,14 @@ pub trait Key: Plain + Eq + fmt::Debug {
     /// The canonical form. Different keys of one type have different words.
     fn words(&self) -> [u64; 5];
 
+    /// The address that packets with this key may be grouped by, of the two that it may have the
+    /// first or the second; `None` where it has none.
+    #[inline(always)]
+    fn group_address(&self, second: bool) -> Option<Address> {
+        let _ = second;
+        None
+    }
+
     /// Words that a key shares with its [reply](Self::reply) and with no other key: those of the
     /// lesser of the two.
     #[inline]
@@ -123,6 +131,10 @@ macro_rules! address_key {
             fn reply(&self) -> Option<Self> {
                 let reply: fn(&Self) -> Option<Self> = $reply;
                 reply(self)
+            }
+            #[inline(always)]
+            fn group_address(&self, _: bool) -> Option<Address> {
+                Some(self.0)
             }
             #[inline]
             fn words(&self) -> [u64; 5] {

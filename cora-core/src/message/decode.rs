@@ -123,6 +123,7 @@ impl<'a> Message<'a> {
             28 => Self::AllOwned(word(bytes, 0)?),
             29 => Self::Expired(u16::from_le_bytes(*bytes.first_chunk()?), bytes.get(2..)?),
             30 => Self::Removed(u16::from_le_bytes(*bytes.first_chunk()?), bytes.get(2..)?),
+            33 => Self::Evicted(u16::from_le_bytes(*bytes.first_chunk()?), bytes.get(2..)?),
             _ => return None,
         })
     }

@@ -58,7 +58,8 @@ impl Message<'_> {
             | Self::Piece(state, piece)
             | Self::Erase(state, piece)
             | Self::Expired(state, piece)
-            | Self::Removed(state, piece) => push(kind, &[&state.to_le_bytes(), piece]),
+            | Self::Removed(state, piece)
+            | Self::Evicted(state, piece) => push(kind, &[&state.to_le_bytes(), piece]),
             Self::Fence(ticket) | Self::Decline(ticket) => push(kind, &[&ticket.to_le_bytes()]),
             Self::Drained(now) | Self::AllOwned(now) => push(kind, &[&now.to_le_bytes()]),
             Self::Outcome(count, name) => push(kind, &[&count.to_le_bytes(), name]),

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | wire in, host → NIC | `Frame`, `WireEnd` |
 //! | wire out, NIC → host | `Frame` |
-//! | punt, NIC → host | `Owned`… + `AllOwned` (to a new host), `Punt`, `Release` + `Entry` or `Same`…, `Copy`, `Erase`, `Expired`, `Removed`, `Fence`, `Decline`, `Load` + `Talker`…, `Drained`, then `Piece`…, `Outcome`…, `Report` |
+//! | punt, NIC → host | `Owned`… + `AllOwned` (to a new host), `Punt`, `Release` + `Entry` or `Same`…, `Copy`, `Erase`, `Expired`, `Removed`, `Evicted`, `Fence`, `Decline`, `Load` + `Talker`…, `Drained`, then `Piece`…, `Outcome`…, `Report` |
 //! | back, host → NIC | `Piece`… (configuration), `Begin`, `Send`, `Ended`, `Offer`, `Transfer` + `Entry`…, `Recall`, `MakeRoom`, `Watch`, `Drained` |
 //!
 //! A message is decoded from a private copy; what does not decode is the peer's fault and ends the
@@ -23,7 +23,7 @@ pub use stamp::Stamp;
 
 use crate::monitor::Load;
 use crate::region::Parked;
-use crate::state::table::Ending;
+use crate::state::table::{Ending, Why};
 
 /// Longest frame that the rings carry, in bytes. Longer ones are dropped by name at the wire.
 pub const MAX_FRAME: usize = 65_549;
@@ -147,6 +147,8 @@ pub enum Message<'a> {
     Expired(u16, &'a [u8]),
     /// A packet took an entry of a recorded state out at the NIC: this is what it was.
     Removed(u16, &'a [u8]),
+    /// An entry of a recorded state made room for another one at the NIC: here it is, whole.
+    Evicted(u16, &'a [u8]),
     /// A packet whose head the host got ends there: nobody wants the rest of its frame any more.
     Ended(Parked),
 }
@@ -164,12 +166,22 @@ impl<'a> Message<'a> {
         }
     }
 
+    /// That an entry of a recorded state ended.
+    pub const fn ended(state: u16, Ending { why, piece }: Ending<'a>) -> Self {
+        match why {
+            Why::Expired => Self::Expired(state, piece),
+            Why::Removed => Self::Removed(state, piece),
+            Why::Evicted => Self::Evicted(state, piece),
+        }
+    }
+
     /// The entry of a recorded state that ended at the NIC, and its state's number, if this tells
     /// of one.
     pub const fn ending(&self) -> Option<(u16, Ending<'a>)> {
         match *self {
-            Self::Expired(state, piece) => Some((state, Ending { removed: false, piece })),
-            Self::Removed(state, piece) => Some((state, Ending { removed: true, piece })),
+            Self::Expired(state, piece) => Some((state, Ending { why: Why::Expired, piece })),
+            Self::Removed(state, piece) => Some((state, Ending { why: Why::Removed, piece })),
+            Self::Evicted(state, piece) => Some((state, Ending { why: Why::Evicted, piece })),
             _ => None,
         }
     }
@@ -226,6 +238,7 @@ impl Message<'_> {
             Self::Removed(..) => 30,
             Self::MakeRoom(_) => 31,
             Self::Ended(_) => 32,
+            Self::Evicted(..) => 33,
         }
     }
 }

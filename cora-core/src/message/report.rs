@@ -24,6 +24,10 @@ macro_rules! side_counts {
             released,
             /// Flows that ended because the host died with what they rest on.
             ended_with_host,
+            /// Entries that made room for others, in a full table.
+            evicted,
+            /// Entries that came back and were dropped: their keys were another's by then.
+            refused,
             /// Bytes of entries sent to the other side.
             moved_bytes,
             /// Nanoseconds spent with packets, not waiting.

@@ -54,6 +54,7 @@ fn every_message_round_trips() {
         Message::Expired(3, b"entry"),
         Message::Expired(3, b""),
         Message::Removed(4, b"entry"),
+        Message::Evicted(4, b"entry"),
         Message::Load(Load { time: 5, talkers: 9, ..Load::default() }),
         Message::Talker { count: 7, error: 1, group: b"group" },
     ] {

@@ -132,9 +132,8 @@ impl<A: App> HostHalf<A> {
         }
         let piece = length.and_then(|length| bytes.get(..length));
         let piece = piece.ok_or(ProtocolError::NoCopy(state))?;
-        if !self.flows.restore(self.engine.app(), state, piece, incoming.flow, used)? {
-            return Err(ProtocolError::NoRoom(state));
-        }
+        let restored = self.flows.restore(self.engine.app(), state, piece, incoming.flow, used)?;
+        self.report.refused += u64::from(!restored);
         incoming.left -= 1;
         incoming.used = incoming.used.max(used);
         self.end_of_release(out);

@@ -48,8 +48,7 @@ impl<A: App> Flows<A> {
         found
     }
 
-    /// Installs a durable entry from its copy. `Ok(false)`: there is no room for it here, or it
-    /// expired.
+    /// Installs a durable entry from its copy. `Ok(false)`: its key is another's.
     pub fn restore(
         &mut self,
         app: &mut A,

@@ -49,10 +49,30 @@ impl<A: App> Engine<A> {
         &mut self.app
     }
 
+    /// Entries that made room for others so far, in all tables.
+    pub fn evicted(&mut self) -> u64 {
+        let tables = (0..A::STATES).map(|number| {
+            self.app.state(number).as_travelling().map_or(0, |table| table.evicted())
+        });
+        tables.sum()
+    }
+
+    /// Tells of each table here: its state's number, its entries, and how many it has room for.
+    pub fn tables(&mut self, tell: &mut dyn FnMut(usize, u32, u32)) {
+        for number in 0..A::STATES {
+            if let Some(table) = self.app.state(number).as_travelling() {
+                tell(number, table.filled(), table.capacity());
+            }
+        }
+    }
+
     /// Runs the packet. Unless it punts, its outcome is counted.
     #[inline(always)]
     pub fn run<R: Reach>(&mut self, packet: &mut Packet<'_>, visit: Visit) -> Ran {
         self.app.begin(visit);
+        if const { A::GROUPED } {
+            self.app.enter(Some(packet));
+        }
         let verdict = self.app.chain::<R>(packet);
         let overflowed = visit.undo && self.app.overflowed();
         let ran = match verdict {

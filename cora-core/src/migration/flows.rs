@@ -149,6 +149,9 @@ impl<A: App> Flows<A> {
             }
         });
         attached?;
+        if const { A::GROUPED } {
+            app.enter(None);
+        }
         let taken = Taken::create(memory, shape.capacity)?;
         let records = RawTable::create(memory, shape)?;
         Ok(Self { records, idle: shape.idle, taken, other_keys: false, unknown: 0 })
@@ -241,7 +244,7 @@ impl<A: App> Flows<A> {
     #[inline]
     pub(super) fn settle_at_nic(&mut self, app: &mut A, number: u32) -> bool {
         let (kept, joined) = Self::look_back(app, number);
-        self.other_keys |= joined;
+        self.other_keys |= joined && const { !A::GROUPED };
         if !kept {
             self.remove(app, number);
         }
@@ -352,9 +355,9 @@ impl<A: App> Flows<A> {
         count
     }
 
-    /// Installs an entry of the flow; one that comes back finds room beyond the table's capacity.
-    /// One without bytes expired before it was sent. Gives when it was last used; `None`: there is
-    /// no room for it here.
+    /// Installs an entry of the flow; one that comes back always finds room. One without bytes
+    /// expired before it was sent. Gives when it was last used; `None`: there is no room for it
+    /// here, or its key is another's.
     #[inline(never)]
     pub fn import(
         &mut self,
@@ -372,8 +375,12 @@ impl<A: App> Flows<A> {
             return Err(bad);
         }
         let table = app.state(usize::from(state)).as_travelling().ok_or(bad)?;
-        let most = if comes_back { u32::MAX } else { table.capacity() };
-        match table.import_entry(bytes, number, most) {
+        let imported = if comes_back {
+            table.take_back(bytes, number)
+        } else {
+            table.import_entry(bytes, number, table.capacity())
+        };
+        match imported {
             Ok(used) => {
                 // What comes is looked at here, or was announced: it is no surprise to the run
                 // behind it.
@@ -417,10 +424,14 @@ impl<A: App> Flows<A> {
     }
 
     /// The keys by which packets of the flow are known, the group key aside; `None` when there are
-    /// more than an offer can announce.
+    /// more than an offer can announce. Where flows are grouped by an address there are none:
+    /// packets of other groups find none of the flow's entries.
     pub fn keys(&self, app: &mut A, number: u32) -> Option<heapless::Vec<[u64; 5], MAX_KEYS>> {
         let group = self.group(number)?.words();
         let mut keys = heapless::Vec::new();
+        if const { A::GROUPED } {
+            return Some(keys);
+        }
         let mut fits = true;
         each_travelling(app, &mut |_, table| {
             if table.key_type() != TypeId::of::<A::Group>() {

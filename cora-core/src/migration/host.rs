@@ -161,7 +161,9 @@ impl<A: App> HostHalf<A> {
             {
                 self.durable_message(message, out)?;
             }
-            Message::Expired(..) | Message::Removed(..) if const { !A::RECORDED.is_empty() } => {
+            Message::Expired(..) | Message::Removed(..) | Message::Evicted(..)
+                if const { !A::RECORDED.is_empty() } =>
+            {
                 if let Some((state, ending)) = message.ending() {
                     out.ended(state, ending);
                 }
@@ -188,16 +190,18 @@ impl<A: App> HostHalf<A> {
 
     /// What the host has seen and done, and the flows with most packets of late.
     pub fn load(&mut self, mut talker: impl FnMut(&Talker<A::Group>)) -> Load {
+        let (counts, room) = (self.counts(), u64::from(self.flows.room()));
         let talkers = &mut self.watch.talkers;
         let told = talkers.all().len() as u64;
         talkers.all().iter().for_each(&mut talker);
         talkers.age();
-        Load {
-            counts: Report { flows: u64::from(self.flows.len()), ..self.report },
-            room: u64::from(self.flows.room()),
-            talkers: told,
-            ..Load::default()
-        }
+        Load { counts, room, talkers: told, ..Load::default() }
+    }
+
+    /// The counts of this side, with the flows owned now.
+    pub fn counts(&mut self) -> Report {
+        let evicted = self.engine.evicted();
+        Report { flows: u64::from(self.flows.len()), evicted, ..self.report }
     }
 
     /// Flows handed to the NIC that did not come back; those that ended there are among them.
@@ -376,7 +380,9 @@ impl<A: App> HostHalf<A> {
     ) -> Result<(), ProtocolError> {
         let Some(incoming) = &mut self.incoming else { return Err(ProtocolError::Unexpected(5)) };
         let came = self.flows.import(self.engine.app(), state, piece, incoming.flow, true)?;
-        incoming.used = incoming.used.max(came.ok_or(ProtocolError::NoRoom(state))?);
+        // The key may be another's by now, of whom nobody here knew that it was taken.
+        self.report.refused += u64::from(came.is_none());
+        incoming.used = incoming.used.max(came.unwrap_or(0));
         incoming.left -= 1;
         // The ring does not have it any more when this side ends amid the flow.
         self.tell_changes(out);

@@ -160,8 +160,6 @@ pub enum ProtocolError {
     UnknownTicket(u32),
     /// An entry or a piece encodes nothing of the state with this number.
     BadPiece(u16),
-    /// A released flow could not be taken back: no room, or its keys are taken.
-    NoRoom(u16),
     /// An entry is said to be as its copy says, and there is no copy of it.
     NoCopy(u16),
     /// A head came back whose rest is not here.
@@ -183,9 +181,6 @@ impl ProtocolError {
             }
             Self::BadPiece(state) => {
                 (&["bytes for state ", " are no contents of it"], state as u64)
-            }
-            Self::NoRoom(state) => {
-                (&["state ", " has no room for a flow that comes back"], state as u64)
             }
             Self::NoCopy(state) => (&["of an entry of state ", " there is no copy"], state as u64),
             Self::NothingParked => (&["of a frame's head that came back no rest is here"], 0),

@@ -17,7 +17,7 @@ use crate::app::{App, Sides};
 use crate::message::{MAX_FRAME, Message, Report, Stamp};
 use crate::monitor::{Load, Watch};
 use crate::packet::{Packet, ROOM, Roomy};
-use crate::state::table::{Change, Ending};
+use crate::state::table::Change;
 use crate::state::{Memory, NO_FLOW, OutOfMemory, Place, Reach, Visit};
 
 /// Keys that are announced by offers under way.
@@ -216,13 +216,8 @@ impl<A: App> NicHalf<A> {
     #[inline]
     pub fn tell_changes(&mut self, io: &mut impl Outbox) {
         if const { !A::RECORDED.is_empty() } {
-            self.engine.app().ended(&mut |state, Ending { removed, piece }| {
-                let ended = if removed {
-                    Message::Removed(state, piece)
-                } else {
-                    Message::Expired(state, piece)
-                };
-                io.send(&ended);
+            self.engine.app().ended(&mut |state, ending| {
+                io.send(&Message::ended(state, ending));
             });
         }
         if const { A::DURABLE && matches!(A::PLAN.sides, Sides::Split) } {
@@ -472,6 +467,12 @@ impl<A: App> NicHalf<A> {
         self.forget(flow);
     }
 
+    /// The counts of this side, with the flows owned now.
+    pub fn counts(&mut self) -> Report {
+        let evicted = self.engine.evicted();
+        Report { flows: u64::from(self.flows.len()), evicted, ..self.report }
+    }
+
     /// Tells the host what this side has to do; `load` says what only the run loop knows. Nothing
     /// is told amid the entries of a flow.
     #[inline(never)]
@@ -479,8 +480,8 @@ impl<A: App> NicHalf<A> {
         if self.incoming.is_some() {
             return;
         }
+        let counts = self.counts();
         let talkers = self.watch.talkers.all();
-        let counts = Report { flows: u64::from(self.flows.len()), ..self.report };
         io.send(&Message::Load(Load {
             counts,
             room: u64::from(self.flows.room()),

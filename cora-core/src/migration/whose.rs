@@ -5,6 +5,9 @@
 //! of their own. While no entry has such a key, records tell all. Then a packet whose group key no
 //! record has is of no known flow, which is mostly told by one line of their index, ahead of its
 //! turn.
+//!
+//! Where flows are [grouped](App::GROUPED) by an address records tell all for good: a packet finds
+//! the entries of its own group alone.
 
 use core::any::TypeId;
 
@@ -92,6 +95,9 @@ impl<A: App> Flows<A> {
         mut keys: impl Iterator<Item = [u64; 5]>,
     ) {
         let reply = group.reply().map(|reply| reply.words());
+        if const { A::GROUPED } {
+            return;
+        }
         self.other_keys |= keys.any(|words| Some(words) != reply);
     }
 
@@ -99,7 +105,8 @@ impl<A: App> Flows<A> {
     /// record is not.
     #[inline(never)]
     pub(super) fn note_keys(&mut self, app: &mut A, number: u32) {
-        let Some(group) = self.group(number).filter(|_| !self.other_keys) else { return };
+        let known = self.other_keys || const { A::GROUPED };
+        let Some(group) = self.group(number).filter(|_| !known) else { return };
         let (own, reply) = (group.words(), group.reply().map(|reply| reply.words()));
         each_travelling(app, &mut |_, table| {
             if table.key_type() == TypeId::of::<A::Group>() {

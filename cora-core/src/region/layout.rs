@@ -10,7 +10,7 @@ use crate::ring::{CONTROL_WORDS, MAX_RING_BYTES, MIN_RING_BYTES, SharedMemory};
 /// Version of what this module and [`ring`](crate::ring) lay out. It grows with every change of the
 /// header, of the rings, of the messages on them, or of the hash that a sketch in such a message
 /// goes by.
-pub const LAYOUT_VERSION: u64 = 12;
+pub const LAYOUT_VERSION: u64 = 13;
 
 /// Names of the rings, in the order of their places.
 pub const RING_NAMES: [&str; 4] = ["wire-in", "wire-out", "punt", "back"];
@@ -24,6 +24,9 @@ const CONTROL_BYTES: usize = CONTROL_WORDS * WORD_BYTES;
 /// Words before the first ring.
 pub(super) const HEADER_WORDS: usize = 512;
 pub(super) const HEADER_BYTES: usize = HEADER_WORDS * WORD_BYTES;
+
+/// Tables of which the NIC tells its entries.
+pub const TOLD_TABLES: usize = 64;
 
 /// The words before the first ring.
 pub(super) type HeaderWords = [AtomicU64; HEADER_WORDS];
@@ -58,6 +61,8 @@ pub(super) mod at {
     pub(in crate::region) const HOST_BELL: usize = 144;
     /// In a file's first region only: see [`succession`](super::super::succession).
     pub(in crate::region) const CURRENT: usize = 160;
+    /// A word for each table at the NIC.
+    pub(in crate::region) const NIC_TABLES: usize = 192;
 }
 
 /// Sizes of the four rings, whether there are lots, and the offsets that follow.

@@ -7,6 +7,7 @@
 //! byte 768     the NIC's bell                                 written by both
 //! byte 1024    the host's heartbeat                           written by the host
 //! byte 1152    the host's bell                                written by both
+//! byte 1536    entries of the NIC's tables                    written by the NIC
 //! byte 4096    the rings, each its indices and its data; then the lots, if there are any
 //! ```
 //!
@@ -29,7 +30,7 @@ pub use bell::{Bell, BellWord, Futex, Polling, Woken, sleep, wake};
 pub use error::AttachError;
 pub use idle::Idle;
 use layout::{HEADER_BYTES, HeaderWords, at, check_layout, find_rings, write_header};
-pub use layout::{LAYOUT_VERSION, LayoutError, RING_NAMES, RegionLayout};
+pub use layout::{LAYOUT_VERSION, LayoutError, RING_NAMES, RegionLayout, TOLD_TABLES};
 pub use lots::{LOT_BYTES, LOTS, Lots, Parked, Parking};
 pub use status::NicStatus;
 
@@ -204,6 +205,23 @@ impl Region {
     #[inline(always)]
     pub fn nic_runs(&self, number: u64) {
         self.header[at::NIC_PACKET].store(number, Ordering::Relaxed);
+    }
+
+    /// Entries that the NIC holds of the state with this number, as it said last.
+    pub fn nic_entries(&self, state: usize) -> u64 {
+        self.of_table(state).map_or(0, |word| word.load(Ordering::Relaxed))
+    }
+
+    /// The NIC holds so many entries of the state: the NIC's part.
+    pub fn nic_holds(&self, state: usize, entries: u32) {
+        if let Some(word) = self.of_table(state) {
+            word.store(entries.into(), Ordering::Relaxed);
+        }
+    }
+
+    /// The word for the state's table, if it is one of the first [`TOLD_TABLES`] states.
+    fn of_table(&self, state: usize) -> Option<&AtomicU64> {
+        self.header.get(at::NIC_TABLES..at::NIC_TABLES + TOLD_TABLES)?.get(state)
     }
 
     /// What the NIC sleeps by, and the host rings.

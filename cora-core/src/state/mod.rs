@@ -22,7 +22,7 @@ pub use pinned::{Pinned, Versioned};
 pub use table::Table;
 pub use tracked::Tracked;
 
-use crate::key::Key;
+use crate::key::{Address, Key};
 use crate::packet::Packet;
 use crate::plain::{Describe, Plain};
 
@@ -197,6 +197,15 @@ pub trait Home {
     /// Called once before the packet's handlers.
     fn begin(&mut self, visit: Visit);
 
+    /// Called behind [`Self::begin`] where flows are [grouped](crate::app::App::GROUPED) by an
+    /// address: the packet is of this group, or of none, and finds the entries of that alone.
+    fn enter(&mut self, group: Option<Address>)
+    where
+        Self: Sized,
+    {
+        let _ = group;
+    }
+
     /// The packet is through: what it wrote stays. `undo` is its [visit's](Visit::undo): whoever
     /// knows it when the program is compiled need not ask.
     fn commit(&mut self, undo: bool);
@@ -275,7 +284,8 @@ pub trait Described: Home {
 /// and then the value's fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryLayout {
-    /// Bytes of the key.
+    /// Bytes that tell an entry from others, from the first: its key, and which address is its
+    /// group.
     pub key: usize,
     /// Bytes of the whole entry.
     pub entry: usize,

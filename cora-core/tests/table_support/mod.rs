@@ -113,7 +113,7 @@ impl Entry {
 
     /// As the other side exports it.
     pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = vec![self.key.0, self.reply.0];
+        let mut bytes = vec![self.key.0, 0, self.reply.0];
         bytes.extend(self.used.to_le_bytes());
         bytes.extend(self.value.to_le_bytes());
         bytes

@@ -26,7 +26,7 @@ use cora_core::app::App;
 use cora_core::record::element::{END_MILLISECONDS, START_MILLISECONDS};
 use cora_core::record::{Element, Fields, When};
 use cora_core::state::Malformed;
-use cora_core::state::table::Ending;
+use cora_core::state::table::{Ending, Why};
 use serde::Serialize;
 
 use crate::clock::Clock;
@@ -146,7 +146,11 @@ impl Exporter {
 
     /// An entry ended.
     pub(crate) fn ended(&self, state: u16, ending: Ending<'_>) {
-        let when = if ending.removed { When::Removed } else { When::Expired };
+        let when = match ending.why {
+            Why::Expired => When::Expired,
+            Why::Removed => When::Removed,
+            Why::Evicted => When::Evicted,
+        };
         self.add(state, ending.piece, when);
     }
 

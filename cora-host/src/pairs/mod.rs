@@ -39,7 +39,7 @@ use crate::ipfix::Exporter;
 use crate::nic_process::NicMode;
 use crate::pair::Pair;
 use crate::progress::Progress;
-use crate::run::{Request, half, random_seed};
+use crate::run::{Request, half};
 use crate::running::{self, Capture};
 use crate::state_out::Contents;
 use crate::supply::Supply;
@@ -59,8 +59,8 @@ pub(crate) fn run<A: App + Send>(
     if !A::PLAN.one_pair.is_empty() {
         return Err(RunError::OnePair { pairs: request.options.pairs, states: A::PLAN.one_pair });
     }
-    let source = Source::open(&request.input, request.options.reading::<A>())?;
-    let seed = random_seed();
+    let mut source = Source::open(&request.input, request.options.reading::<A>())?;
+    let seed = source.seed()?;
     let pairs = usize::from(request.options.pairs);
     let supply = Supply { seed, pages: request.options.pages, resident: false };
     let nic = request.options.nic != NicMode::Off;

@@ -92,6 +92,9 @@ impl<A: App> Regions<'_, A> {
     }
 }
 
+/// Rounds with work after which the host says how full its tables are.
+const TOLD_EVERY: u64 = 256;
+
 /// Between two looks of a host that waits for another NIC.
 const LOOK_AGAIN: Duration = Duration::from_micros(200);
 
@@ -159,6 +162,7 @@ pub(crate) fn host_half<A: App>(
         worker.replug(sound.then_some(&region.rings()), &next.rings());
         region = next;
     }
+    tell_tables(&mut worker, page);
     page.end();
     if let Some(control) = &mut control {
         control.finish()?;
@@ -256,6 +260,9 @@ fn serve<A: App>(
         if busy {
             page.tell(&worker.half.engine().outcomes);
         }
+        if !busy || page.heartbeat().is_multiple_of(TOLD_EVERY) {
+            tell_tables(worker, page);
+        }
         if let Some(number) = worker.arriving.in_force {
             page.set_version(number.into());
         }
@@ -284,6 +291,13 @@ fn serve<A: App>(
             }
         }
     }
+}
+
+/// Says how full the tables are.
+fn tell_tables<A: App>(worker: &mut Worker<A>, page: HostPage) {
+    worker.half.engine().tables(&mut |state, entries, capacity| {
+        page.holds(state, entries, capacity);
+    });
 }
 
 /// Reads the last that comes by a region: what the NIC published before it ended or left.
@@ -343,8 +357,7 @@ fn account<A: App>(worker: Worker<A>, records: Option<Records>) -> Value {
     half.engine().outcomes.each(&mut |name, count| {
         outcomes.insert(name, count);
     });
-    let mut host = Side::from(half.report);
-    host.flows = half.flows().into();
+    let host = Side::from(half.counts());
     let mut account = json!({ "outcomes": outcomes, "nic": Side::from(nic.report), "host": host });
     if let Some(outcomes) = nic_outcomes {
         account[OF_NIC] = outcomes;

@@ -10,7 +10,8 @@
 //!           no flow lives on
 //! word 16   heartbeat, generation it serves, phase, version, accused generation   of one host
 //! word 32   entries carried over, packets lost, copies found damaged              of all hosts
-//! word 64   outcomes of one host: length of the name, the name (48 bytes), count
+//! word 64   entries and capacity of each table                                    of one host
+//! word 192  outcomes of one host: length of the name, the name (48 bytes), count
 //! ```
 
 use std::collections::BTreeMap;
@@ -18,7 +19,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cora_core::migration::{Copied, Holder, Standby};
 use cora_core::outcome::{OTHER, Outcomes};
-use cora_core::region::{AttachError, HashSeed, Identity, Region, RegionLayout, succession};
+use cora_core::region::{
+    AttachError, HashSeed, Identity, Region, RegionLayout, TOLD_TABLES, succession,
+};
 
 /// Bytes of the page.
 pub(super) const BYTES: usize = 8192;
@@ -42,8 +45,11 @@ const CARRIED: usize = 32;
 const LOST: usize = 33;
 const DAMAGED: usize = 34;
 
+/// Where the tables begin, of two words each.
+const TABLES: usize = 64;
+
 /// Where the outcomes begin, and the words and bytes of each.
-const OUTCOMES: usize = 64;
+const OUTCOMES: usize = TABLES + 2 * TOLD_TABLES;
 const OUTCOME_WORDS: usize = 8;
 const NAME_BYTES: usize = 48;
 
@@ -112,7 +118,7 @@ impl HostPage {
         for word in self.words.get(OF_ONE_HOST).into_iter().flatten() {
             word.store(0, Ordering::Relaxed);
         }
-        for word in self.words.get(OUTCOMES..).into_iter().flatten() {
+        for word in self.words.get(TABLES..).into_iter().flatten() {
             word.store(0, Ordering::Relaxed);
         }
         outcomes
@@ -230,6 +236,23 @@ impl HostPage {
 
     pub(super) fn add_damaged(self, copies: u64) {
         self.add(DAMAGED, copies);
+    }
+
+    /// The host holds so many entries of the state with this number, and has room for as many as
+    /// its capacity says.
+    pub(super) fn holds(self, state: usize, entries: u32, capacity: u32) {
+        if state < TOLD_TABLES {
+            self.set(TABLES + 2 * state, entries.into());
+            self.set(TABLES + 2 * state + 1, capacity.into());
+        }
+    }
+
+    /// Entries of the state at the host, and its capacity; `None` where it is no table, or no host
+    /// has said yet.
+    pub(super) fn table(self, state: usize) -> Option<(u64, u64)> {
+        let at = TABLES + 2 * state;
+        let capacity = if state < TOLD_TABLES { self.get(at + 1) } else { 0 };
+        (capacity > 0).then(|| (self.get(at), capacity))
     }
 
     /// The host counted these outcomes so far. Names that there is no room for are told together.
@@ -389,7 +412,12 @@ mod tests {
         page.tell(&outcomes);
         page.beat();
         page.attach(7);
+        page.holds(TOLD_TABLES - 1, 5, 9);
+        page.holds(TOLD_TABLES, 6, 9);
+        let tables = [0, TOLD_TABLES - 1, TOLD_TABLES].map(|state| page.table(state));
+        assert_eq!(tables, [None, Some((5, 9)), None]);
         let told = page.renew();
+        assert_eq!(page.table(TOLD_TABLES - 1), None);
         let expected = [("not-allowed", 1), ("not-ip", 2), ("transmit", 1)];
         assert_eq!(told, expected.map(|(name, count)| (name.to_owned(), count)).into());
         assert_eq!((page.heartbeat(), page.attached(), page.renew().len()), (0, 0, 0));

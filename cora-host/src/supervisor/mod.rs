@@ -398,6 +398,7 @@ impl<'a> Supervisor<'a> {
             faults.push("the host half did not come to its end: its account is missing".into());
         }
         Ok(LiveReport {
+            tables: self.tables::<A>(),
             upgrades: self.upgrades(),
             version: self.configuration.number(),
             ports: ["inside", "outside"].into_iter().zip(self.wire.cable.report()).collect(),

@@ -3,7 +3,7 @@
 //! Whether another build could take this one's place is found out beside the wire, one build at a
 //! time; whoever asks the same meanwhile gets the same answer.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
@@ -14,6 +14,7 @@ use super::control::{Asked, Control};
 use super::stop::Stop;
 use super::{Supervisor, beside, upgrade};
 use crate::log;
+use crate::report::Filled;
 use crate::wire::Cable as _;
 
 /// What wants to know whether another build could take this one's place: a request, or SIGHUP.
@@ -143,7 +144,19 @@ impl Supervisor<'_> {
             "works": self.works(),
             "packets_in": came,
             "packets_out": left,
+            "tables": self.tables::<A>(),
         })
+    }
+
+    /// How full each table is, as both halves said last. The NIC is believed as far as it makes
+    /// sense.
+    pub(super) fn tables<A: App>(&self) -> BTreeMap<&'static str, Filled> {
+        let table = |(number, (name, _)): (usize, &(&'static str, _))| {
+            let (at_host, capacity) = self.page.table(number)?;
+            let at_nic = self.region.nic_entries(number).min(capacity);
+            Some((*name, Filled { entries: at_host + at_nic, capacity }))
+        };
+        A::PLACES.iter().enumerate().filter_map(table).collect()
     }
 
     /// Lets another version of read-mostly states come, if there is one.

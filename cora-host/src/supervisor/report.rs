@@ -6,6 +6,8 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::report::{Filled, warn_of_full};
+
 /// A live run, told by the process that watched over it.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct LiveReport {
@@ -35,6 +37,8 @@ pub(crate) struct LiveReport {
     pub(super) broke_protocol: u64,
     /// Copies of durable entries that hosts found damaged.
     pub(super) damaged_copies: u64,
+    /// How full each table was.
+    pub(super) tables: BTreeMap<&'static str, Filled>,
     /// From the death of a half to the moment when both worked again, each (µs).
     pub(super) pauses_us: Vec<u64>,
     /// How often the program was replaced; what else is told here is of the time since.
@@ -112,6 +116,7 @@ impl fmt::Display for LiveReport {
             }
         }
         self.outcomes(f)?;
+        warn_of_full(f, &self.tables)?;
         for (half, times) in &self.restarts {
             writeln!(f, "{times:>12} times the {half} was started again")?;
         }
@@ -159,6 +164,7 @@ mod tests {
             stood_still: BTreeMap::new(),
             broke_protocol: 0,
             damaged_copies: 0,
+            tables: BTreeMap::new(),
             pauses_us: Vec::new(),
             upgrades: 0,
             version: 1,

@@ -74,6 +74,19 @@ pub(super) fn run(
     group_of(*first)
 }
 
+/// The state whose key is the address that all flows of the program are grouped by, whatever the
+/// plan: packets that share an entry of any keyed state share it. None, where some do not, or where
+/// every key is that of a flow.
+pub(super) fn of_program(graph: &Graph) -> Option<&StateNode> {
+    let keyed = || graph.states.iter().filter_map(traveller);
+    graph.states.iter().find(|state| {
+        let Some(Traveller { key, .. }) = traveller(state) else { return false };
+        // A handler that chooses reply keys makes packets of one address be of another's group.
+        let is_whole = |t: Traveller<'_>| will_do(key, t) && !(t.key == key && t.translates);
+        matches!(key, SOURCE | DESTINATION | INSIDE) && keyed().all(is_whole)
+    })
+}
+
 pub(super) fn traveller(state: &StateNode) -> Option<Traveller<'_>> {
     let keyed = state.keyed.as_ref()?;
     Some(Traveller {

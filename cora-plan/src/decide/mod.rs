@@ -202,6 +202,12 @@ pub(crate) fn is_group_for(key: &str, state: &StateNode) -> bool {
     group::traveller(state).is_none_or(|traveller| group::will_do(key, traveller))
 }
 
+/// The state whose key is the address that all flows of the program are grouped by, under every
+/// plan alike, if there is one: a packet finds the entries of its own group alone.
+pub fn address_group(graph: &Graph) -> Option<&StateNode> {
+    group::of_program(graph)
+}
+
 /// Whether results show the order in which packets of different flows reach the host.
 fn order_shows(state: &StateNode, place: Option<Place>) -> bool {
     match place {

@@ -148,6 +148,31 @@ fn the_group_is_the_coarsest_key() {
     }
 }
 
+/// Under every plan alike, so also where entries of the address don't travel.
+#[test]
+fn flows_are_grouped_by_an_address_that_packets_of_all_entries_share() {
+    let grouped = |graph: &Graph| address_group(graph).map(|state| state.name.clone());
+    for (a, b, by) in [
+        (keyed("A", "FiveTuple", true), keyed("B", "InsideAddress", false), Some("B")),
+        (keyed("A", "FiveTuple", false), keyed("B", "SourceAddress", false), Some("B")),
+        (keyed("A", "DestinationAddress", false), keyed("B", "FiveTuple", false), Some("A")),
+        (keyed("A", "SourceAddress", false), keyed("B", "SourceAddress", false), Some("A")),
+        (keyed("A", "FiveTuple", true), keyed("B", "FiveTuple", true), None),
+        (keyed("A", "FiveTuple", true), keyed("B", "SourceAddress", false), None),
+        (keyed("A", "InsideAddress", false), keyed("B", "SourceAddress", false), None),
+        (keyed("A", "Tenant", false), keyed("B", "Tenant", false), None),
+    ] {
+        let mut graph = program([a, b]);
+        assert_eq!(grouped(&graph).as_deref(), by);
+        // A reply key of a handler's choice is one of another group.
+        for state in &mut graph.states {
+            state.keyed.as_mut().expect("keyed").translates = true;
+        }
+        assert_eq!(grouped(&graph), None);
+    }
+    assert_eq!(grouped(&program([plain("C", Kind::Singleton)])), None);
+}
+
 #[test]
 fn entries_that_cannot_move_together_are_refused() {
     for (a, b) in [

@@ -129,6 +129,7 @@ impl<V: Variant> SimApp for Balancer<V> {
         hosts: 3,
         ops: &[op::CLOSE, op::ASK, op::MOVE, op::CHURN],
         expires: true,
+        crosses: false,
     };
 
     fn refuse(&mut self, seed: u64) {

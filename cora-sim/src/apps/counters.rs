@@ -48,6 +48,9 @@ impl Replica for Counters {
             _ => self.talkers.merge_unit(unit - 35, bytes),
         }
     }
+    fn key(&mut self, seed: u64) {
+        self.sketch.key(seed);
+    }
     fn begin(&mut self, undo: bool) {
         self.bytes.begin(undo);
         self.longest.begin(undo);
@@ -129,7 +132,8 @@ program! {
 
 impl<V: Variant> SimApp for Counting<V> {
     /// More flows than offers may be under way.
-    const WISHES: Wishes = Wishes { flows: 60, hosts: 7, ops: &[op::ASK], expires: true };
+    const WISHES: Wishes =
+        Wishes { flows: 60, hosts: 7, ops: &[op::ASK], expires: true, crosses: false };
 
     fn refuse(&mut self, _: u64) {}
 }

@@ -84,7 +84,8 @@ program! {
 }
 
 impl<V: Variant> SimApp for Firewall<V> {
-    const WISHES: Wishes = Wishes { flows: 16, hosts: 3, ops: &[op::CLOSE], expires: true };
+    const WISHES: Wishes =
+        Wishes { flows: 16, hosts: 3, ops: &[op::CLOSE], expires: true, crosses: false };
 
     fn refuse(&mut self, seed: u64) {
         self.connections.refuse(seed);

@@ -109,7 +109,7 @@ fn handle<R: Reach>(
 }
 
 program! {
-    struct Inside named "inside" by InsideAddress {
+    struct Inside named "inside" by InsideAddress, grouped true {
         travels connections: Wrapped<Connection>,
         travels customers: Wrapped<Customer>,
         host ledger: Pinned<Ledger>,
@@ -123,7 +123,7 @@ program! {
 
 impl<V: Variant> SimApp for Inside<V> {
     const WISHES: Wishes =
-        Wishes { flows: 20, hosts: 8, ops: &[op::CLOSE, op::ASK], expires: true };
+        Wishes { flows: 20, hosts: 8, ops: &[op::CLOSE, op::ASK], expires: true, crosses: false };
 
     fn refuse(&mut self, seed: u64) {
         self.connections.refuse(seed);

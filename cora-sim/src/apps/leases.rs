@@ -131,7 +131,8 @@ program! {
 }
 
 impl<V: Variant> SimApp for Leasing<V> {
-    const WISHES: Wishes = Wishes { flows: 6, hosts: 3, ops: &[op::CLOSE], expires: false };
+    const WISHES: Wishes =
+        Wishes { flows: 6, hosts: 3, ops: &[op::CLOSE], expires: false, crosses: false };
 
     fn refuse(&mut self, seed: u64) {
         self.sessions.refuse(seed);

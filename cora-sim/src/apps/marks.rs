@@ -87,7 +87,8 @@ program! {
 }
 
 impl<V: Variant> SimApp for Marking<V> {
-    const WISHES: Wishes = Wishes { flows: 6, hosts: 2, ops: &[op::ASK], expires: false };
+    const WISHES: Wishes =
+        Wishes { flows: 6, hosts: 2, ops: &[op::ASK], expires: false, crosses: false };
 
     fn refuse(&mut self, seed: u64) {
         self.marks.refuse(seed);

@@ -2,7 +2,9 @@
 
 pub mod balancer;
 pub mod counters;
+pub mod crowded;
 pub mod firewall;
+pub mod hairpin;
 pub mod inside;
 pub mod leases;
 pub mod marks;
@@ -39,6 +41,8 @@ pub trait Variant: std::fmt::Debug + 'static {
     const KEPT: &'static [usize] = &[];
     /// States of the host that flows rest on and that are not durable.
     const RESTS_ON: &'static [&'static str] = &[];
+    /// A packet finds the entries of its own group alone.
+    const KEEPS_APART: bool = true;
 }
 
 /// As it should be, with a share for the NIC.
@@ -71,6 +75,14 @@ pub struct NoRollback;
 
 impl Variant for NoRollback {
     const ROLLS_BACK: bool = false;
+}
+
+/// Sabotage: groups find each other's entries, where they are at the same side.
+#[derive(Debug)]
+pub struct Mixing;
+
+impl Variant for Mixing {
+    const KEEPS_APART: bool = false;
 }
 
 /// A struct of plain fields, as `#[state]` leaves it.
@@ -171,7 +183,7 @@ pub(crate) use reach;
 macro_rules! program {
     (
         $(#[$meta:meta])*
-        struct $program:ident named $name:literal by $group:ty {
+        struct $program:ident named $name:literal by $group:ty $(, grouped $grouped:literal)? {
             $($place:ident $field:ident: $home:ident<$state:ident>,)*
         }
         ordered $ordered:expr;
@@ -203,6 +215,7 @@ macro_rules! program {
             // They read what their frames are marked with, which stands in the head, too.
             const HEADS: bool = true;
             const DURABLE: bool = false $(|| $crate::apps::program!(@durable $place $state))*;
+            $(const GROUPED: bool = $grouped;)?
             const STATES: usize = Self::PLACES.len();
             const KEPT: &'static [usize] = V::KEPT;
             const RESTS_ON: &'static [&'static str] = V::RESTS_ON;
@@ -230,6 +243,14 @@ macro_rules! program {
             fn described(&mut self, number: usize) -> &mut dyn cora_core::state::Described {
                 let states: [&mut dyn cora_core::state::Described; _] = [$(&mut self.$field),*];
                 states.into_iter().nth(number).expect("a state's number")
+            }
+
+            fn enter(&mut self, packet: Option<&cora_core::packet::Packet<'_>>) {
+                use cora_core::key::Key;
+                let group = packet.and_then(|packet| <$group as Key>::of(packet).ok());
+                let group = group.and_then(|group| group.group_address(false));
+                let _ = group;
+                $($crate::apps::program!(@enter $place self.$field, group);)*
             }
 
             fn hint_owner(&self, number: u8) {
@@ -265,10 +286,12 @@ macro_rules! program {
         cora_core::state::Home::$method(&$of $(, $number)?)
     };
     (@owner $place:ident $of:expr, $method:ident($($number:ident)?)) => { Default::default() };
+    (@enter travels $of:expr, $group:expr) => { cora_core::state::Home::enter(&mut $of, $group) };
+    (@enter $place:ident $of:expr, $group:expr) => {};
     (@durable travels $state:ty) => { <$state as cora_core::plain::Plain>::DURABLE };
     (@durable $place:ident $state:ty) => { false };
     (@create travels $state:ty, $memory:ident, $variant:ident) => {
-        $crate::apps::wrapped::Wrapped::create($memory, $variant::ROLLS_BACK)?
+        $crate::apps::wrapped::Wrapped::create::<$variant>($memory)?
     };
     (@create $place:ident $state:ty, $memory:ident, $variant:ident) => {
         <$state as cora_core::state::Stored>::create($memory)?

@@ -99,6 +99,9 @@ impl Replica for Stats {
             _ => self.talkers.merge_unit(unit - 66, bytes),
         }
     }
+    fn key(&mut self, seed: u64) {
+        self.sketch.key(seed);
+    }
     fn begin(&mut self, undo: bool) {
         self.bytes.begin(undo);
         self.sketch.begin(undo);
@@ -221,6 +224,7 @@ impl<V: Variant> SimApp for Nat<V> {
         hosts: 3,
         ops: &[op::CLOSE, op::CLOSE, op::ASK, op::MOVE],
         expires: true,
+        crosses: false,
     };
 
     fn refuse(&mut self, seed: u64) {

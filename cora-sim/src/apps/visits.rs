@@ -76,7 +76,8 @@ program! {
 }
 
 impl<V: Variant> SimApp for Visiting<V> {
-    const WISHES: Wishes = Wishes { flows: 96, hosts: 8, ops: &[op::ASK], expires: false };
+    const WISHES: Wishes =
+        Wishes { flows: 96, hosts: 8, ops: &[op::ASK], expires: false, crosses: false };
 
     fn refuse(&mut self, seed: u64) {
         self.visits.refuse(seed);

@@ -3,6 +3,7 @@
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 
+use cora_core::key::Address;
 use cora_core::packet::Packet;
 use cora_core::plain::Describe;
 use cora_core::state::table::travelling::ImportError;
@@ -11,6 +12,7 @@ use cora_core::state::{
     Described, Home, Keyed, Kind, Malformed, Memory, OutOfMemory, Stored, Table, Visit,
 };
 
+use super::Variant;
 use crate::random::Random;
 
 /// The table.
@@ -18,12 +20,18 @@ use crate::random::Random;
 pub struct Wrapped<S: Keyed> {
     table: RefCell<Table<S>>,
     rolls_back: bool,
+    keeps_apart: bool,
     refuses: Option<Random>,
 }
 
 impl<S: Keyed> Wrapped<S> {
-    pub fn create(memory: &mut Memory, rolls_back: bool) -> Result<Self, OutOfMemory> {
-        Ok(Self { table: RefCell::new(Table::create(memory)?), rolls_back, refuses: None })
+    pub fn create<V: Variant>(memory: &mut Memory) -> Result<Self, OutOfMemory> {
+        Ok(Self {
+            table: RefCell::new(Table::create(memory)?),
+            rolls_back: V::ROLLS_BACK,
+            keeps_apart: V::KEEPS_APART,
+            refuses: None,
+        })
     }
 
     /// Entries from the other side are refused, one in sixteen.
@@ -60,6 +68,11 @@ impl<S: Keyed> Home for Wrapped<S> {
     }
     fn begin(&mut self, visit: Visit) {
         self.table().begin(visit);
+    }
+    fn enter(&mut self, group: Option<Address>) {
+        if self.keeps_apart {
+            self.table().enter(group);
+        }
     }
     fn commit(&mut self, undo: bool) {
         self.table().commit(undo);
@@ -103,6 +116,9 @@ impl<S: Keyed> Travelling for Wrapped<S> {
     fn capacity(&self) -> u32 {
         self.travelling(|table| table.capacity())
     }
+    fn filled(&self) -> u32 {
+        self.travelling(|table| table.filled())
+    }
     fn idle(&self) -> u64 {
         self.travelling(|table| table.idle())
     }
@@ -135,6 +151,12 @@ impl<S: Keyed> Travelling for Wrapped<S> {
             return Err(ImportError::Refused(InsertError::Full));
         }
         self.travelling(|table| table.import_entry(piece, flow, most))
+    }
+    fn take_back(&mut self, piece: &[u8], flow: u32) -> Result<u64, ImportError> {
+        self.travelling(|table| table.take_back(piece, flow))
+    }
+    fn evicted(&self) -> u64 {
+        self.travelling(|table| table.evicted())
     }
     fn as_durable(&mut self) -> Option<&mut dyn Durable> {
         self.table.get_mut().as_travelling()?.as_durable()

@@ -15,6 +15,9 @@ impl World<'_> {
         if is_quiet && !is_fed && !self.nic.takes_packets() {
             return Err("deadlock: nothing is on its way, and yet the wire waits".to_owned());
         }
+        if self.host.report.refused > 0 {
+            return Err("the key of an entry that came back was another's".to_owned());
+        }
         for flow in 0..FLOWS {
             self.check_flow(flow, is_quiet && is_fed)
                 .map_err(|what| format!("flow {flow}: {what}"))?;

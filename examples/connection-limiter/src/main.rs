@@ -10,7 +10,8 @@
 //!
 //! where limit.txt says `connections 1000` and `window 60` (seconds; these are the defaults).
 //!
-//! Expect:  connections travel with the inside host that they count for; each side has a sketch and
+//! Expect:  connections travel with the inside host that they count for, and two inside hosts that
+//! talk to each other have one each; each side has a sketch and
 //! a list of its own, and the report shows the merge, the same under every plan.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
 

@@ -18,7 +18,8 @@ use core::time::Duration;
 use cora::prelude::*;
 
 /// A connection that somebody inside opened. `idle` is the longest time that one may be silent.
-#[state(key = FiveTuple, reply, capacity = 1_000_000, idle = "2h4m", idle_by = Self::idle)]
+#[state(key = FiveTuple, reply, capacity = 1_000_000, idle = "2h4m", idle_by = Self::idle,
+        assured_by = Self::is_assured)]
 struct Connection {
     tcp: TcpState,
     packets: u64,
@@ -36,6 +37,11 @@ impl Connection {
 
     fn idle(&self) -> Duration {
         self.tcp.idle()
+    }
+
+    /// Whether it stays in a full table.
+    fn is_assured(&self) -> bool {
+        self.tcp.goes_on() && self.packets > 2
     }
 }
 

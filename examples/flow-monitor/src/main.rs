@@ -153,6 +153,7 @@ impl FlowRecord for Flow {
             End::Idle => 1,
             End::Removed => 2,
             End::RunOver => 4,
+            End::Evicted => 5,
         };
         record.number(element::END_REASON, reason);
     }

@@ -30,7 +30,14 @@ use rules::Rules;
 const LONGEST: u16 = 2 * 3600 + 4 * 60;
 
 /// A connection that somebody inside opened. `idle` is the longest time that one may be silent.
-#[state(key = FiveTuple, reply, capacity = 1_000_000, idle = "2h4m", idle_by = Self::idle)]
+#[state(
+    key = FiveTuple,
+    reply,
+    capacity = 1_000_000,
+    idle = "2h4m",
+    idle_by = Self::idle,
+    assured_by = Self::is_assured
+)]
 struct Connection {
     /// By which rules it was allowed.
     judged: Generation,
@@ -81,6 +88,12 @@ impl Connection {
 
     fn idle(&self) -> Duration {
         Duration::from_secs(self.idle.into())
+    }
+
+    /// Whether it stays where a full table needs room: connections that outside answered and that
+    /// still go on, not those that a flood opens.
+    fn is_assured(&self) -> bool {
+        self.tcp.goes_on() && self.answered
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod ahead;
 mod durable;
+mod group;
 mod host;
 
 use std::fmt::{self, Write as _};
@@ -407,6 +408,7 @@ fn each_state(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
         })?;
         out.text.push('\n');
     }
+    group::emit(out, graph)?;
     out.line("#[inline(always)]")?;
     out.block("fn overflowed(&mut self) -> bool", |out| {
         let all: Vec<String> = (0..graph.states.len())

@@ -16,8 +16,10 @@ use crate::key::Key;
 use crate::plain::Describe;
 use crate::prefetch::prefetch;
 
-/// The sketch's hash: the same on both sides and in every run, so that replicas merge.
-const HASHER: FlowHasher = FlowHasher::new(0x0063_6f72_615f_636d);
+/// Keys the sketch apart from all others that hash with the run's seed.
+const APART: u64 = 0x0063_6f72_615f_636d;
+/// The hash that counters are told apart by in descriptions.
+const DIGEST: FlowHasher = FlowHasher::new(APART);
 
 /// Most updates of one packet: so many can be taken back.
 const PENDING: u32 = 16;
@@ -35,6 +37,8 @@ const WAITING: usize = (PENDING + DELAY).next_power_of_two() as usize;
 #[derive(Clone, Copy, Debug)]
 pub struct CountMin<const ROWS: usize, const COLUMNS: usize> {
     counters: [[u64; COLUMNS]; ROWS],
+    /// By the run's seed: the same on both sides, so that replicas merge, and no other run's.
+    hasher: FlowHasher,
     refused: u64,
     /// Of those, earlier packets'.
     refused_before: u64,
@@ -66,7 +70,7 @@ impl<const ROWS: usize, const COLUMNS: usize> CountMin<ROWS, COLUMNS> {
         if self.kept.wrapping_sub(self.applied) >= DELAY {
             self.apply_oldest();
         }
-        let hash = key.hash(&HASHER, false);
+        let hash = key.hash(&self.hasher, false);
         let place = self.made as usize % WAITING;
         (self.hashes[place], self.amounts[place]) = (hash, amount);
         self.made = self.made.wrapping_add(1);
@@ -83,7 +87,7 @@ impl<const ROWS: usize, const COLUMNS: usize> CountMin<ROWS, COLUMNS> {
     /// The most that `key` can have had. Only the whole value tells it: reports read it after the
     /// merge, a handler sees one side's part.
     pub fn estimate<K: Key>(&self, key: &K) -> u64 {
-        let hash = key.hash(&HASHER, false);
+        let hash = key.hash(&self.hasher, false);
         let counts = (0..ROWS).map(|row| self.counter(row, column::<COLUMNS>(hash, row)));
         counts.min().unwrap_or(0)
     }
@@ -132,6 +136,8 @@ const fn column<const COLUMNS: usize>(hash: u64, row: usize) -> usize {
 impl<const ROWS: usize, const COLUMNS: usize> Replica for CountMin<ROWS, COLUMNS> {
     const EMPTY: Self = Self {
         counters: [[0; COLUMNS]; ROWS],
+        // All zeroes, so that a program holds no image of it.
+        hasher: FlowHasher::UNKEYED,
         refused: 0,
         refused_before: 0,
         amounts: [0; WAITING],
@@ -163,6 +169,10 @@ impl<const ROWS: usize, const COLUMNS: usize> Replica for CountMin<ROWS, COLUMNS
         Ok(())
     }
 
+    fn key(&mut self, seed: u64) {
+        self.hasher = FlowHasher::new(seed ^ APART);
+    }
+
     #[inline(always)]
     fn begin(&mut self, undo: bool) {
         self.kept = self.made;
@@ -180,7 +190,7 @@ impl<const ROWS: usize, const COLUMNS: usize> Replica for CountMin<ROWS, COLUMNS
     fn describe(&self, to: &mut dyn Describe) {
         let total = self.all().take(COLUMNS).fold(0_u64, u64::wrapping_add);
         let digest =
-            self.all().fold(0_u64, |digest, counter| HASHER.hash(&[digest, counter, 0, 0, 0]));
+            self.all().fold(0_u64, |digest, counter| DIGEST.hash(&[digest, counter, 0, 0, 0]));
         to.open();
         to.field("rows");
         to.number(ROWS as u128);
@@ -203,9 +213,33 @@ mod tests {
     use super::*;
     use crate::key::{Address, SourceAddress};
 
+    fn keyed<const ROWS: usize, const COLUMNS: usize>(seed: u64) -> CountMin<ROWS, COLUMNS> {
+        let mut sketch = CountMin::EMPTY;
+        sketch.key(seed);
+        sketch
+    }
+
+    /// An attacker with the hash could choose a source so that another is charged for its packets.
+    #[test]
+    fn who_shares_counters_depends_on_the_seed() {
+        let key = |n: u32| SourceAddress(Address::v4(n.to_be_bytes()));
+        let columns = |seed: u64, n: u32| {
+            let hash = key(n).hash(&keyed::<4, 64>(seed).hasher, false);
+            [0, 1, 2, 3].map(|row| column::<64>(hash, row))
+        };
+        // Such a source for one seed, found by trying.
+        let victim = columns(1, 0);
+        let chosen: Vec<u32> = (1..200_000).filter(|n| columns(1, *n) == victim).collect();
+        assert!(chosen.len() > 3, "{} were found", chosen.len());
+        for seed in 2..20 {
+            let fit = chosen.iter().filter(|n| columns(seed, **n) == columns(seed, 0)).count();
+            assert!(fit < chosen.len() / 2, "{fit} of {} fit seed {seed}, too", chosen.len());
+        }
+    }
+
     #[test]
     fn never_too_little_and_rarely_much_too_much() {
-        let mut sketch = CountMin::<4, 1024>::EMPTY;
+        let mut sketch = keyed::<4, 1024>(7);
         let key = |n: u32| SourceAddress(Address::v4(n.to_be_bytes()));
         let keys = if cfg!(miri) { 100 } else { 2000 };
         for n in 0..keys {
@@ -234,7 +268,7 @@ mod tests {
             };
             (0..CountMin::<3, 16>::UNITS).map(unit).collect()
         };
-        let mut sketch = CountMin::<3, 16>::EMPTY;
+        let mut sketch = keyed::<3, 16>(7);
         let (mut plain, mut total, mut refused) = ([[0_u64; 16]; 3], 0, 0);
         for packet in 0..200_u64 {
             let updates = packet * packet % 21;
@@ -244,7 +278,7 @@ mod tests {
                 let source = SourceAddress(Address::v4([10, 0, 0, (packet * 7 + update) as u8]));
                 sketch.add(&source, packet + update);
                 if update < u64::from(PENDING) {
-                    let hash = source.hash(&HASHER, false);
+                    let hash = source.hash(&sketch.hasher, false);
                     (0..3).for_each(|row| plain[row][column::<16>(hash, row)] += packet + update);
                 }
             }
@@ -265,7 +299,7 @@ mod tests {
 
     #[test]
     fn refuses_the_seventeenth_update_of_a_packet() {
-        let mut sketch = CountMin::<1, 8>::EMPTY;
+        let mut sketch = keyed::<1, 8>(7);
         sketch.begin(false);
         for _ in 0..17 {
             sketch.add(&SourceAddress(Address::v4([1; 4])), 1);

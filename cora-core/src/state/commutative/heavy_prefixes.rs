@@ -116,6 +116,10 @@ impl<const ROWS: usize, const COLUMNS: usize, const PART: u64> Replica
         self.lengths.get_mut((at / each) as usize).ok_or(Malformed)?.merge_unit(at % each, bytes)
     }
 
+    fn key(&mut self, seed: u64) {
+        self.lengths.iter_mut().for_each(|sketch| sketch.key(seed));
+    }
+
     #[inline]
     fn begin(&mut self, undo: bool) {
         self.whole.begin(undo);
@@ -211,6 +215,7 @@ mod tests {
 
     fn of(had: impl IntoIterator<Item = ([u8; 4], u64)>) -> Tenths {
         let mut prefixes = Tenths::EMPTY;
+        prefixes.key(7);
         for (address, amount) in had {
             prefixes.begin(false);
             prefixes.add(Address::v4(address), amount);
@@ -266,6 +271,7 @@ mod tests {
     #[cfg_attr(miri, ignore = "no unsafe code is near, and it takes minutes")]
     fn nothing_and_other_addresses_are_no_prefix() {
         let mut prefixes = Tenths::EMPTY;
+        prefixes.key(7);
         assert_eq!(sorted(&prefixes), (Vec::new(), 0));
         prefixes.add(Address::v6([0x20; 16]), 7);
         assert_eq!(sorted(&prefixes), (Vec::new(), 0));

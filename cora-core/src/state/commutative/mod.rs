@@ -43,6 +43,13 @@ pub trait Replica: Sized + 'static {
     /// Merges an encoded unit of another replica into this one.
     fn merge_unit(&mut self, unit: u32, bytes: &[u8]) -> Result<(), Malformed>;
 
+    /// Before the first update: keys are hashed with this seed. Replicas that are merged have the
+    /// same, and nobody outside knows it: else packets could be chosen that are counted as
+    /// another's.
+    fn key(&mut self, seed: u64) {
+        let _ = seed;
+    }
+
     /// The updates of another packet follow: all before stay. Those may be taken back only if
     /// `undo` says so; whoever never does pays for no notes.
     fn begin(&mut self, undo: bool);
@@ -77,6 +84,7 @@ impl<S: Commutative> Replicated<S> {
     pub fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
         let replica: &'static mut S = memory.take_zeroes()?;
         replica.clear();
+        replica.key(memory.seed());
         Ok(Self { replica })
     }
 
@@ -202,6 +210,9 @@ mod tests {
                 2..194 => self.sketch.merge_unit(unit - 2, bytes),
                 _ => self.top.merge_unit(unit - 194, bytes),
             }
+        }
+        fn key(&mut self, seed: u64) {
+            self.sketch.key(seed);
         }
         fn begin(&mut self, undo: bool) {
             self.bytes.begin(undo);

@@ -98,6 +98,12 @@ impl<K: Key> Ahead<K> {
         self.hints[usize::from(packet) % PLACES].entry
     }
 
+    /// No entry is known ahead for this packet.
+    #[inline(never)]
+    pub(super) fn forget_entry(&mut self, packet: u8) {
+        self.hints[usize::from(packet) % PLACES].entry = NONE;
+    }
+
     /// Where the index may name this entry, if it is the one that the packet may find: the home
     /// line and the hash of the announced key.
     #[inline(always)]

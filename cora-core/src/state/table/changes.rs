@@ -25,12 +25,12 @@ pub enum Change<'a> {
     Is {
         /// The flow that it belongs to; [`NO_FLOW`](super::super::NO_FLOW) if that is not known.
         flow: u32,
-        /// The key it was inserted under, encoded.
+        /// Its name, encoded: the key it was inserted under, and which address is its group.
         key: &'a [u8],
         /// The whole entry, encoded.
         piece: &'a [u8],
     },
-    /// There is no entry with this key any more.
+    /// There is no entry of this name any more.
     Gone(&'a [u8]),
 }
 
@@ -39,7 +39,7 @@ pub enum Change<'a> {
 pub enum Moved<'a> {
     /// All of it.
     Whole(&'a [u8]),
-    /// It is as it was told: its key, and when it was last used.
+    /// It is as it was told: its name, and when it was last used.
     Same(&'a [u8], u64),
 }
 
@@ -48,9 +48,10 @@ pub enum Moved<'a> {
 pub(super) struct Changes<K: 'static> {
     /// Numbers of entries, each once: their mark says that they are here.
     changed: Arena<u32>,
-    /// Keys of entries that were told and are gone. There are never more than places of entries:
+    /// Names of entries that were told and are gone: keys, and which address is their group. There
+    /// are never more than places of entries:
     /// one that is given to another entry is told before that is gone, too.
-    gone: Arena<K>,
+    gone: Arena<(K, bool)>,
 }
 
 impl<K: Key> Changes<K> {
@@ -61,7 +62,7 @@ impl<K: Key> Changes<K> {
 
     pub(super) const fn bytes<V: Plain>(shape: Shape) -> usize {
         let room = Self::room::<V>(shape);
-        Arena::<u32>::bytes(room) + Arena::<K>::bytes(room)
+        Arena::<u32>::bytes(room) + Arena::<(K, bool)>::bytes(room)
     }
 
     pub(super) fn create<V: Plain>(memory: &mut Memory, shape: Shape) -> Result<Self, OutOfMemory> {
@@ -93,10 +94,11 @@ pub trait Durable {
     /// The entry in `piece`, which was just installed, is to be told.
     fn changed(&mut self, piece: &[u8]);
 
-    /// Installs an entry from its copy, as last used at `used`. It is to be told.
+    /// Installs an entry from its copy, as last used at `used`, or as
+    /// [`Travelling::take_back`](super::Travelling::take_back) does. It is to be told.
     fn restore(&mut self, piece: &[u8], flow: u32, used: u64) -> Result<(), ImportError>;
 
-    /// Bytes of an encoded key.
+    /// Bytes of an encoded name, with which an encoded entry begins.
     fn key_bytes(&self) -> usize;
 
     /// Bytes of an encoded entry.
@@ -107,9 +109,9 @@ impl<K: Key, V: Plain> Durable for RawTable<K, V> {
     fn tell(&mut self, tell: &mut dyn FnMut(Change<'_>)) {
         let mut bytes = [0; 64];
         for number in 0..self.changes.gone.len() as u32 {
-            if let Some(key) = self.changes.gone.get(number) {
-                key.put(&mut bytes);
-                tell(Change::Gone(&bytes[..K::SIZE]));
+            if let Some((key, of_second)) = self.changes.gone.get(number) {
+                Self::put_name(key, *of_second, &mut bytes);
+                tell(Change::Gone(&bytes[..Self::NAME]));
             }
         }
         self.changes.gone.clear();
@@ -128,8 +130,8 @@ impl<K: Key, V: Plain> Durable for RawTable<K, V> {
                 return;
             };
             if entry.facts.has(Facts::KNOWN) && !entry.facts.has(Facts::CHANGED) {
-                entry.key().put(&mut key);
-                moved(Moved::Same(&key[..K::SIZE], entry.used.get()));
+                Self::put_name(&entry.key(), entry.facts.has(Facts::OF_SECOND), &mut key);
+                moved(Moved::Same(&key[..Self::NAME], entry.used.get()));
             } else {
                 self.encode_entry(number, entry, &mut |piece| moved(Moved::Whole(piece)));
             }
@@ -158,7 +160,10 @@ impl<K: Key, V: Plain> Durable for RawTable<K, V> {
     fn changed(&mut self, piece: &[u8]) {
         // Expired or not: packets that came earlier may still wait, to which it is alive, and the
         // last one was of a later time.
-        if let Some((number, _)) = K::get(piece).and_then(|key| self.find(&key)) {
+        let of_second = piece.get(K::SIZE..).and_then(bool::get);
+        let (Some(key), Some(of_second)) = (K::get(piece), of_second) else { return };
+        self.see_group_of(&key, of_second);
+        if let Some((number, _)) = self.find(&key) {
             self.note(number);
         }
     }
@@ -166,22 +171,19 @@ impl<K: Key, V: Plain> Durable for RawTable<K, V> {
     fn restore(&mut self, piece: &[u8], flow: u32, used: u64) -> Result<(), ImportError> {
         let mut whole = Self::decode(piece).ok_or(ImportError::Malformed(Malformed))?;
         whole.used = used;
-        // Nobody will find it, and its keys may be another's by now.
-        if self.horizon().saturating_sub(used) >= Self::idle_of(self.shape.idle, &whole.value) {
-            self.note_late(&whole);
-            return Ok(());
+        if !self.comes_late(&whole) {
+            self.install_again(&whole, flow).map_err(ImportError::Refused)?;
+            self.changed(piece);
         }
-        self.install(&whole, flow, u32::MAX).map_err(ImportError::Refused)?;
-        self.changed(piece);
         Ok(())
     }
 
     fn key_bytes(&self) -> usize {
-        K::SIZE
+        Self::NAME
     }
 
     fn piece_bytes(&self) -> usize {
-        2 * K::SIZE + 8 + V::SIZE
+        Self::PIECE
     }
 }
 
@@ -196,7 +198,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         let flow = self.by_flow.flow_of(number).unwrap_or(super::super::NO_FLOW);
         let Some(entry) = self.entry(number) else { return };
         self.encode_entry(number, entry, &mut |piece| {
-            tell(Change::Is { flow, key: piece.get(..K::SIZE).unwrap_or_default(), piece });
+            tell(Change::Is { flow, key: piece.get(..Self::NAME).unwrap_or_default(), piece });
         });
     }
 
@@ -232,8 +234,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         let Some(entry) = self.entries.get_mut(number) else { return };
         if entry.facts.has(Facts::KNOWN) {
             entry.facts = entry.facts.without(Facts::KNOWN);
-            let key = entry.key();
-            let _ = self.changes.gone.push(key);
+            let name = (entry.key(), entry.facts.has(Facts::OF_SECOND));
+            let _ = self.changes.gone.push(name);
         }
     }
 }

@@ -16,11 +16,22 @@ use crate::plain::Plain;
 /// Room beyond the table's capacity: for what one packet may take out.
 const BEYOND: usize = 64;
 
+/// Why an entry ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It was unused for its idle time.
+    Expired,
+    /// A packet took it out.
+    Removed,
+    /// It made room for another one.
+    Evicted,
+}
+
 /// An entry that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending<'a> {
-    /// A packet took it out; else it was unused for its idle time.
-    pub removed: bool,
+    /// Why it did.
+    pub why: Why,
     /// The whole entry, encoded; empty in place of one that there was no room to keep.
     pub piece: &'a [u8],
 }
@@ -28,7 +39,7 @@ pub struct Ending<'a> {
 /// What ended and was not told yet.
 #[derive(Debug)]
 pub(super) struct Endings<K: 'static, V: 'static> {
-    waiting: Arena<(bool, Whole<K, V>)>,
+    waiting: Arena<(Why, Whole<K, V>)>,
     /// Entries that ended and that there was no room for: more than the table holds between two
     /// times of telling.
     lost: u32,
@@ -40,7 +51,7 @@ impl<K: Key, V: Plain> Endings<K, V> {
     }
 
     pub(super) const fn bytes(shape: Shape) -> usize {
-        Arena::<(bool, Whole<K, V>)>::bytes(Self::room(shape))
+        Arena::<(Why, Whole<K, V>)>::bytes(Self::room(shape))
     }
 
     pub(super) fn create(memory: &mut Memory, shape: Shape) -> Result<Self, OutOfMemory> {
@@ -52,9 +63,8 @@ impl<K: Key, V: Plain> Endings<K, V> {
         Ok(Self { waiting, lost: 0 })
     }
 
-    fn keep(&mut self, removed: bool, whole: Whole<K, V>) {
-        self.lost =
-            self.lost.saturating_add(u32::from(self.waiting.push((removed, whole)).is_err()));
+    fn keep(&mut self, why: Why, whole: Whole<K, V>) {
+        self.lost = self.lost.saturating_add(u32::from(self.waiting.push((why, whole)).is_err()));
     }
 }
 
@@ -63,18 +73,18 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline(always)]
     pub(super) fn release_expired(&mut self, number: u32) {
         if const { V::RECORDED } {
-            self.note_end(number, false);
+            self.note_end(number, Why::Expired);
         }
         self.release(number);
     }
 
     /// The entry, which is about to be freed, has ended, unless it went to the other side.
     #[inline(never)]
-    pub(super) fn note_end(&mut self, number: u32, removed: bool) {
+    pub(super) fn note_end(&mut self, number: u32, why: Why) {
         let Some(entry) = self.entries.get(number) else { return };
         if !entry.facts.has(Facts::MOVED) {
             let whole = self.whole(number, entry);
-            self.endings.keep(removed, whole);
+            self.endings.keep(why, whole);
         }
     }
 
@@ -82,20 +92,28 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline(always)]
     pub(super) fn note_late(&mut self, whole: &Whole<K, V>) {
         if const { V::RECORDED } {
-            self.endings.keep(false, *whole);
+            self.endings.keep(Why::Expired, *whole);
+        }
+    }
+
+    /// There was no place for an entry that came from the other side.
+    #[inline(always)]
+    pub(super) fn note_refused(&mut self, whole: &Whole<K, V>) {
+        if const { V::RECORDED } {
+            self.endings.keep(Why::Evicted, *whole);
         }
     }
 
     /// Tells what ended since this was last called.
     pub fn tell_ended(&mut self, tell: &mut dyn FnMut(Ending<'_>)) {
         for at in 0..self.endings.waiting.len() as u32 {
-            if let Some((removed, whole)) = self.endings.waiting.get(at) {
-                Self::encode(whole, &mut |piece| tell(Ending { removed: *removed, piece }));
+            if let Some((why, whole)) = self.endings.waiting.get(at) {
+                Self::encode(whole, &mut |piece| tell(Ending { why: *why, piece }));
             }
         }
         self.endings.waiting.clear();
         for _ in 0..core::mem::take(&mut self.endings.lost) {
-            tell(Ending { removed: false, piece: &[] });
+            tell(Ending { why: Why::Expired, piece: &[] });
         }
     }
 }
@@ -148,8 +166,8 @@ mod tests {
     /// What ended, by its value, and whether it was removed.
     fn told(table: &mut Tested) -> Vec<(u64, bool)> {
         let mut all = Vec::new();
-        table.tell_ended(&mut |Ending { removed, piece }| {
-            all.push((Tested::decode(piece).unwrap().value.0, removed));
+        table.tell_ended(&mut |Ending { why, piece }| {
+            all.push((Tested::decode(piece).unwrap().value.0, why == Why::Removed));
         });
         all.sort_unstable();
         all

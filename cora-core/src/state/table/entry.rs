@@ -42,6 +42,8 @@ impl Facts {
     pub(super) const KNOWN: Self = Self(32);
     /// Of a state that is durable and recorded: it lives on at the other side, or as a copy.
     pub(super) const MOVED: Self = Self(64);
+    /// Where flows are grouped by an address: its group is the second one of its key.
+    pub(super) const OF_SECOND: Self = Self(128);
     pub(super) const NONE: Self = Self(0);
 
     #[inline]
@@ -120,4 +122,7 @@ pub struct Whole<K, V> {
     pub used: u64,
     /// What the program keeps.
     pub value: V,
+    /// Where flows are grouped by an address: whether its group is the
+    /// [second](Key::group_address) one of its key.
+    pub of_second: bool,
 }

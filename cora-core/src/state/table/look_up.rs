@@ -163,7 +163,11 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         let mut found = Direction::Original;
         let number = self.index.find(hash, &mut |number| {
             let entry = self.entries.get(number);
-            let direction = entry.and_then(|entry| self.is(number, entry, key));
+            let direction = entry.and_then(|entry| {
+                // Its group last: most entries that a hash leads to have the key, and most tables
+                // know no groups.
+                self.is(number, entry, key).filter(|_| self.sees(entry))
+            });
             found = direction.unwrap_or(found);
             direction.is_some()
         })?;

@@ -21,6 +21,8 @@
 //! | [`ahead`] | look-ups announced for a burst of packets |
 //! | `whole` | entries outside of the table: encoded, decoded, installed |
 //! | `wheel` | expiry |
+//! | `group` | groups of flows by an address |
+//! | `evict` | which entries make room |
 //! | `journal` | undo |
 //! | [`changes`] | what of a durable state is to be told |
 //! | `endings` | which entries of a recorded state ended |
@@ -37,6 +39,8 @@ mod by_flow;
 pub mod changes;
 mod endings;
 mod entry;
+mod evict;
+mod group;
 mod index;
 mod journal;
 mod lanes;
@@ -49,7 +53,7 @@ mod wheel;
 mod whole;
 
 pub use changes::{Change, Durable, Moved};
-pub use endings::Ending;
+pub use endings::{Ending, Why};
 pub use entry::{Entry, Whole};
 pub use travelling::Travelling;
 
@@ -57,7 +61,7 @@ use super::{
     DescribeItem, Described, EntryLayout, Home, Keyed, Kind, Malformed, Memory, OutOfMemory,
     Stored, Visit,
 };
-use crate::key::Key;
+use crate::key::{Address, Key};
 use crate::packet::Packet;
 use crate::plain::Plain;
 use crate::trace::{Asked, asked};
@@ -91,6 +95,8 @@ pub enum InsertError {
     Full,
     /// The reply key belongs to another entry.
     KeyTaken,
+    /// The key is of another group of flows than the packet.
+    ForeignKey,
 }
 
 impl From<InsertError> for Reason {
@@ -99,6 +105,7 @@ impl From<InsertError> for Reason {
         match error {
             InsertError::Full => reasons::TableFull,
             InsertError::KeyTaken => reasons::KeyTaken,
+            InsertError::ForeignKey => reasons::ForeignKey,
         }
     }
 }
@@ -114,7 +121,8 @@ impl From<InsertError> for Stop {
 ///
 /// An entry lives until it is removed or was unused for its idle time (the state's, or what the
 /// entry's value says: `idle_by`); being found by any method here counts as use. A handler's keys
-/// must come from its packet: an entry of another flow may be at the other side.
+/// must come from its packet: an entry of another flow may be at the other side. Where all keys of
+/// a program go by one address, a packet finds the entries of its own group alone.
 #[derive(Debug)]
 pub struct Table<S: Keyed> {
     pub(crate) raw: RawTable<S::Key, S>,
@@ -247,6 +255,11 @@ impl<S: Keyed> Home for Table<S> {
         self.raw.begin(visit);
     }
 
+    #[inline(always)]
+    fn enter(&mut self, group: Option<Address>) {
+        self.raw.enter(group);
+    }
+
     #[inline]
     fn commit(&mut self, undo: bool) {
         self.raw.commit_visit(undo);
@@ -288,11 +301,10 @@ impl<S: Keyed> Described for Table<S> {
     }
 
     fn layout(&self) -> Option<EntryLayout> {
-        let (key, value) = (<S::Key as Plain>::SIZE, S::SIZE);
         Some(EntryLayout {
-            key,
-            entry: 2 * key + 8 + value,
-            value,
+            key: RawTable::<S::Key, S>::NAME,
+            entry: RawTable::<S::Key, S>::PIECE,
+            value: S::SIZE,
             fields: S::FIELDS,
             before: S::BEFORE,
         })
@@ -321,9 +333,9 @@ impl<S: Keyed> Described for Table<S> {
 }
 
 fn describe_entry<K: Key, V: Plain>(entry: &Whole<K, V>, item: &mut DescribeItem<'_>) {
-    let mut key = [0; 64];
-    entry.key.put(&mut key);
-    item(&key[..K::SIZE], &mut |to| {
+    let mut name = [0; 64];
+    RawTable::<K, V>::put_name(&entry.key, entry.of_second, &mut name);
+    item(&name[..RawTable::<K, V>::NAME], &mut |to| {
         to.open();
         to.field("key");
         entry.key.describe(to);

@@ -10,6 +10,7 @@ use super::by_flow::ByFlow;
 use super::changes::Changes;
 use super::endings::Endings;
 use super::entry::{Entry, Facts, NONE, Whole};
+use super::group::Sight;
 use super::index::Index;
 use super::journal::{Journal, Write};
 use super::wheel::{Touched, Wheel};
@@ -50,6 +51,11 @@ pub struct RawTable<K: Key, V: 'static> {
     pub(super) changes: Changes<K>,
     pub(super) endings: Endings<K, V>,
     pub(super) visit: Visit,
+    /// The entries that keys find.
+    pub(super) sight: Sight,
+    /// Where the next look for an entry that makes room begins, and how many did.
+    pub(super) hand: u32,
+    pub(super) evicted: u64,
     /// Which flow each entry travels with.
     pub(super) by_flow: ByFlow,
 }
@@ -88,6 +94,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             changes: Changes::create::<V>(memory, shape)?,
             endings: Endings::create(memory, shape)?,
             visit: Visit { now: 0, horizon: 0, undo: false, flow: NO_FLOW, ahead: ALONE },
+            sight: Sight::All,
+            hand: 0,
+            evicted: 0,
             by_flow: ByFlow::unknown(),
         })
     }
@@ -115,6 +124,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline(never)]
     fn put_in(&mut self, key: &K, reply: Option<K>, value: V) -> Result<(), InsertError> {
         let key = *key;
+        let of_second = self.sight.which(&key).ok_or(InsertError::ForeignKey)?;
         let reply = reply.unwrap_or(key);
         let packed = key.pack();
         let hash = self.hash(&packed);
@@ -131,14 +141,14 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         }
         // What takes another's place needs no further room.
         let most = if old.is_some() { u32::MAX } else { self.shape.capacity };
-        let Some(number) = self.next_below(most) else {
+        let Some(number) = self.next_or_evicted(most) else {
             // The other side may have room: only it can tell that the table is full.
             if self.visit.undo {
                 self.journal.give_up();
             }
             return Err(InsertError::Full);
         };
-        self.place(number, &Whole { key, reply, used: self.visit.now, value });
+        self.place(number, &Whole { key, reply, used: self.visit.now, value, of_second });
         let shown = self.settle(number, hash, second, self.visit.flow);
         if !shown || (self.visit.undo && !self.journal.note(Write::Insert(number))) {
             self.release(number);
@@ -165,15 +175,19 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// Likewise, if there are fewer entries than `most`.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn next_below(&mut self, most: u32) -> Option<u32> {
-        let all_made =
-            |table: &Self| table.free == NONE && table.entries.len() == table.entries.capacity();
-        if self.alive >= most || all_made(self) {
+        if self.alive >= most || self.is_crammed() {
             self.expire(self.visit.horizon, Some(most));
         }
-        if self.alive >= most || all_made(self) {
+        if self.alive >= most || self.is_crammed() {
             return None;
         }
         Some(self.next_place())
+    }
+
+    /// Whether every place has an entry, those beyond the capacity too.
+    #[inline(always)]
+    pub(super) const fn is_crammed(&self) -> bool {
+        self.free == NONE && self.entries.len() == self.entries.capacity()
     }
 
     /// The number that an entry made now gets, if there is room.
@@ -249,8 +263,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// Gives an entry the place that is next.
     #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn place(&mut self, number: u32, whole: &Whole<K, V>) {
-        let Whole { key, reply, used, value } = *whole;
-        let facts = if const { V::UNDIRECTED } || reply == key {
+        let Whole { key, reply, used, value, of_second } = *whole;
+        let mut facts = if const { V::UNDIRECTED } || reply == key {
             Facts::NONE
         } else if key.reply() == Some(reply) {
             Facts::REVERSED
@@ -259,6 +273,9 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         };
         if facts == Facts::OWN_REPLY {
             self.keep_reply(number, reply);
+        }
+        if of_second {
+            facts = facts.with(Facts::OF_SECOND);
         }
         let mut entry =
             Entry { key: key.pack(), used: Cell::new(used), value, facts, wheel_slot: 0 };

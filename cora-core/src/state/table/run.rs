@@ -1,6 +1,7 @@
 //! A packet's run, as the table sees it: it begins, and what it wrote stays or is taken back.
 
 use super::super::Visit;
+use super::endings::Why;
 use super::journal::Write;
 use super::raw::RawTable;
 use super::wheel::Touched;
@@ -53,7 +54,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             let write = self.journal.get(number);
             if let Some(Write::Remove(entry)) = write {
                 if const { V::RECORDED } {
-                    self.note_end(entry, true);
+                    self.note_end(entry, Why::Removed);
                 }
                 self.free(entry);
             }
@@ -100,7 +101,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     pub(super) fn take_out_noted(&mut self, number: u32) -> bool {
         if !self.visit.undo {
             if const { V::RECORDED } {
-                self.note_end(number, true);
+                self.note_end(number, Why::Removed);
             }
             self.release(number);
             return true;

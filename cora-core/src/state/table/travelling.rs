@@ -32,6 +32,9 @@ pub trait Travelling {
     /// Most entries.
     fn capacity(&self) -> u32;
 
+    /// Entries here, those included that have expired and were not looked at yet.
+    fn filled(&self) -> u32;
+
     /// The idle time of entries (ns), at most.
     fn idle(&self) -> u64;
 
@@ -67,6 +70,14 @@ pub trait Travelling {
     /// it has expired on its way. Gives the time of its last use.
     fn import_entry(&mut self, piece: &[u8], flow: u32, most: u32) -> Result<u64, ImportError>;
 
+    /// Installs an entry of the flow that comes back, as [`Self::import_entry`] does. There is
+    /// always a place: where all are taken, an entry that is needed less makes room. Refused is
+    /// one with a key that is another entry's by now.
+    fn take_back(&mut self, piece: &[u8], flow: u32) -> Result<u64, ImportError>;
+
+    /// Entries that made room for others so far.
+    fn evicted(&self) -> u64;
+
     /// Takes the flow's entries out: those that are left have expired, or copies of them went to
     /// the other side.
     fn remove_flow(&mut self, flow: u32);
@@ -90,6 +101,10 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
 
     fn capacity(&self) -> u32 {
         self.shape.capacity
+    }
+
+    fn filled(&self) -> u32 {
+        self.len()
     }
 
     fn idle(&self) -> u64 {
@@ -170,14 +185,26 @@ impl<K: Key, V: Plain> Travelling for RawTable<K, V> {
 
     fn import_entry(&mut self, piece: &[u8], flow: u32, most: u32) -> Result<u64, ImportError> {
         let whole = Self::decode(piece).ok_or(ImportError::Malformed(Malformed))?;
-        let used = whole.used;
-        // Nobody will find it, and its keys may be another's by now.
-        if self.horizon().saturating_sub(used) >= Self::idle_of(self.shape.idle, &whole.value) {
-            self.note_late(&whole);
-            return Ok(used);
+        if !self.comes_late(&whole) {
+            self.install(&whole, flow, most).map_err(ImportError::Refused)?;
         }
-        self.install(&whole, flow, most).map_err(ImportError::Refused)?;
-        Ok(used)
+        Ok(whole.used)
+    }
+
+    fn take_back(&mut self, piece: &[u8], flow: u32) -> Result<u64, ImportError> {
+        // The host's half asks. The NIC's program is to be small.
+        if cfg!(target_os = "none") {
+            return Err(ImportError::Refused(InsertError::Full));
+        }
+        let whole = Self::decode(piece).ok_or(ImportError::Malformed(Malformed))?;
+        if !self.comes_late(&whole) {
+            self.install_again(&whole, flow).map_err(ImportError::Refused)?;
+        }
+        Ok(whole.used)
+    }
+
+    fn evicted(&self) -> u64 {
+        self.evicted
     }
 
     fn remove_flow(&mut self, flow: u32) {

@@ -2,7 +2,7 @@
 
 use super::super::{MAX_PIECE, NO_FLOW};
 use super::InsertError;
-use super::entry::{Entry, Whole};
+use super::entry::{Entry, Facts, Whole};
 use super::raw::RawTable;
 use crate::key::Key;
 use crate::plain::Plain;
@@ -46,15 +46,22 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     #[inline(always)]
     pub(super) fn whole(&self, number: u32, entry: &Entry<K, V>) -> Whole<K, V> {
         let reply = self.reply_of(number, entry);
-        Whole { key: entry.key(), reply, used: entry.used.get(), value: entry.value }
+        let of_second = entry.facts.has(Facts::OF_SECOND);
+        Whole { key: entry.key(), reply, used: entry.used.get(), value: entry.value, of_second }
     }
 
-    /// Encodes an entry: keys, time of last use, value.
+    /// Bytes that tell an encoded entry from all others of its table, from the first: its key, and
+    /// which of the key's addresses is its group.
+    pub const NAME: usize = K::SIZE + 1;
+    /// Bytes of an encoded entry.
+    pub const PIECE: usize = Self::NAME + K::SIZE + 8 + V::SIZE;
+
+    /// Encodes an entry: its name, reply key, time of last use, value.
     #[inline(always)]
     pub(super) fn encode(whole: &Whole<K, V>, piece: &mut dyn FnMut(&[u8])) {
-        const { assert!(2 * K::SIZE + 8 + V::SIZE <= MAX_PIECE, "the state's entry is too large") };
+        const { assert!(Self::PIECE <= MAX_PIECE, "the state's entry is too large") };
         // All the room is zeroed before it is written to.
-        if const { 2 * K::SIZE + 8 + V::SIZE <= SHORT } {
+        if const { Self::PIECE <= SHORT } {
             Self::encode_in([0; SHORT], whole, piece);
         } else {
             Self::encode_in([0; MAX_PIECE], whole, piece);
@@ -67,32 +74,69 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         whole: &Whole<K, V>,
         piece: &mut dyn FnMut(&[u8]),
     ) {
-        whole.key.put(&mut bytes);
-        whole.reply.put(&mut bytes[K::SIZE..]);
-        whole.used.put(&mut bytes[2 * K::SIZE..]);
-        whole.value.put(&mut bytes[2 * K::SIZE + 8..]);
-        piece(&bytes[..2 * K::SIZE + 8 + V::SIZE]);
+        Self::put_name(&whole.key, whole.of_second, &mut bytes);
+        whole.reply.put(&mut bytes[Self::NAME..]);
+        whole.used.put(&mut bytes[Self::NAME + K::SIZE..]);
+        whole.value.put(&mut bytes[Self::NAME + K::SIZE + 8..]);
+        piece(&bytes[..Self::PIECE]);
+    }
+
+    /// Encodes the name that tells an entry from all others.
+    #[inline(always)]
+    pub(super) fn put_name(key: &K, of_second: bool, bytes: &mut [u8]) {
+        key.put(bytes);
+        of_second.put(&mut bytes[K::SIZE..]);
     }
 
     /// Reads what [`Self::export`] wrote; the bytes come from the other side and are checked.
     #[inline(never)]
     pub fn decode(bytes: &[u8]) -> Option<Whole<K, V>> {
-        if bytes.len() != 2 * K::SIZE + 8 + V::SIZE {
+        if bytes.len() != Self::PIECE {
             return None;
         }
         Some(Whole {
             key: K::get(bytes)?,
-            reply: K::get(bytes.get(K::SIZE..)?)?,
-            used: u64::get(bytes.get(2 * K::SIZE..)?)?,
-            value: V::get(bytes.get(2 * K::SIZE + 8..)?)?,
+            of_second: bool::get(bytes.get(K::SIZE..)?)?,
+            reply: K::get(bytes.get(Self::NAME..)?)?,
+            used: u64::get(bytes.get(Self::NAME + K::SIZE..)?)?,
+            value: V::get(bytes.get(Self::NAME + K::SIZE + 8..)?)?,
         })
     }
 
     /// Puts an entry with one key in, which must not be there: less than an insertion takes, of
     /// which there is no record either.
     pub fn add(&mut self, key: K, value: V) -> Result<(), InsertError> {
-        let whole = Whole { key, reply: key, used: self.now(), value };
+        let whole = Whole { key, reply: key, used: self.now(), value, of_second: false };
         self.install(&whole, NO_FLOW, self.shape.capacity)
+    }
+
+    /// Whether an entry from the other side has expired on its way: nobody will find it, and its
+    /// keys may be another's by now.
+    pub(super) fn comes_late(&mut self, whole: &Whole<K, V>) -> bool {
+        let unused = self.horizon().saturating_sub(whole.used);
+        let late = unused >= Self::idle_of(self.shape.idle, &whole.value);
+        if late {
+            self.note_late(whole);
+        }
+        late
+    }
+
+    /// Puts an entry in that was away: there is always a place for it, though another may have its
+    /// key.
+    #[inline(never)]
+    pub(super) fn install_again(
+        &mut self,
+        whole: &Whole<K, V>,
+        flow: u32,
+    ) -> Result<(), InsertError> {
+        let mut installed = self.install(whole, flow, u32::MAX);
+        if installed == Err(InsertError::Full) && self.evict_for_returning(flow) {
+            installed = self.install(whole, flow, u32::MAX);
+        }
+        if installed.is_err() {
+            self.note_refused(whole);
+        }
+        installed
     }
 
     /// Puts an entry from the other side in, with the flow it belongs to, unless there are `most`.
@@ -103,6 +147,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
         flow: u32,
         most: u32,
     ) -> Result<(), InsertError> {
+        self.see_group_of(&whole.key, whole.of_second);
         let (key, reply) = (whole.key.pack(), whole.reply.pack());
         let (hash, second) = (self.hash(&key), self.hash_of_reply(&key, &reply));
         if self.find_unexpired(hash, &whole.key).is_some()
@@ -120,7 +165,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
             && let Some(entry) = self.entries.get_mut(number)
         {
             // Where it comes from it was told.
-            entry.facts = entry.facts.with(super::entry::Facts::KNOWN);
+            entry.facts = entry.facts.with(Facts::KNOWN);
         }
         Ok(())
     }

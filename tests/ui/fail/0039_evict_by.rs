@@ -1,0 +1,10 @@
+#![allow(unused)]
+
+use cora::prelude::*;
+
+#[state(key = FiveTuple, capacity = 10, idle = "5m", evict_by = Self::is_assured)]
+struct Session {
+    packets: u64,
+}
+
+fn main() {}
