@@ -266,7 +266,8 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Notes that an entry is about to be handed out to be changed, and settles the one before.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "x86_64", inline(always))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn touch(&mut self, number: u32) {
         if self.touched.number != number {
             self.settle_touched();
@@ -278,8 +279,10 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// Hangs the entry that was handed out last where its value now says, if that is sooner than
-    /// what it said before. Otherwise it may be looked at too early where it hangs, not too late.
-    #[inline(always)]
+    /// what it said before. Otherwise it may be looked at too early where it hangs, not too late. At
+    /// the NIC it stands by itself, for its program is to be small.
+    #[cfg_attr(target_arch = "x86_64", inline(always))]
+    #[cfg_attr(not(target_arch = "x86_64"), inline(never))]
     pub(super) fn settle_touched(&mut self) {
         let Touched { number, idle } = core::mem::replace(&mut self.touched, Touched::NONE);
         let Some(entry) = self.entries.get(number) else { return };
