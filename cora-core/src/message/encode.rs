@@ -46,7 +46,8 @@ impl Message<'_> {
     }
 
     /// The same of those that the NIC sends, some of which the host sends, too, but for those with
-    /// [frames](Self::stamped). The NIC half has no code for others; what stands in their place is of no kind.
+    /// [frames](Self::stamped). The NIC half has no code for others: what stands in their place is
+    /// of no kind.
     #[inline(always)]
     pub fn encode_from_nic<T>(&self, push: impl FnOnce(u16, &[&[u8]]) -> T) -> T {
         let kind = self.kind();

@@ -36,10 +36,9 @@ impl<A: App> HostHalf<A> {
     }
 
     /// A message that the NIC sent to a host before this one, which did not give its room on the
-    /// ring back: before
-    /// [`Self::take_over`], each of them is for this. What is durable and was on its way is kept as the NIC's copy;
-    /// packets are lost. That host published nothing that rests on what it read since, so that
-    /// older copies may stand again.
+    /// ring back: before [`Self::take_over`], each of them is for this. What is durable and was on
+    /// its way is kept as the NIC's copy; packets are lost. That host published nothing that rests
+    /// on what it read since, so that older copies may stand again.
     #[cold]
     pub fn catch_up(&mut self, message: &Message<'_>, standby: &mut dyn Standby) {
         match *message {

@@ -308,7 +308,8 @@ impl<A: SimApp> Outbox for Ends<'_, '_, A> {
             self.others.host.poll(1);
             self.others.host.error.is_none() && !self.others.host.life.is_over()
         });
-        if self.others.host.life.is_over() {
+        // A host with an error is about to be ended, and takes nothing more.
+        if self.others.host.life.is_over() || self.others.host.error.is_some() {
             self.out.spill(message);
         } else {
             self.out.broken |= !sent;
