@@ -154,7 +154,8 @@ fn connections_outlive_the_host_alone() {
     kill_and_check("h", variable("CORA_KILLS", 10).div_ceil(2), |_| "__host");
 }
 
-/// These tests can tell: of the same NAT, nothing durable, no connection goes on.
+/// These tests can tell: of the same NAT, nothing durable, connections break. Whoever asks is picked
+/// up, and goes on if the pool lives and knows its port still; whoever only listens is not.
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
 fn connections_of_a_nat_that_keeps_no_copies_break() {
@@ -168,11 +169,14 @@ fn connections_of_a_nat_that_keeps_no_copies_break() {
         site.kill(half);
         // Each would have gone on by now.
         sleep(Duration::from_secs(3));
-        let went_on = before.iter().zip(talks.rounds()).filter(|(before, now)| *now > *before + 20);
-        let went_on = went_on.count();
+        let went_on = before.iter().zip(talks.rounds()).map(|(before, now)| now > before + 20);
+        // Of each two, the second one listens. A flow that the host owned lives on without a NIC.
+        let went_on: Vec<bool> = went_on.skip(1).step_by(2).collect();
+        let listen_on = went_on.iter().filter(|went_on| **went_on).count();
         talks.leave();
         let report = site.end();
-        assert!(went_on < CONNECTIONS / 2, "{went_on} went on; {report}");
+        tell(&format!("{half}: {went_on:?}"));
+        assert!(listen_on < went_on.len() / 2, "{half}: {listen_on} went on; {report}");
     }
 }
 
