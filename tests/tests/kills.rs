@@ -154,8 +154,8 @@ fn connections_outlive_the_host_alone() {
     kill_and_check("h", variable("CORA_KILLS", 10).div_ceil(2), |_| "__host");
 }
 
-/// These tests can tell: of the same NAT, nothing durable, connections break. Whoever asks is picked
-/// up, and goes on if the pool lives and knows its port still; whoever only listens is not.
+/// These tests can tell: of the same NAT, nothing durable, connections break. One that asks is
+/// picked up, and goes on if the pool lives and knows its port still; one that only listens is not.
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]
 fn connections_of_a_nat_that_keeps_no_copies_break() {

@@ -1,6 +1,6 @@
 //! Signals to a program whose states are too large for the kernel's stack: it runs in a thread with
-//! room for them, and another one waits for that. Whichever thread the kernel asks, a live run obeys,
-//! and a run on a capture ends as any command does.
+//! room for them, and another one waits for that. Whichever thread the kernel asks, a live run
+//! obeys, and a run on a capture ends as any command does.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::io::{Read as _, Write as _};
