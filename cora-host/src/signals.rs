@@ -4,6 +4,9 @@
 //! while the program becomes another by `exec` waits for that one, and threads that are started
 //! later don't take any. A terminal, and some service managers, send a signal to all processes of a
 //! run: halves ignore what is for their supervisor.
+//!
+//! A signal to a process goes to any thread that does not block it. So a thread that was there
+//! before the supervisor's, and waits for that one, blocks all of them ([`leave_to_next_thread`]).
 #![expect(unsafe_code, reason = "asks the kernel for signals")]
 
 use std::mem::MaybeUninit;
@@ -44,7 +47,7 @@ impl Signals {
         let all = set(OBEYED.into_iter().filter(hears));
         // SAFETY: the set is whole, and nobody asks for the mask before.
         let _blocked =
-            unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const all, std::ptr::null_mut()) };
+            unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, std::ptr::null_mut()) };
         Self { all, ends: set([libc::SIGINT, libc::SIGTERM].into_iter()) }
     }
 
@@ -68,6 +71,34 @@ fn take(set: &libc::sigset_t) -> Option<Signal> {
         libc::SIGHUP => Some(Signal::Replace),
         libc::SIGUSR1 => Some(Signal::ReadAgain),
         _ => None,
+    }
+}
+
+/// The signals that a thread blocked.
+#[derive(Clone, Copy)]
+pub(crate) struct Mask(libc::sigset_t);
+
+/// From now on this thread takes none of the signals that a live run obeys: it is about to start
+/// another one, and to wait for that. Gives the mask that the other one takes up.
+pub(crate) fn leave_to_next_thread() -> Mask {
+    let mut before = MaybeUninit::uninit();
+    let all = set(OBEYED.into_iter());
+    // SAFETY: the set is whole, and there is room for the mask before, which the kernel fills in:
+    // an error needs a wrong first argument.
+    let before = unsafe {
+        let _blocked = libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, before.as_mut_ptr());
+        before.assume_init()
+    };
+    Mask(before)
+}
+
+impl Mask {
+    /// From now on this thread blocks these, and no others.
+    pub(crate) fn take_up(self) {
+        // SAFETY: the set is whole, and nobody asks for the mask before.
+        let _set = unsafe {
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut())
+        };
     }
 }
 

@@ -5,6 +5,8 @@
 
 use std::process::ExitCode;
 
+use crate::signals;
+
 /// So often may a value be on the stack at once: in the locals of `Default` or `Configure`, in its
 /// result, and in those of the functions between.
 const COPIES: usize = 16;
@@ -18,13 +20,18 @@ const SMALL: usize = 64 << 10;
 /// Runs `main` where there is room for values of so many bytes.
 ///
 /// The thread lives as long as the process: children that ask to end with their parent end with
-/// the thread that started them.
+/// the thread that started them. Signals are for it, too: this one only waits.
 pub fn with_room_for(bytes: usize, main: impl FnOnce() -> ExitCode + Send) -> ExitCode {
     if bytes <= SMALL {
         return main();
     }
     // Pages of it that nobody touches cost nothing.
     let builder = std::thread::Builder::new().stack_size(bytes.saturating_mul(COPIES) + BESIDE);
+    let mask = signals::leave_to_next_thread();
+    let main = move || {
+        mask.take_up();
+        main()
+    };
     std::thread::scope(|scope| match builder.spawn_scoped(scope, main) {
         // A panic told itself.
         Ok(thread) => thread.join().unwrap_or_else(|_| ExitCode::from(101)),

@@ -86,10 +86,12 @@ impl Conversations {
         self.rounds.iter().map(|rounds| rounds.load(Ordering::Relaxed)).collect()
     }
 
-    /// Tells all to end, and waits for none: some may be cut.
+    /// Tells all to end, and waits for none: some may be cut. Others may listen at the address
+    /// from now on.
     pub fn leave(self) {
         self.stop.store(true, Ordering::Relaxed);
         self.server_stop.store(true, Ordering::Relaxed);
+        drop(self.server.join());
     }
 
     /// Ends all; what went wrong with any.

@@ -5,6 +5,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
 
+use rustix::process::Pid;
+
 /// How a command ended.
 #[derive(Clone, Debug)]
 pub struct Ended {
@@ -118,6 +120,25 @@ pub fn marked(mark: &str) -> Vec<u32> {
             .is_ok_and(|bytes| bytes.windows(mark.len()).any(|part| part == mark.as_bytes()))
     };
     ids.filter(is_marked).collect()
+}
+
+/// The processes that this one started, whichever thread of it did.
+pub fn children(process: u32) -> Vec<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
+    let children = threads
+        .flatten()
+        .filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    children.collect::<String>().split_whitespace().filter_map(|id| id.parse().ok()).collect()
+}
+
+/// The one of them that was started under this hidden command, if it is there.
+pub fn child(parent: u32, command: &str) -> Option<Pid> {
+    let is_it = |child: &u32| {
+        let words = std::fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
+        words.split(|byte| *byte == 0).any(|word| word == command.as_bytes())
+    };
+    let found = children(parent).into_iter().find(is_it)?;
+    Pid::from_raw(found.cast_signed())
 }
 
 /// Waits until `done`, at most `limit`; whether it came.

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::namespace::Namespace;
-use crate::process::{Running, start};
+use crate::process::{Running, child, start};
 
 /// A process is up again well before this.
 pub const SOON: Duration = Duration::from_secs(10);
@@ -132,17 +132,6 @@ impl Site {
         assert!(all, "{told:#?}: {}", ended.stdout);
         ended.json()
     }
-}
-
-/// A process that this one started under the hidden command, if there is one.
-pub fn child(parent: u32, command: &str) -> Option<Pid> {
-    let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
-    let is_it = |pid: &&str| {
-        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        words.split(|byte| *byte == 0).any(|word| word == command.as_bytes())
-    };
-    let children = children.ok()?;
-    children.split_whitespace().find(is_it).and_then(|pid| Pid::from_raw(pid.parse().ok()?))
 }
 
 fn send(to: Pid, signal: Signal) {

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use cora_tests::process::{start_fed, wait_until};
+use cora_tests::process::{children, start_fed, wait_until};
 use cora_tests::tell;
 use cora_tests::workshop::{program, room};
 use rustix::process::Signal;
@@ -103,7 +103,7 @@ fn a_record_that_makes_no_sense_does_not_end_a_run_on_a_capture() {
     let mut command = Command::new(program("keeper"));
     command.args(["run", "--json", "--in", "/dev/stdin"]);
     let running = start_fed(&mut command, cora_tests::captures::paced(&capture));
-    let nics = || live::children(running.id());
+    let nics = || children(running.id());
     for _ in 0..2 {
         assert!(wait_until(SOON, || !nics().is_empty()), "no NIC lives");
         sleep(Duration::from_millis(200));
@@ -278,7 +278,7 @@ fn a_nic_that_keeps_dying_is_started_after_pauses() {
     let begun = Instant::now();
     let mut last = 0;
     while begun.elapsed() < Duration::from_secs(3) {
-        if let Some(nic) = live::children(live.supervisor())
+        if let Some(nic) = children(live.supervisor())
             .into_iter()
             .find(|child| words_of(*child).get(1).is_some_and(|word| word == "__nic"))
             && nic != last

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use cora_tests::process::{Ended, run, wait_until};
+use cora_tests::process::{Ended, child, run, wait_until};
 use cora_tests::tell;
 use cora_tests::workshop::{cora, program, room};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -155,21 +155,10 @@ fn text(stream: Option<impl std::io::Read>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A half of this run, by its hidden command.
-fn half(run: &Live, command: &str) -> Option<Pid> {
-    let id = run.child.id();
-    let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).ok()?;
-    let is_it = |pid: &&str| {
-        let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        words.split(|byte| *byte == 0).any(|word| word == command.as_bytes())
-    };
-    children.split_whitespace().find(is_it).and_then(|pid| Pid::from_raw(pid.parse().ok()?))
-}
-
 /// Kills it, and waits until both work again.
 fn kill_half(run: &Live, command: &str) {
     let before = run.ask("status")["generation"].as_u64();
-    kill_process(half(run, command).unwrap(), Signal::KILL).unwrap();
+    kill_process(child(run.child.id(), command).unwrap(), Signal::KILL).unwrap();
     let again = wait_until(SOON, || {
         run.try_ask("status")
             .is_some_and(|status| status["works"] == true && status["generation"].as_u64() > before)

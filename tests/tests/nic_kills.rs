@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use cora::prelude::FiveTuple;
-use cora_tests::process::{Running, start_fed};
+use cora_tests::process::{Running, children, start_fed};
 use cora_tests::workshop::{emulator, program, room};
 use cora_tests::{captures, tell};
 use cora_traffic::Profile;
@@ -32,11 +32,7 @@ impl Moments {
 
 /// The process that serves as the NIC, if there is one now.
 fn nic_of(host: &Running) -> Option<u32> {
-    let threads = std::fs::read_dir(format!("/proc/{}/task", host.id())).ok()?;
-    let children = threads
-        .flatten()
-        .filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
-    children.collect::<String>().split_whitespace().next()?.parse().ok()
+    children(host.id()).first().copied()
 }
 
 /// Packets by flow, both directions of one being the same.

@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-use cora_tests::site::{SOON, Site, child};
+use cora_tests::process::child;
+use cora_tests::site::{SOON, Site};
 use cora_tests::tell;
 use cora_tests::workshop::{cora, host_half, in_one_file, package, program};
 use rustix::process::Signal;

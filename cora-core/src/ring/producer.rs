@@ -79,6 +79,8 @@ impl<M: RingMemory> Producer<M> {
                 highest: head,
             });
         }
+        // Of a ring that is of no use, nothing is in use.
+        let tail = if failed.is_some() { head } else { tail };
         if failed.is_none() {
             memory.set_header(index(head), NO_RECORD);
         }

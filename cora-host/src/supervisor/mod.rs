@@ -132,7 +132,7 @@ pub(crate) fn supervise<A: App>(
     program: &Program,
     request: &LiveRequest,
 ) -> Result<LiveReport, RunError> {
-    // First of all: signals are for a process that has no other thread yet.
+    // First of all: no other thread takes signals yet.
     let stop = Stop::new(request.run.options.seconds.map(Duration::from_secs));
     let mut way_back = request.legacy.as_ref().and_then(WayBack::of);
     let ended = attempt::<A>(program, request, stop, &mut way_back);

@@ -16,8 +16,8 @@ pub(super) struct Stop {
 
 impl Stop {
     /// By SIGINT and SIGTERM, or after so long; SIGHUP asks for the program to be replaced, SIGUSR1
-    /// for the configuration to be read again. Before this process has any other thread: signals
-    /// are for the one that looks.
+    /// for the configuration to be read again. Before this process has any other thread that takes
+    /// signals: they are for the one that looks.
     pub(super) fn new(after: Option<Duration>) -> Self {
         let at = after.and_then(|after| Instant::now().checked_add(after));
         Self { signals: Signals::listen(), at, told: false, replaces: false, reads_again: false }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use cora_tests::process::{Running, start, wait_until};
+use cora_tests::process::{Running, children, start, wait_until};
 use cora_tests::workshop::room;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -139,14 +139,6 @@ pub(crate) fn signal(process: u32, signal: Signal) {
     let process = Pid::from_raw(process.cast_signed()).expect("a process");
     // It may have ended meanwhile.
     let _sent = kill_process(process, signal);
-}
-
-pub(crate) fn children(process: u32) -> Vec<u32> {
-    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
-    let children = threads
-        .flatten()
-        .filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
-    children.collect::<String>().split_whitespace().filter_map(|id| id.parse().ok()).collect()
 }
 
 /// The words that a process was started with.
