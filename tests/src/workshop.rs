@@ -312,7 +312,7 @@ pub fn in_one_file(example: &str) -> String {
         match line.strip_prefix("mod ").and_then(|rest| rest.strip_suffix(";\n")) {
             Some(name) => {
                 let text = read(&format!("{name}.rs"));
-                whole.push_str(&format!("mod {name} {{\n{text}}}\n"));
+                whole.extend(["mod ", name, " {\n", &text, "}\n"]);
             }
             None => whole.push_str(line),
         }
