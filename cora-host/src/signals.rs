@@ -83,12 +83,11 @@ pub(crate) struct Mask(libc::sigset_t);
 pub(crate) fn leave_to_next_thread() -> Mask {
     let mut before = MaybeUninit::uninit();
     let all = set(OBEYED.into_iter());
-    // SAFETY: the set is whole, and there is room for the mask before, which the kernel fills in:
-    // an error needs a wrong first argument.
-    let before = unsafe {
-        let _blocked = libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, before.as_mut_ptr());
-        before.assume_init()
-    };
+    // SAFETY: the set is whole, and there is room for the mask before.
+    let _blocked =
+        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, before.as_mut_ptr()) };
+    // SAFETY: the kernel filled it in: an error needs a wrong first argument.
+    let before = unsafe { before.assume_init() };
     Mask(before)
 }
 

@@ -321,6 +321,26 @@ fn halves_of_a_program_with_capabilities_end_with_their_supervisor() {
     assert!(all, "halves outlive their supervisor");
 }
 
+/// A NIC that begins, and hides that it came to its region, is replaced when it had time to begin.
+#[test]
+#[ignore = "minutes: cargo xtask test --all"]
+fn a_nic_that_never_says_that_it_works_is_replaced() {
+    let live = Live::start("hides", program("nat"), &[]);
+    let before = live.half("nic");
+    let liar = Liar::of(before);
+    signal(before, Signal::KILL);
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(2) {
+        liar.hides();
+    }
+    let hidden = live.half("nic");
+    assert!(live.works() == Some(false) && hidden != before);
+    live.wait_until_it_works();
+    assert_ne!(live.half("nic"), hidden);
+    let ended = live.end();
+    assert!(ended.stderr.contains("was not at the current region"), "{}", ended.stderr);
+}
+
 /// Minutes of drawn lies against real programs: none of them ends by a signal, and no run ends.
 #[test]
 #[ignore = "minutes: cargo xtask test --all"]

@@ -193,6 +193,11 @@ impl Liar {
         region.host_beats(region.host_heartbeat().wrapping_add(1));
     }
 
+    /// The NIC half is not here yet, for all that is said.
+    pub(crate) fn hides(&self) {
+        self.region().set_nic_status(NicStatus::Starting);
+    }
+
     /// A packet of 1,400 bytes that the host has to handle.
     fn packet(&mut self, draw: &mut Draw) -> Vec<u8> {
         self.number += 1;

@@ -14,6 +14,9 @@ use serde_json::Value;
 /// A half is there, or what was asked for is done, well before this.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 
+/// A run works before this, whatever its NIC did: one that begins has 30 s to come to its region.
+const WORKS: Duration = Duration::from_secs(50);
+
 /// The run, and where it can be asked.
 pub(crate) struct Live {
     /// Until it was ended.
@@ -43,7 +46,7 @@ impl Live {
     }
 
     pub(crate) fn wait_until_it_works(&self) {
-        assert!(wait_until(SOON, || self.works() == Some(true)), "{:?}", self.status());
+        assert!(wait_until(WORKS, || self.works() == Some(true)), "{:?}", self.status());
     }
 
     pub(crate) fn status(&self) -> Option<Value> {
