@@ -98,10 +98,13 @@ fn a_run_on_a_capture_ends_as_any_command() {
     let mut command = Command::new(program("nat"));
     command.args(["run", "--json", "--nic", "native", "--in", "/dev/stdin"]);
     let mut run = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    // A capture's header, and no end.
+    // A capture's header, frames, since the run makes its seed of the first one, and no end.
     let header: [u16; 12] = [0xc3d4, 0xa1b2, 2, 4, 0, 0, 0, 0, u16::MAX, 0, 1, 0];
     let mut capture = run.stdin.take().unwrap();
     capture.write_all(&header.map(u16::to_le_bytes).concat()).unwrap();
+    let record: [u32; 4] = [0, 0, 60, 60];
+    let record = [record.map(u32::to_le_bytes).concat(), vec![0; 60]].concat();
+    capture.write_all(&record.repeat(800)).unwrap();
     assert!(wait_until(LIMIT, || !children(run.id()).is_empty()), "it has no NIC");
     send(run.id(), Signal::INT);
     let mut status = None;
