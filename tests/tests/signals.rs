@@ -17,12 +17,13 @@ use cora_tests::workshop::{program, room};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// A run ends, or does what it was asked, well before this.
-const LIMIT: Duration = Duration::from_secs(25);
+/// A run ends, or does what it was asked, well before this, on a busy machine too: halves have half
+/// of it to come to their end.
+const LIMIT: Duration = Duration::from_mins(1);
 const MEMORY: &str = "inside=mem:flows=50;size=60,outside=mem:flows=5;size=60";
 
 /// Programs with a state of half a megabyte, and more.
-const LARGE: [&str; 3] = ["nat", "carrier-nat", "subscribers"];
+const LARGE: [&str; 2] = ["nat", "carrier-nat"];
 
 fn send(process: u32, signal: Signal) {
     kill_process(Pid::from_raw(process.cast_signed()).unwrap(), signal).unwrap();
