@@ -234,9 +234,10 @@ struct Halfway {
 }
 
 impl Halfway {
+    /// Of a program that keeps no copies, so that it can't go on without its NIC.
     fn of(nic: &str, words: &[&str]) -> Self {
         let before = shared_memory();
-        let mut marked = Marked::run("nat", nic, "/dev/stdin").with(words);
+        let mut marked = Marked::run("firewall", nic, "/dev/stdin").with(words);
         let bytes = std::fs::read(&*GOOD).unwrap();
         let (rest, wait) = channel();
         let running = start_fed(&mut marked.command, move |mut to| {
