@@ -1,9 +1,13 @@
-//! Makes halves, each in memory of its own.
+//! Makes halves, each in memory of its own, and lets them take what is on a queue.
 
-use cora_core::migration::{HostHalf, NicHalf};
+use cora_core::message::Message;
+use cora_core::migration::nic::Wire;
+use cora_core::migration::{Burst, HostHalf, NicHalf, Outbox, Standby};
 
 use crate::apps::SimApp;
+use crate::link::Ring;
 use crate::memory::Supply;
+use crate::standby::Copies;
 
 /// A host half that owns every flow; without a NIC it handles all packets itself. It must not
 /// outlive the supply.
@@ -31,4 +35,50 @@ pub(crate) fn nic<A: SimApp>(
     let mut half = NicHalf::create_to_hold(app, &mut memory, hold).expect("memory");
     half.watch();
     half
+}
+
+/// Where the host sends, and keeps copies.
+pub(crate) struct HostEnds<'a> {
+    pub(crate) back: &'a mut Ring,
+    pub(crate) copies: &'a mut Copies,
+}
+
+impl Outbox for HostEnds<'_> {
+    fn send(&mut self, message: &Message<'_>) {
+        self.back.send(message);
+    }
+
+    fn standby(&mut self) -> Option<&mut dyn Standby> {
+        Some(self.copies)
+    }
+}
+
+/// The host takes the next message, if there is one.
+pub(crate) fn serve_host<A: SimApp>(
+    host: &mut HostHalf<A>,
+    punt: &mut Ring,
+    ends: &mut impl Outbox,
+) -> Result<(), String> {
+    let Some((kind, mut bytes)) = punt.pop() else { return Ok(()) };
+    let taken = if let Some((stamp, frame)) = Message::decode_frame(kind, &mut bytes) {
+        let mut burst = Burst::new();
+        burst.push(stamp, frame);
+        host.burst(&mut burst, ends)
+    } else {
+        let message = Message::decode(kind, &bytes).ok_or("no message")?;
+        host.message(&message, ends)
+    };
+    taken.map_err(|error| format!("the host refuses: {error}"))
+}
+
+/// The NIC takes the next message, if there is one.
+pub(crate) fn serve_nic<A: SimApp>(
+    nic: &mut NicHalf<A>,
+    back: &mut Ring,
+    ends: &mut (impl Outbox + Wire),
+) -> Result<(), String> {
+    let Some((kind, bytes)) = back.pop() else { return Ok(()) };
+    let message = Message::decode(kind, &bytes).ok_or("no message")?;
+    let taken = nic.message(&message, ends);
+    taken.map(drop).map_err(|error| format!("the NIC refuses: {error}"))
 }

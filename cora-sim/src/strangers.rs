@@ -20,14 +20,14 @@ use cora_core::app::App as _;
 use cora_core::key::{FiveTuple, protocol};
 use cora_core::message::{Message, Stamp};
 use cora_core::migration::nic::Wire;
-use cora_core::migration::{Burst, HostHalf, NicHalf, Outbox, Standby};
+use cora_core::migration::{Burst, HostHalf, NicHalf, Outbox};
 use cora_core::packet::{Meta, Port};
 use cora_core::region::Parked;
 
 use crate::apps::leases::Leasing;
 use crate::apps::{IDLE, Variant};
 use crate::frames::{address, flow_of, frame, op, tuple_of};
-use crate::halves;
+use crate::halves::{self, HostEnds};
 use crate::link::{Ring, Sabotage};
 use crate::memory::Supply;
 use crate::random::Random;
@@ -90,22 +90,6 @@ impl Outbox for NicEnds<'_> {
 impl Wire for NicEnds<'_> {
     fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
         self.left.push((stamp.egress, frame.to_vec()));
-    }
-}
-
-/// Where the host sends, and keeps copies.
-struct HostEnds<'a> {
-    back: &'a mut Ring,
-    copies: &'a mut Copies,
-}
-
-impl Outbox for HostEnds<'_> {
-    fn send(&mut self, message: &Message<'_>) {
-        self.back.send(message);
-    }
-
-    fn standby(&mut self) -> Option<&mut dyn Standby> {
-        Some(self.copies)
     }
 }
 
@@ -235,20 +219,11 @@ impl<V: Variant> Site<V> {
 
     fn serve_host(&mut self) -> Result<(), String> {
         let mut ends = HostEnds { back: &mut self.back, copies: &mut self.copies };
-        let failed = |error| format!("the host refuses: {error}");
         if self.host.is_handing_over() {
-            self.host.hand_over(2, &mut ends).map_err(failed)?;
+            let given = self.host.hand_over(2, &mut ends);
+            given.map_err(|error| format!("the host refuses: {error}"))?;
         }
-        let Some((kind, mut bytes)) = self.punt.pop() else { return Ok(()) };
-        let taken = if let Some((stamp, frame)) = Message::decode_frame(kind, &mut bytes) {
-            let mut burst = Burst::new();
-            burst.push(stamp, frame);
-            self.host.burst(&mut burst, &mut ends)
-        } else {
-            let message = Message::decode(kind, &bytes).ok_or("no message")?;
-            self.host.message(&message, &mut ends)
-        };
-        taken.map_err(failed)
+        halves::serve_host(&mut self.host, &mut self.punt, &mut ends)
     }
 
     fn serve_nic(&mut self) -> Result<(), String> {
@@ -256,10 +231,7 @@ impl<V: Variant> Site<V> {
         if self.nic.is_handing_over() {
             self.nic.hand_over(2, &mut ends);
         }
-        let Some((kind, bytes)) = self.back.pop() else { return Ok(()) };
-        let message = Message::decode(kind, &bytes).ok_or("no message")?;
-        let taken = self.nic.message(&message, &mut ends);
-        taken.map(drop).map_err(|error| format!("the NIC refuses: {error}"))
+        halves::serve_nic(&mut self.nic, &mut self.back, &mut ends)
     }
 
     /// What it sent is handled, and packets that are done leave by the next one.
@@ -300,6 +272,11 @@ impl<V: Variant> Site<V> {
         while let Some((kind, bytes)) = rest.pop() {
             let message = Message::decode(kind, &bytes).ok_or("no message")?;
             self.host.catch_up(&message, &mut self.copies);
+        }
+        let mut bad = None;
+        self.host.restore_singletons(&self.copies, &mut |number| bad = Some(number));
+        if let Some(number) = bad {
+            return Err(format!("the copy of state {number} encodes none"));
         }
         self.host.take_over(NOW, &mut self.copies, afresh);
         self.nic.host_lost(&mut NicEnds { punt: &mut self.punt, left: &mut self.left }, afresh);

@@ -51,13 +51,13 @@ impl<A: App> HostHalf<A> {
     /// durable. What that one did not take from the NIC went to [`Self::catch_up`] before. `now` is
     /// the time of the latest packet on the wire. What the NIC owns it says next
     /// ([`NicHalf::host_lost`]). It begins `afresh` where the one before had what flows rest on: no
-    /// copy lives on.
+    /// copy of an entry lives on. Durable singletons are there before: see
+    /// [`Self::restore_singletons`].
     #[cold]
     pub fn take_over(&mut self, now: u64, standby: &mut dyn Standby, afresh: bool) -> Reclaimed {
         let mut reclaimed = Reclaimed::default();
         self.now = self.now.max(now);
         self.incoming = None;
-        self.restore_singletons(standby, &mut |_| reclaimed.undecodable += 1);
         if afresh {
             for holder in [Holder::Host, Holder::Nic, Holder::Unsure] {
                 standby.each(holder, None, &mut |_| reclaimed.dropped += 1);

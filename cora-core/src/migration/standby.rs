@@ -103,8 +103,6 @@ pub struct Reclaimed {
     pub missing: u64,
     /// Copies that nobody may use, since what their entries rest on is gone.
     pub dropped: u64,
-    /// Copies of singletons that encode none.
-    pub undecodable: u64,
 }
 
 impl core::ops::AddAssign for Reclaimed {
@@ -116,6 +114,5 @@ impl core::ops::AddAssign for Reclaimed {
         self.half_received += other.half_received;
         self.missing += other.missing;
         self.dropped += other.dropped;
-        self.undecodable += other.undecodable;
     }
 }

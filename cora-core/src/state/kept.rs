@@ -136,26 +136,31 @@ pub trait Kept {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::vec;
     use std::vec::Vec;
 
     use super::*;
     use crate::plain::Plain;
 
-    /// Which blocks are noted of a change from one value to the other.
-    fn changed<T: Plain>(before: &T, mut now: T) -> Vec<usize> {
-        let mut kept = vec![0; T::SIZE];
-        before.put(&mut kept);
+    /// The blocks that are told in a look at a value beside its copy, which is as the value then.
+    pub(in super::super) fn told<T: Plain>(now: &mut T, kept: &mut [u8], look: u64) -> Vec<usize> {
         let mut blocks = vec![0; Changed::words(T::SIZE)];
-        now.put_changed(&mut kept, 0, &mut Changed::new(&mut blocks, 1));
+        now.put_changed(kept, 0, &mut Changed::new(&mut blocks, look));
         let mut whole = vec![0; T::SIZE];
         now.put(&mut whole);
         assert!(kept == whole, "what is kept is the new value");
         let mut told = Vec::new();
-        Changed::new(&mut blocks, 1).take(|block| told.push(block));
+        Changed::new(&mut blocks, look).take(|block| told.push(block));
         assert!(blocks.iter().all(|word| *word == 0), "told once");
         told
+    }
+
+    /// Which blocks are noted of a change from one value to the other.
+    fn changed<T: Plain>(before: &T, mut now: T) -> Vec<usize> {
+        let mut kept = vec![0; T::SIZE];
+        before.put(&mut kept);
+        told(&mut now, &mut kept, 1)
     }
 
     #[test]

@@ -122,6 +122,7 @@ mod tests {
     use std::vec;
     use std::vec::Vec;
 
+    use super::super::kept::tests::told;
     use super::*;
 
     type Pool = [Tracked<u8, 7_000>; 2];
@@ -141,17 +142,10 @@ mod tests {
             Self { value, kept, look: 0 }
         }
 
-        /// The blocks that are told; the copy is as the value then.
+        /// The blocks that are told.
         fn told(&mut self) -> Vec<usize> {
             self.look += 1;
-            let mut blocks = vec![0; Changed::words(Pool::SIZE)];
-            self.value.put_changed(&mut self.kept, 0, &mut Changed::new(&mut blocks, self.look));
-            let mut whole = vec![0; Pool::SIZE];
-            self.value.put(&mut whole);
-            assert!(self.kept == whole, "the copy is the value");
-            let mut told = Vec::new();
-            Changed::new(&mut blocks, self.look).take(|block| told.push(block));
-            told
+            told(&mut self.value, &mut self.kept, self.look)
         }
     }
 
@@ -196,11 +190,7 @@ mod tests {
         let mut value = Tracked::new([[false; 100]; 3]);
         for (look, (item, field)) in [(0, 0), (2, 99), (1, 50)].into_iter().enumerate() {
             value.get_mut(item).unwrap()[field] = true;
-            let mut blocks = [0; 1];
-            let mut changed = Changed::new(&mut blocks, look as u64 + 1);
-            value.put_changed(&mut kept, 0, &mut changed);
-            let mut told = Vec::new();
-            changed.take(|block| told.push(block));
+            let told = told(&mut value, &mut kept, look as u64 + 1);
             assert_eq!(told, [usize::from(item * 100 + field >= 256)]);
         }
         assert_eq!(kept.iter().copied().map(u32::from).sum::<u32>(), 3);

@@ -14,7 +14,7 @@ use super::killed::Side;
 use crate::apps::marks::Marking;
 use crate::apps::{IDLE, Share};
 use crate::frames::{address, frame, number_of};
-use crate::halves;
+use crate::halves::{self, HostEnds};
 use crate::link::{Ring, Sabotage};
 use crate::memory::Supply;
 use crate::standby::Copies;
@@ -109,22 +109,6 @@ impl cora_core::migration::nic::Wire for Ends<'_> {
         let mut frame = frame.to_vec();
         let number = number_of(&Packet::new(&mut frame, stamp.meta));
         self.left[stamp.number as usize / 16].push(number);
-    }
-}
-
-/// Where what the host sends goes, and what it keeps copies in.
-struct HostEnds<'a> {
-    back: &'a mut Ring,
-    copies: &'a mut Copies,
-}
-
-impl Outbox for HostEnds<'_> {
-    fn send(&mut self, message: &Message<'_>) {
-        self.back.send(message);
-    }
-
-    fn standby(&mut self) -> Option<&mut dyn Standby> {
-        Some(self.copies)
     }
 }
 
@@ -224,25 +208,13 @@ impl<'a> World<'a> {
     }
 
     pub(super) fn serve_host(&mut self) -> Result<(), String> {
-        let Some((kind, mut bytes)) = self.punt.pop() else { return Ok(()) };
         let mut ends = HostEnds { back: &mut self.back, copies: &mut self.copies };
-        let taken = if let Some((stamp, frame)) = Message::decode_frame(kind, &mut bytes) {
-            let mut burst = Burst::new();
-            burst.push(stamp, frame);
-            self.host.burst(&mut burst, &mut ends)
-        } else {
-            let message = Message::decode(kind, &bytes).ok_or("no message")?;
-            self.host.message(&message, &mut ends)
-        };
-        taken.map_err(|error| format!("the host refuses: {error}"))
+        halves::serve_host(&mut self.host, &mut self.punt, &mut ends)
     }
 
     pub(super) fn serve_nic(&mut self) -> Result<(), String> {
-        let Some((kind, bytes)) = self.back.pop() else { return Ok(()) };
-        let message = Message::decode(kind, &bytes).ok_or("no message")?;
         let mut ends = Ends { punt: &mut self.punt, left: &mut self.left };
-        let taken = self.nic.message(&message, &mut ends);
-        taken.map(drop).map_err(|error| format!("the NIC refuses: {error}"))
+        halves::serve_nic(&mut self.nic, &mut self.back, &mut ends)
     }
 
     /// What tells this state from others.

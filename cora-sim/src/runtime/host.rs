@@ -308,6 +308,7 @@ impl<A: SimApp> HostSide<A> {
         let punt = old.punt.consumer(&Life::endless());
         *self = Self::new(half, rings, Life::endless(), standby);
         self.catch_up(punt, spilled)?;
+        self.half.restore_singletons(&self.back.standby, &mut |_| {});
         Ok(self.half.take_over(now, &mut self.back.standby, !A::RESTS_ON.is_empty()))
     }
 

@@ -49,8 +49,8 @@ pub(super) struct Changes<K: 'static> {
     /// Numbers of entries, each once: their mark says that they are here.
     changed: Arena<u32>,
     /// Names of entries that were told and are gone: keys, and which address is their group. There
-    /// are never more than places of entries:
-    /// one that is given to another entry is told before that is gone, too.
+    /// are never more than places of entries: one that is given to another entry is told before
+    /// that is gone, too.
     gone: Arena<(K, bool)>,
 }
 
