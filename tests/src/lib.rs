@@ -5,6 +5,8 @@
 //! | --- | --- |
 //! | [`workshop`] | programs, built by cargo in a target directory of their own |
 //! | [`process`] | commands that end in time, and what they leave behind |
+//! | [`control`] | what a live run is asked |
+//! | [`draw`] | numbers that follow from a seed |
 //! | [`captures`] | captures, and replies sent to where a NAT or a balancer expects them |
 //! | [`site`] | two networks and a program between them, whose halves may be killed |
 //! | [`namespace`] | network namespaces, whose kernels talk through what is tested |
@@ -20,6 +22,8 @@
 
 pub mod altered;
 pub mod captures;
+pub mod control;
+pub mod draw;
 pub mod fragments;
 pub mod golden;
 pub mod handshakes;

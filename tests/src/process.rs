@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
 
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 
 /// How a command ended.
 #[derive(Clone, Debug)]
@@ -132,13 +132,18 @@ pub fn children(process: u32) -> Vec<u32> {
 }
 
 /// The one of them that was started under this hidden command, if it is there.
-pub fn child(parent: u32, command: &str) -> Option<Pid> {
+pub fn child(parent: u32, command: &str) -> Option<u32> {
     let is_it = |child: &u32| {
         let words = std::fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
         words.split(|byte| *byte == 0).any(|word| word == command.as_bytes())
     };
-    let found = children(parent).into_iter().find(is_it)?;
-    Pid::from_raw(found.cast_signed())
+    children(parent).into_iter().find(is_it)
+}
+
+/// Sends a signal to a process that is there.
+pub fn send(process: u32, signal: Signal) {
+    let to = Pid::from_raw(process.cast_signed()).expect("a process");
+    kill_process(to, signal).unwrap_or_else(|error| panic!("{process}: {error}"));
 }
 
 /// Waits until `done`, at most `limit`; whether it came.

@@ -5,11 +5,11 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::namespace::Namespace;
-use crate::process::{Running, child, start};
+use crate::process::{Running, child, send, start};
 
 /// A process is up again well before this.
 pub const SOON: Duration = Duration::from_secs(10);
@@ -109,9 +109,7 @@ impl Site {
 
     /// Sends the supervisor a signal.
     pub fn signal(&self, signal: Signal) {
-        if let Some(pid) = Pid::from_raw(self.running.id().cast_signed()) {
-            send(pid, signal);
-        }
+        send(self.running.id(), signal);
     }
 
     /// Ends the run; its report.
@@ -131,11 +129,5 @@ impl Site {
         let all = told.len() == versions.len() && told.iter().zip(versions).all(is_it);
         assert!(all, "{told:#?}: {}", ended.stdout);
         ended.json()
-    }
-}
-
-fn send(to: Pid, signal: Signal) {
-    if let Err(error) = kill_process(to, signal) {
-        panic!("{to:?}: {error}");
     }
 }

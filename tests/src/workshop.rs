@@ -299,10 +299,7 @@ fn put(from: &Path, to: &Path) {
 const PROFILES: &str = include_str!("../../cargo-cora/src/new/profiles.txt");
 
 /// The source of an example in one file: its modules stand inline, its tests are left out.
-///
-/// # Panics
-/// When there is none, or a module of it is in no file beside its root.
-pub fn in_one_file(example: &str) -> String {
+fn in_one_file(example: &str) -> String {
     let source = root().join("examples").join(example).join("src");
     let read = |name: &str| {
         let path = source.join(name);
@@ -319,6 +316,16 @@ pub fn in_one_file(example: &str) -> String {
         }
     }
     whole
+}
+
+/// An example in a package of that name, with these changes, under the plan that splits.
+pub fn changed(name: &str, example: &str, changes: &[(&str, &str)]) -> PathBuf {
+    let mut source = in_one_file(example);
+    for (from, to) in changes {
+        assert!(source.contains(from), "{example} has no `{from}` any more");
+        source = source.replace(from, to);
+    }
+    host_half(&package(name, &source), Path::new("split"), name)
 }
 
 /// A package of its own around a program, as `cargo cora new` makes one.

@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use cora::prelude::FiveTuple;
-use cora::testing::ipv4;
+use cora::prelude::{FiveTuple, checksum};
+use cora::testing::{ipv4, udp};
 use cora_tests::captures::{self, paced};
+use cora_tests::draw::Draw;
 use cora_tests::process::{start, start_fed};
 use cora_tests::workshop::{is_full, program, room, under};
 use cora_traffic::pcap::Writer;
@@ -112,14 +113,8 @@ impl Trial {
 }
 
 /// A frame with a UDP datagram of these ends.
-fn datagram(
-    (from, from_port): ([u8; 4], u16),
-    (to, to_port): ([u8; 4], u16),
-    number: u32,
-) -> Vec<u8> {
-    let mut udp = [from_port, to_port, 12, 0].map(u16::to_be_bytes).concat();
-    udp.extend(number.to_be_bytes());
-    ipv4(from, to, 64, 17, &udp)
+fn datagram(from: ([u8; 4], u16), to: ([u8; 4], u16), number: u32) -> Vec<u8> {
+    udp(from, to, &number.to_be_bytes())
 }
 
 /// A frame with an ICMP error from somewhere about a datagram.
@@ -127,19 +122,9 @@ fn error(from: [u8; 4], about: &[u8]) -> Vec<u8> {
     let quoted = &about[14..14 + 28];
     let mut icmp = vec![3, 1, 0, 0, 0, 0, 0, 0];
     icmp.extend(quoted);
-    let sum = cora_sum(&icmp).to_be_bytes();
+    let sum = checksum::internet(&icmp).to_be_bytes();
     icmp[2..4].copy_from_slice(&sum);
     ipv4(from, quoted[12..16].try_into().unwrap(), 64, 1, &icmp)
-}
-
-/// The Internet checksum (RFC 1071).
-fn cora_sum(bytes: &[u8]) -> u16 {
-    let mut sum: u32 = 0;
-    for pair in bytes.chunks(2) {
-        sum += u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
-    }
-    sum = (sum >> 16) + (sum & 0xffff);
-    !((sum + (sum >> 16)) as u16)
 }
 
 /// Writes frames, some microseconds apart.
@@ -149,17 +134,6 @@ fn write(path: &Path, frames: impl IntoIterator<Item = Vec<u8>>) {
         out.write(1_700_000_000_000_000_000 + number * 40_000, &frame).unwrap();
     }
     out.finish().unwrap();
-}
-
-/// Numbers that look random, the same in each run.
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
 }
 
 /// Few hosts inside, which talk to each other at few ports, both ways and in the name of others;

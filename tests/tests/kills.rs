@@ -10,54 +10,31 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use cora_tests::conversations::Conversations;
+use cora_tests::draw::Draw;
 use cora_tests::site::Site;
 use cora_tests::tell;
-use cora_tests::workshop::{cora, host_half, in_one_file, package, program, root};
+use cora_tests::workshop::{changed, cora, program};
 use rustix::process::Signal;
 
 /// Connections that live through all kills.
 const CONNECTIONS: usize = 24;
 
-/// The example, with durable connections, and changed in these further ways.
+/// The firewall with durable connections, and changed in these further ways.
 fn build(name: &str, changes: &[(&str, &str)]) -> PathBuf {
-    let example = root().join("examples/firewall/src/main.rs");
-    let mut source = std::fs::read_to_string(example).unwrap();
-    let durable = [
-        ("#[cfg(test)]\nmod tests;\n", ""),
-        ("assured_by = Self::is_assured)", "assured_by = Self::is_assured, durable)"),
-    ];
-    for (from, to) in durable.iter().chain(changes) {
-        assert!(source.contains(from), "the example has no `{from}` any more");
-        source = source.replace(from, to);
-    }
-    host_half(&package(name, &source), Path::new("split"), name)
+    let durable = ("assured_by = Self::is_assured)", "assured_by = Self::is_assured, durable)");
+    changed(name, "firewall", &[&[durable], changes].concat())
 }
 
-/// The firewall with rules, whose connections are durable: both files of it in one, changed in
-/// these further ways.
+/// The firewall with rules, whose connections are durable, changed in these further ways.
 fn firewall_with_rules(name: &str, changes: &[(&str, &str)]) -> PathBuf {
-    let source = root().join("examples/stateful-firewall/src");
-    let read = |name: &str| std::fs::read_to_string(source.join(name)).unwrap();
-    let rules = format!("mod rules {{\n{}\n}}\n", read("rules.rs"));
-    let mut program = read("main.rs");
-    let durable = [
-        ("mod rules;\n", rules.as_str()),
-        ("#[cfg(test)]\nmod tests;\n", ""),
-        ("assured_by = Self::is_assured\n", "assured_by = Self::is_assured,\n    durable\n"),
-    ];
-    for (from, to) in durable.iter().chain(changes) {
-        assert!(program.contains(from), "the example has no `{from}` any more");
-        program = program.replacen(from, to, 1);
-    }
-    host_half(&package(name, &program), Path::new("split"), name)
+    let durable =
+        ("assured_by = Self::is_assured\n", "assured_by = Self::is_assured,\n    durable\n");
+    changed(name, "stateful-firewall", &[&[durable], changes].concat())
 }
 
 /// The NAT, nothing of it durable.
 fn forgetful_nat() -> PathBuf {
-    let source = in_one_file("nat");
-    let forgetful = source.replace(", durable)]", ")]");
-    assert_ne!(forgetful, source, "it is not durable any more");
-    host_half(&package("kills-forgetful", &forgetful), Path::new("split"), "kills-forgetful")
+    changed("kills-forgetful", "nat", &[(", durable)]", ")]")])
 }
 
 /// The firewall, whose connections are durable.
@@ -88,19 +65,6 @@ fn variable(name: &str, otherwise: u64) -> u64 {
     said.map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
 }
 
-/// Numbers that follow from a seed.
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self) -> u64 {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-}
-
 /// Kills at random moments, of halves that `choose` picks. Behind a NAT no connection goes on
 /// without its session, nor without the pool that knows its port.
 fn kill_and_check(label: &str, kills: u64, choose: impl Fn(u64) -> &'static str) {
@@ -110,7 +74,7 @@ fn kill_and_check(label: &str, kills: u64, choose: impl Fn(u64) -> &'static str)
         Err(why) => return tell(&format!("SKIPPED kills: {why}")),
     };
     let talks = converse(&site);
-    let mut chance = Chance(seed);
+    let mut chance = Draw(seed);
     for _ in 0..kills {
         sleep(Duration::from_millis(chance.next() % 150));
         site.kill(choose(chance.next()));
@@ -330,7 +294,7 @@ fn a_change_of_rules_cuts_what_it_denies_and_outlives_both_halves() {
 fn connections_outlive_a_build_that_converts_its_entries() {
     let narrower = ("    original_packets: u64,", "    original_packets: u32,");
     let converts = [
-        ("durable)", "durable, from = Before)"),
+        ("    durable\n)", "    durable,\n    from = Before\n)"),
         narrower,
         (
             "/// A connection that somebody",

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use cora_tests::draw::Draw;
 use cora_tests::process::{children, start_fed, wait_until};
 use cora_tests::tell;
 use cora_tests::workshop::{program, room};
@@ -18,7 +19,7 @@ mod liar;
 #[path = "liars/live.rs"]
 mod live;
 
-use liar::{Draw, Liar, Lie, PUNT, WIRE_IN, WIRE_OUT};
+use liar::{Liar, Lie, PUNT, WIRE_IN, WIRE_OUT};
 use live::{Live, SOON, resident, signal, words_of};
 
 /// Something that a NIC half does, and what the run says of it.

@@ -3,16 +3,16 @@
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use cora_tests::process::{Ended, child, run, wait_until};
+use cora_tests::control;
+use cora_tests::process::{Ended, child, run, send, wait_until};
 use cora_tests::tell;
 use cora_tests::workshop::{cora, program, room};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -79,12 +79,7 @@ impl Live {
     }
 
     fn try_ask(&self, request: &str) -> Option<Value> {
-        let mut stream = UnixStream::connect(self.room.join("socket")).ok()?;
-        stream.set_read_timeout(Some(LIMIT)).unwrap();
-        stream.write_all(format!("{request}\n").as_bytes()).ok()?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text).ok()?;
-        serde_json::from_str(&text).ok()
+        control::ask(&self.room.join("socket"), request)
     }
 
     fn ask(&self, request: &str) -> Value {
@@ -158,7 +153,7 @@ fn text(stream: Option<impl std::io::Read>) -> String {
 /// Kills it, and waits until both work again.
 fn kill_half(run: &Live, command: &str) {
     let before = run.ask("status")["generation"].as_u64();
-    kill_process(child(run.child.id(), command).unwrap(), Signal::KILL).unwrap();
+    send(child(run.child.id(), command).unwrap(), Signal::KILL);
     let again = wait_until(SOON, || {
         run.try_ask("status")
             .is_some_and(|status| status["works"] == true && status["generation"].as_u64() > before)

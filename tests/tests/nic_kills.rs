@@ -9,6 +9,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use cora::prelude::FiveTuple;
+use cora_tests::draw::Draw;
 use cora_tests::process::{Running, children, start_fed};
 use cora_tests::workshop::{emulator, program, room};
 use cora_tests::{captures, tell};
@@ -18,17 +19,6 @@ use serde_json::Value;
 /// Ends by itself well before this, or hangs.
 const LIMIT: Duration = Duration::from_mins(2);
 const PACKETS: u64 = 24_000;
-
-/// Moments that differ from run to run of the test, by a seed that is told.
-struct Moments(u64);
-
-impl Moments {
-    fn next(&mut self, below: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % below
-    }
-}
 
 /// The process that serves as the NIC, if there is one now.
 fn nic_of(host: &Running) -> Option<u32> {
@@ -47,7 +37,7 @@ fn by_flow(capture: &Path) -> BTreeMap<FiveTuple, u64> {
 }
 
 /// Kills the NIC `kills` times while it runs; the report.
-fn run_and_kill(nic: &str, kills: u64, moments: &mut Moments) -> (Value, PathBuf, Value, u64) {
+fn run_and_kill(nic: &str, kills: u64, moments: &mut Draw) -> (Value, PathBuf, Value, u64) {
     let room = room(&format!("nic-kills-{nic}"));
     let capture = room.join(format!("{nic}.pcap"));
     captures::generate(Profile::Mix, 7, PACKETS, 600, &capture);
@@ -79,7 +69,7 @@ fn run_and_kill(nic: &str, kills: u64, moments: &mut Moments) -> (Value, PathBuf
     let mut killed = 0;
     let mut last = None;
     for _ in 0..kills {
-        sleep(Duration::from_millis(100 + moments.next(400)));
+        sleep(Duration::from_millis(100 + moments.below(400)));
         let Some(process) = nic_of(&host).filter(|process| last != Some(*process)) else {
             continue;
         };
@@ -95,7 +85,7 @@ fn run_and_kill(nic: &str, kills: u64, moments: &mut Moments) -> (Value, PathBuf
 fn holds(nic: &str, kills: u64) {
     let seed = std::env::var("CORA_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
-    let (report, output, state, killed) = run_and_kill(nic, kills, &mut Moments(seed));
+    let (report, output, state, killed) = run_and_kill(nic, kills, &mut Draw(seed));
     let what = format!("CORA_SEED={seed}, {nic}: {report:#}");
     let number = |pointer: &str| report.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
     let outcomes: u64 =

@@ -1,20 +1,19 @@
 //! Signals to a program whose states are too large for the kernel's stack: it runs in a thread with
 //! room for them, and another one waits for that. Whichever thread the kernel asks, a live run
 //! obeys, and a run on a capture ends as any command does.
-#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
-use std::io::{Read as _, Write as _};
-use std::os::unix::net::UnixStream;
+use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use cora_tests::process::{Ended, Running, children, start, wait_until};
+use cora_tests::control::ask;
+use cora_tests::process::{Ended, Running, children, send, start, wait_until};
 use cora_tests::tell;
 use cora_tests::workshop::{program, room};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
 
 /// A run ends, or does what it was asked, well before this, on a busy machine too: halves have half
@@ -25,17 +24,9 @@ const MEMORY: &str = "inside=mem:flows=50;size=60,outside=mem:flows=5;size=60";
 /// Programs with a state of half a megabyte, and more.
 const LARGE: [&str; 2] = ["nat", "carrier-nat"];
 
-fn send(process: u32, signal: Signal) {
-    kill_process(Pid::from_raw(process.cast_signed()).unwrap(), signal).unwrap();
-}
-
 /// What the run at this socket says of itself.
 fn status(socket: &Path) -> Option<Value> {
-    let mut stream = UnixStream::connect(socket).ok()?;
-    stream.write_all(b"status\n").ok()?;
-    let mut text = String::new();
-    stream.read_to_string(&mut text).ok()?;
-    serde_json::from_str(&text).ok()
+    ask(socket, "status")
 }
 
 /// Starts it between these ports by `shell`, once both halves work; does something to the process;
@@ -96,7 +87,9 @@ fn it_reads_its_configuration_again_and_is_replaced() {
 
 #[test]
 fn a_run_on_a_capture_ends_as_any_command() {
-    let mut command = Command::new(program("nat"));
+    // A shell that runs the tests beside it lets all that they start ignore SIGINT.
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT").arg(program("nat"));
     command.args(["run", "--json", "--nic", "native", "--in", "/dev/stdin"]);
     let mut run = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     // A capture's header, frames, since the run makes its seed of the first one, and no end.

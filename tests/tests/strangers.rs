@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use cora_tests::process::child;
 use cora_tests::site::{SOON, Site};
 use cora_tests::tell;
-use cora_tests::workshop::{cora, host_half, in_one_file, package, program};
+use cora_tests::workshop::{changed, cora, program};
 use rustix::process::Signal;
 
 /// Clients of each of the two hosts inside.
@@ -184,12 +184,7 @@ fn played(label: &str, program: &Path, happen: impl FnOnce(&Site)) -> Option<Sce
 
 /// The NAT, changed in these ways.
 fn nat_with(name: &str, changes: &[(&str, &str)]) -> PathBuf {
-    let mut source = in_one_file("nat");
-    for (from, to) in changes {
-        assert!(source.contains(from), "the example has no `{from}` any more");
-        source = source.replace(from, to);
-    }
-    host_half(&package(name, &source), Path::new("split"), name)
+    changed(name, "nat", changes)
 }
 
 #[test]
@@ -274,11 +269,11 @@ fn a_damaged_copy_of_the_pool_is_as_good_as_none() {
     let damage = |site: &Site| {
         let host = child(site.pid(), "__host").expect("the host is there");
         site.signal(Signal::STOP);
-        let words = std::fs::read(format!("/proc/{}/cmdline", host.as_raw_nonzero())).unwrap();
+        let words = std::fs::read(format!("/proc/{host}/cmdline")).unwrap();
         let words: Vec<&[u8]> = words.split(|byte| *byte == 0).collect();
         let at = words.iter().position(|word| *word == b"__host").unwrap();
         let memory = String::from_utf8_lossy(words[at + 3]).into_owned();
-        let path = format!("/proc/{}/fd/{memory}", host.as_raw_nonzero());
+        let path = format!("/proc/{host}/fd/{memory}");
         let file = std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
         site.kill("__host");
         // Behind the layout and a header: a block of the pool.

@@ -13,6 +13,7 @@ use cora_core::region::{
 use cora_core::ring::{Consumer, Producer, SharedMemory};
 use cora_host::inherited_memory;
 use cora_host::parts::RING_BYTES;
+use cora_tests::draw::Draw;
 
 use super::live::words_of;
 
@@ -25,34 +26,19 @@ pub(crate) const WIRE_OUT: usize = 1;
 pub(crate) const PUNT: usize = 2;
 pub(crate) const BACK: usize = 3;
 
-/// Draws numbers that follow from a seed.
-pub(crate) struct Draw(pub(crate) u64);
-
-impl Draw {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    fn bytes(&mut self, length: u64) -> Vec<u8> {
-        let kind = self.below(4);
-        let word = |draw: &mut Self| match kind {
-            0 => 0,
-            1 => draw.below(4),
-            2 => u64::MAX,
-            _ => draw.next(),
-        };
-        let words = length.div_ceil(8);
-        let mut bytes: Vec<u8> = (0..words).flat_map(|_| word(self).to_le_bytes()).collect();
-        bytes.truncate(length as usize);
-        bytes
-    }
+/// So many bytes, of one kind of words.
+fn bytes(draw: &mut Draw, length: u64) -> Vec<u8> {
+    let kind = draw.below(4);
+    let word = |draw: &mut Draw| match kind {
+        0 => 0,
+        1 => draw.below(4),
+        2 => u64::MAX,
+        _ => draw.next(),
+    };
+    let words = length.div_ceil(8);
+    let mut bytes: Vec<u8> = (0..words).flat_map(|_| word(draw).to_le_bytes()).collect();
+    bytes.truncate(length as usize);
+    bytes
 }
 
 /// What a liar writes.
@@ -262,7 +248,7 @@ impl Liar {
                     5 | 6 => draw.below(1600),
                     _ => draw.below(65_000),
                 };
-                let bytes = draw.bytes(length);
+                let bytes = bytes(draw, length);
                 let on = if lie == Lie::Punt { Self::tells_host } else { Self::tells_wire };
                 on(self, kind as u16, &bytes);
             }

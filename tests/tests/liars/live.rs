@@ -1,11 +1,10 @@
 //! A live run on traffic from memory, its halves, and what it says.
 
-use std::io::{Read as _, Write as _};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use cora_tests::control;
 use cora_tests::process::{Running, children, start, wait_until};
 use cora_tests::workshop::room;
 use rustix::process::{Pid, Signal, kill_process};
@@ -50,11 +49,7 @@ impl Live {
     }
 
     pub(crate) fn status(&self) -> Option<Value> {
-        let mut stream = UnixStream::connect(&self.socket).ok()?;
-        stream.write_all(b"status\n").ok()?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text).ok()?;
-        serde_json::from_str(&text).ok()
+        control::ask(&self.socket, "status")
     }
 
     pub(crate) fn works(&self) -> Option<bool> {
