@@ -24,6 +24,7 @@ pub mod altered;
 pub mod captures;
 pub mod control;
 pub mod draw;
+pub mod executable;
 pub mod fragments;
 pub mod golden;
 pub mod handshakes;

@@ -12,8 +12,7 @@
 //! time for.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -21,6 +20,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::executable;
 use crate::process::{self, Ended};
 
 /// The examples.
@@ -163,13 +163,9 @@ fn shelve(cargo: &mut Command, shelf: &str) -> Programs {
     let shelf = own().join("programs").join(shelf);
     let copied = executables(&ended.stdout).into_iter().map(|built| {
         let copy = shelf.join(&built.name);
-        put(&built.host, &copy);
+        executable::copy(&built.host, &copy);
         if let Some(nic) = &built.nic {
-            put(nic, &nic_half(&copy));
-            // The emulator takes executable files alone.
-            let executable = Permissions::from_mode(0o755);
-            let set = std::fs::set_permissions(nic_half(&copy), executable);
-            set.unwrap_or_else(|error| panic!("{}: {error}", copy.display()));
+            executable::copy(nic, &nic_half(&copy));
         }
         (built.name, copy)
     });
@@ -280,18 +276,6 @@ fn executables(messages: &str) -> Vec<Built> {
 /// Where the NIC half stands of a program that was built with one.
 pub fn nic_half(program: &Path) -> PathBuf {
     program.with_added_extension("nic")
-}
-
-/// Copies a program; where it replaces one that still runs, that one keeps its file.
-fn put(from: &Path, to: &Path) {
-    let directory = to.parent().unwrap_or(to);
-    let fresh = to.with_extension("new");
-    let done = std::fs::create_dir_all(directory)
-        .and_then(|()| std::fs::copy(from, &fresh))
-        .and_then(|_| std::fs::rename(&fresh, to));
-    if let Err(error) = done {
-        panic!("{} to {}: {error}", from.display(), to.display());
-    }
 }
 
 /// What a package has that stands alone, as `cargo cora new` writes it: all of these are built in

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
@@ -14,7 +13,7 @@ use std::time::Duration;
 
 use cora_tests::process::{Ended, Running, marked, run, start_fed, wait_until};
 use cora_tests::workshop::{self, cargo_cora, emulator, nic_half, program, programs, room, target};
-use cora_tests::{captures, tell};
+use cora_tests::{captures, executable, tell};
 use cora_traffic::Profile;
 
 /// Ends by itself well before this, or hangs.
@@ -191,8 +190,8 @@ fn an_emulator_that_is_none() {
 
 /// Stands in for the emulator.
 fn script(name: &str, text: &str) -> PathBuf {
-    let path = file(name, format!("#!/bin/sh\n{text}\n").as_bytes());
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = GOOD.with_file_name(name);
+    executable::script(&path, text);
     path
 }
 

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use cora_tests::conversations::Conversations;
 use cora_tests::draw::Draw;
 use cora_tests::site::Site;
-use cora_tests::tell;
 use cora_tests::workshop::{changed, cora, program};
+use cora_tests::{executable, tell};
 use rustix::process::Signal;
 
 /// Connections that live through all kills.
@@ -180,16 +180,14 @@ fn connections_outlive_another_build_with_more_fields() {
     ];
     let next = build("kills-firewall-more", &more);
     let place = next.with_file_name("kills-firewall-replaced");
-    std::fs::copy(firewall(), &place).unwrap();
+    executable::copy(&firewall(), &place);
     let site = match Site::build("u", &place) {
         Ok(site) => site,
         Err(why) => return tell(&format!("SKIPPED kills: {why}")),
     };
     let talks = converse(&site);
     // As cargo does: another file under the same name.
-    let fresh = place.with_extension("new");
-    std::fs::copy(&next, &fresh).unwrap();
-    std::fs::rename(&fresh, &place).unwrap();
+    executable::copy(&next, &place);
     site.signal(Signal::HUP);
     sleep(Duration::from_millis(500));
     site.kill("__nic");
@@ -310,7 +308,7 @@ fn connections_outlive_a_build_that_converts_its_entries() {
     let new = firewall_with_rules("kills-converts", &converts);
     let refused = firewall_with_rules("kills-narrower", &[narrower]);
     let place = new.with_file_name("kills-converted");
-    std::fs::copy(firewall_with_rules("kills-rules", &[]), &place).unwrap();
+    executable::copy(&firewall_with_rules("kills-rules", &[]), &place);
     let socket = place.with_file_name(format!("control-{}", std::process::id()));
     let words = ["--control", &socket.display().to_string()];
     let site = match Site::build_with("c", &place, &words) {

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use cora_tests::draw::Draw;
 use cora_tests::process::{children, start_fed, wait_until};
-use cora_tests::tell;
 use cora_tests::workshop::{program, room};
+use cora_tests::{executable, tell};
 use rustix::process::Signal;
 
 #[path = "liars/liar.rs"]
@@ -303,7 +303,7 @@ fn a_nic_that_keeps_dying_is_started_after_pauses() {
 #[test]
 fn halves_of_a_program_with_capabilities_end_with_their_supervisor() {
     let own = room("liars-capabilities").join("keeper");
-    std::fs::copy(program("keeper"), &own).unwrap();
+    executable::copy(program("keeper"), &own);
     let set = Command::new("setcap").arg("cap_net_raw+ep").arg(&own).status();
     if !set.is_ok_and(|status| status.success()) {
         return tell("SKIPPED capabilities: setcap does not work here");

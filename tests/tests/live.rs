@@ -4,7 +4,6 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -13,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use cora_tests::control;
 use cora_tests::process::{Ended, child, run, send, wait_until};
-use cora_tests::tell;
 use cora_tests::workshop::{cora, program, room};
+use cora_tests::{executable, tell};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::{Value, json};
 
@@ -46,7 +45,7 @@ impl Live {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let room = room(&format!("live-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
         let place = room.join(name);
-        fs::copy(program(name), &place).unwrap();
+        executable::copy(program(name), &place);
         let mut command = Command::new(&place);
         command.args(["run", "--json", "--nic", "native", "--live", ports]).args(words);
         command.arg("--control").arg(room.join("socket")).current_dir(&room).process_group(0);
@@ -102,8 +101,7 @@ impl Live {
     /// A program under the name of the running one: a shell script.
     fn script(&self, name: &str, text: &str) -> PathBuf {
         let path = self.room.join(name);
-        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        executable::script(&path, text);
         path
     }
 
