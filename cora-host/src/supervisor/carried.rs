@@ -15,14 +15,23 @@ use crate::{RunError, log};
 /// first, once the copies are whole.
 const LAYOUT_WORDS: usize = 1024;
 
-/// Bytes of standby memory that entries of this layout need at most. What is never used costs
-/// address space alone.
-pub(super) fn standby_bytes<A: App>(layout: &Layout) -> usize {
+/// Bytes of standby memory that durable entries of both halves need at most. What is never used
+/// costs address space alone.
+pub(super) fn standby_bytes<A: App>(app: &mut A, layout: &Layout) -> usize {
+    let capacities = layout.tables().filter_map(|state| {
+        let table = app.state(state.into()).as_travelling()?;
+        Some(table.capacity())
+    });
+    bytes_for(capacities, layout)
+}
+
+/// The same for tables of these capacities. Each half holds as many entries as that: the host has
+/// room for all that come back from the NIC.
+fn bytes_for(capacities: impl Iterator<Item = u32>, layout: &Layout) -> usize {
     let singletons = layout.singletons();
-    let shape = shape(layout, &singletons);
-    // No table holds more entries than fit into all tables' memory.
-    let copies = A::MEMORY.checked_div(shape.entry).unwrap_or(0);
-    (LAYOUT_WORDS * 8 + standby::bytes(copies, shape)).next_multiple_of(4096)
+    let copies = 2 * capacities.map(|capacity| capacity as usize).sum::<usize>();
+    let bytes = standby::bytes(copies, shape(layout, &singletons));
+    (LAYOUT_WORDS * 8 + bytes).next_multiple_of(4096)
 }
 
 fn shape<'a>(layout: &Layout, singletons: &'a [Sized]) -> Shape<'a> {
@@ -126,4 +135,40 @@ fn write_layout(head: &[AtomicU64], layout: &Layout) {
         word.store(u64::from_le_bytes(whole), Ordering::Relaxed);
     }
     length.store(text.len() as u64, Ordering::Release);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::store::memory;
+    use super::*;
+
+    /// Few long entries, and many short ones.
+    #[test]
+    fn there_is_a_copy_for_each_entry_of_both_halves() {
+        let state = |number: u16, entry: usize| {
+            serde_json::json!({
+                "name": number.to_string(), "number": number, "key": 4, "entry": entry, "value": entry - 4,
+                "fields": [],
+            })
+        };
+        let states = [(0, 200), (1, 20)];
+        let told = serde_json::json!({
+            "group": 4, "states": states.map(|(number, entry)| state(number, entry)),
+        });
+        let layout: Layout = serde_json::from_value(told).expect("a layout");
+        let capacities = [10, 1000];
+        let bytes = bytes_for(capacities.into_iter(), &layout);
+        let shape = shape(&layout, &[]);
+        let mut copies = SharedStandby::open(memory(bytes / 8 - LAYOUT_WORDS), shape);
+        for ((state, entry), capacity) in states.into_iter().zip(capacities) {
+            for number in 0..2 * capacity {
+                let mut piece = vec![0; entry];
+                piece[..4].copy_from_slice(&number.to_le_bytes());
+                let holder = Holder::Nic;
+                let key = &piece[..4];
+                let copy = Copied { state, holder, group: key, key, piece: &piece };
+                assert!(copies.keep(&copy), "entry {number} of state {state}");
+            }
+        }
+    }
 }

@@ -86,6 +86,11 @@ impl Layout {
         self.states.is_empty()
     }
 
+    /// The numbers of the durable tables.
+    pub(super) fn tables(&self) -> impl Iterator<Item = u16> {
+        self.states.iter().map(|state| state.number)
+    }
+
     /// Bytes of the longest entry.
     pub(super) fn longest(&self) -> usize {
         self.states.iter().map(|state| state.entry).max().unwrap_or(0)

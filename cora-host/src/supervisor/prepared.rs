@@ -52,7 +52,7 @@ impl Prepared {
                 .check()?;
         }
         Ok(Self {
-            standby: standby_bytes::<A>(&entries),
+            standby: standby_bytes(&mut app, &entries),
             forgotten: forgotten(&mut app, &entries),
             entries,
             rests_on: A::RESTS_ON,

@@ -1,11 +1,12 @@
 //! A live run on traffic from memory, its halves, and what it says.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use cora_tests::control;
-use cora_tests::process::{Running, children, start, wait_until};
+use cora_tests::process::{self, Running, children, start, wait_until};
 use cora_tests::workshop::room;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -19,7 +20,7 @@ const WORKS: Duration = Duration::from_secs(50);
 /// The run, and where it can be asked.
 pub(crate) struct Live {
     /// Until it was ended.
-    running: Option<Running>,
+    running: Cell<Option<Running>>,
     supervisor: u32,
     socket: PathBuf,
 }
@@ -39,13 +40,21 @@ impl Live {
         let ports = "inside=mem:flows=50;size=60,outside=mem:flows=5;size=60";
         command.args(["run", "--json", "--live", ports, "--control"]).arg(&socket).args(words);
         let running = start(&mut command);
-        let live = Self { supervisor: running.id(), running: Some(running), socket };
+        let live = Self { supervisor: running.id(), running: Cell::new(Some(running)), socket };
         live.wait_until_it_works();
         live
     }
 
     pub(crate) fn wait_until_it_works(&self) {
-        assert!(wait_until(WORKS, || self.works() == Some(true)), "{:?}", self.status());
+        let works = || self.works() == Some(true);
+        let done = wait_until(WORKS, || works() || !self.is_alive());
+        assert!(done && works(), "{:?}, {:#?}", self.status(), self.last_words());
+    }
+
+    /// How it ended, if it did.
+    fn last_words(&self) -> Option<process::Ended> {
+        let running = if self.is_alive() { None } else { self.running.take() };
+        running.map(|running| running.end(SOON))
     }
 
     pub(crate) fn status(&self) -> Option<Value> {
@@ -102,7 +111,7 @@ impl Live {
     }
 
     /// Ends the run, whether it works or not.
-    pub(crate) fn stop(mut self) -> Ended {
+    pub(crate) fn stop(self) -> Ended {
         signal(self.supervisor, Signal::INT);
         let ended = self.running.take().expect("it ends once").end(3 * SOON);
         assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
@@ -121,7 +130,7 @@ impl Live {
 /// A test that fails leaves no run behind.
 impl Drop for Live {
     fn drop(&mut self) {
-        if self.running.is_some() {
+        if self.running.get_mut().is_some() {
             signal(self.supervisor, Signal::KILL);
         }
     }
