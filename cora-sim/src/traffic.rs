@@ -39,6 +39,8 @@ pub struct Case {
     pub seed: u64,
     pub packets: Vec<(Stamp, Vec<u8>)>,
     pub expected: Results,
+    /// How often the wall clock was set meanwhile.
+    pub wall_steps: u64,
 }
 
 struct Collect<'a>(&'a mut Results, &'a mut BTreeMap<u32, FiveTuple>);
@@ -93,9 +95,10 @@ pub(crate) fn case<A: SimApp>(
     let mut expected = Results::default();
     let mut left = BTreeMap::new();
     let mut packets = Vec::new();
+    let mut wall = Wall::new(seed);
     for number in 0..count {
         let (stamp, frame) = next(number, &left);
-        packets.push((stamp, frame.clone()));
+        packets.push((wall.stamped(stamp), frame.clone()));
         let mut out = Collect(&mut expected, &mut left);
         let (mut frame, mut burst) = (frame, Burst::new());
         burst.push(stamp, &mut frame);
@@ -105,7 +108,41 @@ pub(crate) fn case<A: SimApp>(
     let now = host.now();
     expected.hold(host.engine().app(), now);
     drop(host);
-    Case { seed, packets, expected }
+    Case { seed, packets, expected, wall_steps: wall.steps }
+}
+
+/// The wall clock, which is set now and then: by a second, by years, to its beginning. No entry
+/// lives by it, so what is expected comes of a clock that nobody sets.
+struct Wall {
+    random: Random,
+    /// One of so many packets comes after it was set.
+    one_in: u64,
+    /// How far it is ahead of the time that passes (ns, modulo 2^64).
+    ahead: u64,
+    steps: u64,
+}
+
+impl Wall {
+    fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed ^ 0x7761_6c6c);
+        let one_in = random.pick(&[u64::MAX, 4, 20]);
+        Self { random, one_in, ahead: 0, steps: 0 }
+    }
+
+    fn stamped(&mut self, stamp: Stamp) -> Stamp {
+        const SECOND: u64 = 1_000_000_000;
+        if self.random.once_in(self.one_in) {
+            self.steps += 1;
+            let far = self.random.pick(&[SECOND, IDLE, 1_000 * IDLE, 31_536_000 * SECOND]);
+            self.ahead = match self.random.below(3) {
+                0 => self.ahead.wrapping_add(far),
+                1 => self.ahead.wrapping_sub(far),
+                _ => stamp.meta.now.wrapping_neg(),
+            };
+        }
+        let time = stamp.meta.time.wrapping_add(self.ahead);
+        Stamp { meta: Meta { time, ..stamp.meta }, ..stamp }
+    }
 }
 
 struct Source {

@@ -27,10 +27,12 @@ pub struct Faults {
     pub lies: u64,
     /// The other half noticed.
     pub lies_noticed: u64,
+    /// The wall clock was set.
+    pub wall_steps: u64,
 }
 
 /// Names, for reports.
-pub const FAULTS: [&str; 11] = [
+pub const FAULTS: [&str; 12] = [
     "delays",
     "reordered",
     "nic-waits",
@@ -42,6 +44,7 @@ pub const FAULTS: [&str; 11] = [
     "host-kills",
     "lies",
     "lies-noticed",
+    "wall-steps",
 ];
 
 impl Faults {
@@ -59,6 +62,7 @@ impl Faults {
             host_kills,
             lies,
             lies_noticed,
+            wall_steps,
         } = *self;
         [
             delays,
@@ -72,6 +76,7 @@ impl Faults {
             host_kills,
             lies,
             lies_noticed,
+            wall_steps,
         ]
     }
 
@@ -88,6 +93,7 @@ impl Faults {
         self.host_kills += other.host_kills;
         self.lies += other.lies;
         self.lies_noticed += other.lies_noticed;
+        self.wall_steps += other.wall_steps;
     }
 }
 

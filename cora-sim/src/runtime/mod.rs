@@ -367,8 +367,9 @@ impl<'a, A: SimApp> Runtime<'a, A> {
         let nic = self.nic.half.report;
         let (nic_waits, host_waits) = (self.nic.waits(), self.host.waits());
         let heads = self.faults.heads + self.nic.heads();
+        let wall_steps = self.case.wall_steps;
         Ran {
-            faults: Faults { nic_waits, host_waits, heads, ..self.faults },
+            faults: Faults { nic_waits, host_waits, heads, wall_steps, ..self.faults },
             packets: self.fed as u64,
             moves: nic.offloads + nic.released,
             lost: 0,
