@@ -13,6 +13,7 @@ use crate::nic_process::NicProcess;
 use crate::progress::Progress;
 use crate::revive::{self, Revival};
 use crate::run::Request;
+use crate::running;
 use crate::wire::Cable;
 use crate::wire_end::WireEnd;
 use crate::worker::Worker;
@@ -152,6 +153,7 @@ impl<A: App, C: Cable> Pair<A, C> {
 
     /// Tells the NIC what it needs to begin.
     pub(crate) fn begin(&mut self, configured: &[usize]) {
+        self.worker.note_at(running::word());
         self.worker.begin(configured);
         if let Some(control) = &self.control {
             control.watch(&mut self.worker);

@@ -19,7 +19,7 @@ use crate::apart::{self, Bytes};
 use crate::back::{Back, left_unread, taken};
 use crate::copies::Copies;
 use crate::ipfix::Exporter;
-use crate::running;
+use crate::running::Word;
 use crate::state_out::Contents;
 use crate::tally::Ways;
 use crate::versions::{Arriving, most_told};
@@ -177,9 +177,13 @@ impl<A: App> Worker<A> {
         self.back.standby = Some(Box::new(Copies::new(most_told::<A>())));
     }
 
+    /// Notes here which packet the handlers run.
+    pub(crate) const fn note_at(&mut self, word: Word) {
+        self.back.runs = word;
+    }
+
     /// Tells the NIC the versions of read-mostly states, and that it may begin.
     pub fn begin(&mut self, configured: &[usize]) {
-        self.back.runs = running::word();
         for number in configured {
             let back = &mut self.back;
             let home = self.half.engine().app().state(*number);

@@ -6,12 +6,22 @@ use cora_core::migration::{Copied, Holder, Standby};
 
 /// Copies, by state and key, and those of singletons, by state.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Copies(BTreeMap<(u16, Vec<u8>), Copy>, BTreeMap<u16, Vec<u8>>);
+pub(crate) struct Copies {
+    entries: BTreeMap<(u16, Vec<u8>), Copy>,
+    singletons: BTreeMap<u16, Vec<u8>>,
+    /// One of three is not kept: how many were, so far.
+    loses: Option<u64>,
+}
 
 impl Copies {
     /// The copies of singletons are damaged, and so there are none.
     pub(crate) fn lose_singletons(&mut self) {
-        self.1.clear();
+        self.singletons.clear();
+    }
+
+    /// From now on one copy of three is not kept, and said to be.
+    pub(crate) const fn lose_some(&mut self) {
+        self.loses = Some(0);
     }
 }
 
@@ -32,29 +42,35 @@ impl Standby for Copies {
     fn keep(&mut self, copy: &Copied<'_>) -> bool {
         let Copied { state, holder, group, key, piece } = *copy;
         let copy = Copy { holder, group: group.to_vec(), piece: piece.to_vec() };
-        self.0.insert((state, key.to_vec()), copy);
+        if let Some(kept) = &mut self.loses {
+            *kept += 1;
+            if kept.is_multiple_of(3) {
+                return true;
+            }
+        }
+        self.entries.insert((state, key.to_vec()), copy);
         true
     }
 
     fn forget(&mut self, holder: Holder, state: u16, key: &[u8]) {
         let name = (state, key.to_vec());
-        if self.0.get(&name).is_some_and(|copy| copy.holder == holder) {
-            self.0.remove(&name);
+        if self.entries.get(&name).is_some_and(|copy| copy.holder == holder) {
+            self.entries.remove(&name);
         }
     }
 
     fn forget_all(&mut self, holder: Holder, group: Option<&[u8]>) {
-        self.0.retain(|_, copy| !copy.is_of(holder, group));
+        self.entries.retain(|_, copy| !copy.is_of(holder, group));
     }
 
     fn assign(&mut self, from: Holder, to: Holder, group: Option<&[u8]>) {
-        for copy in self.0.values_mut().filter(|copy| copy.is_of(from, group)) {
+        for copy in self.entries.values_mut().filter(|copy| copy.is_of(from, group)) {
             copy.holder = to;
         }
     }
 
     fn keep_part(&mut self, state: u16, at: usize, part: &[u8]) {
-        let whole = self.1.entry(state).or_default();
+        let whole = self.singletons.entry(state).or_default();
         if whole.len() < at + part.len() {
             whole.resize(at + part.len(), 0);
         }
@@ -62,11 +78,11 @@ impl Standby for Copies {
     }
 
     fn parts(&self, state: u16, visit: &mut dyn FnMut(usize, &[u8])) -> bool {
-        self.1.get(&state).inspect(|whole| visit(0, whole)).is_some()
+        self.singletons.get(&state).inspect(|whole| visit(0, whole)).is_some()
     }
 
     fn find(&self, state: u16, key: &[u8], visit: &mut dyn FnMut(&Copied<'_>)) -> bool {
-        let Some(Copy { holder, group, piece }) = self.0.get(&(state, key.to_vec())) else {
+        let Some(Copy { holder, group, piece }) = self.entries.get(&(state, key.to_vec())) else {
             return false;
         };
         visit(&Copied { state, holder: *holder, group, key, piece });
@@ -74,7 +90,9 @@ impl Standby for Copies {
     }
 
     fn each(&self, holder: Holder, group: Option<&[u8]>, visit: &mut dyn FnMut(&Copied<'_>)) {
-        for ((state, key), copy) in self.0.iter().filter(|(_, copy)| copy.is_of(holder, group)) {
+        for ((state, key), copy) in
+            self.entries.iter().filter(|(_, copy)| copy.is_of(holder, group))
+        {
             let Copy { holder, group, piece } = copy;
             visit(&Copied { state: *state, holder: *holder, group, key, piece });
         }

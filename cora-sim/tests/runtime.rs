@@ -1,10 +1,12 @@
 //! The whole runtime under seeded faults gives what the host alone gives.
 
+use std::panic::catch_unwind;
+
 use cora_sim::apps::Share;
 use cora_sim::apps::marks::Marking;
 use cora_sim::apps::visits::Visiting;
 use cora_sim::chaos;
-use cora_sim::runtime::{Faults, Liar, run_conducted, run_lied_to};
+use cora_sim::runtime::{Faults, Liar, Planted, run_conducted, run_lied_to, run_planted};
 use cora_sim::traffic;
 
 /// More is what `cargo xtask chaos` is for.
@@ -72,6 +74,20 @@ fn a_liar_is_ended_and_the_run_goes_on() {
             Liar::Host => (faults.host_kills, faults.nic_kills),
         };
         assert!(liars >= 400 && others == 0, "ended: {liars} liars, {others} others");
+    }
+}
+
+/// Whoever makes one of these mistakes sees it within a few seeds.
+#[test]
+fn planted_mistakes_are_noticed() {
+    for planted in [Planted::WallClock, Planted::LosesCopies, Planted::EndsTheOther] {
+        // A program whose clock runs back may panic, too.
+        let breaks = |seed: &u64| {
+            !catch_unwind(|| run_planted(planted, *seed)).is_ok_and(|outcome| outcome.is_ok())
+        };
+        let noticed = (0..200).filter(breaks).count();
+        println!("{planted:?}: noticed by {noticed} of 200 seeds");
+        assert!(noticed > 3, "{planted:?}: noticed by {noticed} of 200 seeds");
     }
 }
 

@@ -49,7 +49,8 @@ impl Live {
         let mut command = Command::new(&place);
         command.args(["run", "--json", "--nic", "native", "--live", ports]).args(words);
         command.arg("--control").arg(room.join("socket")).current_dir(&room).process_group(0);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let log = fs::File::create(room.join("log")).unwrap();
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
         (command, room, place)
     }
 
@@ -105,6 +106,11 @@ impl Live {
         path
     }
 
+    /// What it said so far.
+    fn log(&self) -> String {
+        fs::read_to_string(self.room.join("log")).unwrap_or_default()
+    }
+
     /// Ends it as an operator does; its account.
     fn finish(self) -> Report {
         self.signal(Signal::INT);
@@ -112,13 +118,12 @@ impl Live {
     }
 
     fn end(mut self) -> Report {
-        let (stdout, stderr) = (self.child.stdout.take(), self.child.stderr.take());
-        let log = std::thread::spawn(move || text(stderr));
+        let stdout = self.child.stdout.take();
         let json = std::thread::spawn(move || text(stdout));
         let ended = wait_until(LIMIT, || matches!(self.child.try_wait(), Ok(Some(_))));
-        assert!(ended, "it does not end");
+        assert!(ended, "it does not end: {}", self.log());
         let code = self.child.wait().unwrap().code();
-        let (log, json) = (log.join().unwrap(), json.join().unwrap());
+        let (log, json) = (self.log(), json.join().unwrap());
         Report { code, json: serde_json::from_str(&json).unwrap_or_default(), log }
     }
 }
@@ -214,7 +219,8 @@ fn a_hang_up_that_is_ignored_at_the_start_stays_so() {
     let (command, room, place) = Live::command("keeper", &ports, &[]);
     let mut nohup = Command::new("nohup");
     nohup.arg(command.get_program()).args(command.get_args()).process_group(0);
-    nohup.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let log = fs::File::create(room.join("log")).unwrap();
+    nohup.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
     let run = Live { child: nohup.spawn().unwrap(), room, place }.ready();
     run.signal_all(Signal::HUP);
     std::thread::sleep(Duration::from_millis(600));
@@ -309,11 +315,11 @@ fn a_build_that_can_not_take_over_is_refused_and_holds_nothing_up() {
     // As somebody types who put it in place first.
     fs::rename(run.room.join("new"), &run.place).unwrap();
     run.signal(Signal::HUP);
-    std::thread::sleep(Duration::from_millis(500));
+    let refused = || run.log().contains("the program goes on as it is: ");
+    assert!(wait_until(SOON, refused), "{}", run.log());
     assert_eq!(run.ask("status")["upgrades"], 0);
     let Report { code, log, .. } = run.finish();
     assert_eq!(code, Some(0), "{log}");
-    assert!(log.contains("the program goes on as it is: "), "{log}");
 }
 
 /// It shows that it can, and then becomes another one: the program before comes back.

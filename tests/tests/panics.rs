@@ -1,4 +1,5 @@
-//! A handler that panics on a capture, or never comes back, ends the run with the packet's name.
+//! A handler that panics on a capture, or never comes back, ends the run with the packet's name. A
+//! live run drops that packet, says which it was, and goes on.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use cora_host::capture::Writer;
 use cora_tests::process::{Ended, run};
 use cora_tests::workshop::{program, room, under};
+use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_mins(2);
 
@@ -57,4 +59,38 @@ fn a_loop_without_end_names_its_packet() {
     names(&ended(program("panics"), "off", &capture), &capture, 14, "a handler runs for 2 s");
     let nic_only = under(Path::new("nic-only"), &["panics"]).remove("panics").expect("it is built");
     names(&ended(&nic_only, "native", &capture), &capture, 14, "has not moved for 2 s");
+}
+
+/// The report of a live run on the capture, and what it said.
+fn live(program: &Path, nic: &str, capture: &Path) -> (Value, String) {
+    let empty = capture.with_file_name("empty.pcap");
+    let writer = Writer::new(Vec::new()).expect("memory");
+    std::fs::write(&empty, writer.finish().expect("memory")).expect("it is ours");
+    let ports = format!("inside=pcap:{},outside=pcap:{}", capture.display(), empty.display());
+    let mut command = Command::new(program);
+    command.args(["run", "--json", "--nic", nic, "--patience", "1", "--live", &ports]);
+    let ended = run(&mut command, LIMIT).well("live");
+    (ended.json(), ended.stderr)
+}
+
+#[test]
+fn a_live_run_drops_what_a_handler_dies_of() {
+    let on_nic = under(Path::new("nic-only"), &["panics"]).remove("panics").expect("it is built");
+    let host = under(Path::new("host-only"), &["panics"]).remove("panics").expect("it is built");
+    for (name, port, how) in
+        [("live-panics", 13, "ended ("), ("live-loops", 14, "stood still for")]
+    {
+        let capture = capture(name, port);
+        for (half, program) in [("NIC", &on_nic), ("host", &host)] {
+            let (report, said) = live(program, "native", &capture);
+            let outcomes = report["outcomes"].as_object().unwrap();
+            let count = |name: &str| outcomes.get(name).and_then(Value::as_u64).unwrap_or(0);
+            assert_eq!(count("handler-panicked"), 1, "{name}, {half}: {report:#}");
+            let sum: u64 = outcomes.values().filter_map(Value::as_u64).sum();
+            assert_eq!(sum, 40, "{name}, {half}: {report:#}");
+            assert_eq!(report["restarts"][half], 1, "{name}, {half}: {report:#}");
+            assert!(said.contains(&format!("the {half} process")) && said.contains(how), "{said}");
+            assert!(said.contains("in a handler of packet 30 of this run"), "{said}");
+        }
+    }
 }

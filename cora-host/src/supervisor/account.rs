@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | `lost-with-host` | those that a dead host had not read, or had read and not counted |
 //! | `lost-with-nic` | those in a dead NIC or on its rings, and those that its handlers dropped |
+//! | `handler-panicked` | those that a half died of: a handler panicked, or did not come back |
 //!
 //! So the sum of all outcomes is the number of packets that came. While no half dies, nothing is
 //! lost: then a packet without an outcome is a fault, and the run fails.
@@ -21,6 +22,9 @@ use crate::tally::{LOST, Tally, Ways};
 
 /// The outcome of packets whose end only a host knew that is no more.
 const LOST_WITH_HOST: &str = "lost-with-host";
+
+/// The outcome of a packet whose handlers ended their half.
+const PANICKED: &str = "handler-panicked";
 
 /// Under which name the host tells what the NIC counted.
 pub(super) const OF_NIC: &str = "nic_outcomes";
@@ -35,6 +39,8 @@ pub(super) struct Outcomes {
     /// Halves that were started.
     nics: u64,
     hosts: u64,
+    /// Halves that died of a packet.
+    panicked: u64,
 }
 
 /// What is known at the end.
@@ -65,6 +71,11 @@ impl Outcomes {
         add(&mut self.kept, before);
     }
 
+    /// A half died of the packet that its handlers had.
+    pub(super) const fn panicked(&mut self) {
+        self.panicked += 1;
+    }
+
     /// The outcomes of all packets that were fed in, and what is wrong with them.
     pub(super) fn whole(self, known: Known) -> (BTreeMap<String, u64>, Option<String>) {
         let Known { fed, tally, host, nic, unread } = known;
@@ -93,13 +104,16 @@ impl Outcomes {
             return (all, (fed != counted).then_some(fault));
         }
         let mut lost = fed.saturating_sub(counted);
+        let panicked = self.panicked.min(lost);
+        lost -= panicked;
         let with_host = match (self.nics, self.hosts) {
             (_, 0 | 1) => 0,
             (0 | 1, _) => lost,
             _ => lost.min(unread),
         };
         lost -= with_host;
-        add(&mut all, [(LOST_WITH_HOST.to_owned(), with_host), (LOST.to_owned(), lost)].into());
+        let ends = [(LOST_WITH_HOST, with_host), (LOST, lost), (PANICKED, panicked)];
+        add(&mut all, ends.map(|(name, count)| (name.to_owned(), count)).into());
         all.retain(|_, count| *count > 0);
         take(&mut all, counted.saturating_sub(fed));
         (all, None)
@@ -246,6 +260,23 @@ mod tests {
     }
 
     #[test]
+    fn packets_that_halves_died_of_are_not_among_the_lost() {
+        let known = Known {
+            fed: 50,
+            tally: tally(20, 12),
+            host: counts(&[("transmit", 12), ("not-ip", 9)]),
+            nic: Some(counts(&[("transmit", 20)])),
+            unread: 4,
+        };
+        let mut outcomes = begun(&[tally(0, 0)], &[&[], &[]]);
+        (0..2).for_each(|_| outcomes.panicked());
+        let (outcomes, fault) = outcomes.whole(known);
+        let rest = [("not-ip", 9), (LOST_WITH_HOST, 7), (PANICKED, 2)];
+        let expected = counts(&[&[("transmit", 32)], &rest[..]].concat());
+        assert_eq!((outcomes, fault), (expected, None));
+    }
+
+    #[test]
     fn whatever_dies_and_whatever_is_told_the_sum_is_what_came() {
         let names = ["transmit", "redirect", "not-ip", "host-away"];
         let mut state = 1_u64;
@@ -260,6 +291,7 @@ mod tests {
             if draw(2) > 0 {
                 outcomes.host_begins(before);
             }
+            (0..draw(3)).for_each(|_| outcomes.panicked());
             let nic = (draw(3) > 0).then_some(nic);
             let (fed, unread) = (draw(300), draw(50));
             let tally = tally(30 + draw(30), draw(60));

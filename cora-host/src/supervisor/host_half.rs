@@ -141,6 +141,7 @@ pub(crate) fn host_half<A: App>(
     catch_up(&mut half, &regions, &region, &mut copies, exporter.as_ref())?;
     let mut worker = Worker::new(half, &region.rings());
     worker.export_to(exporter.clone());
+    worker.note_at(page.packet_word());
     worker.arriving.in_force = Some(version.number);
     take_over(&mut worker, copies, &layout, clock.now(), arguments.afresh)?;
     loop {

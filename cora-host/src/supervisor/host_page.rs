@@ -3,12 +3,14 @@
 //! The region lies in memory that the NIC half can write at any time, so that nothing there can
 //! tell one trusted process what another one does. Here stand the current generation and the seed
 //! (the supervisor's), and the host's heartbeat, the version in force, its accusation of a NIC that
-//! broke the protocol, and its counts of outcomes. Those outlive a host that dies.
+//! broke the protocol, the packet that its handlers run, and its counts of outcomes. Those outlive
+//! a host that dies.
 //!
 //! ```text
 //! word 0    the first generation, the current one, seed, pages made at once, end without the NIC,
 //!           no flow lives on
-//! word 16   heartbeat, generation it serves, phase, version, accused generation   of one host
+//! word 16   heartbeat, generation it serves, phase, version, accused generation,
+//!           packet in its handlers                                                of one host
 //! word 32   entries carried over, packets lost, copies found damaged              of all hosts
 //! word 64   entries and capacity of each table                                    of one host
 //! word 192  outcomes of one host: length of the name, the name (48 bytes), count
@@ -17,11 +19,13 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cora_core::migration::{Copied, Holder, Standby};
+use cora_core::migration::{Copied, Holder, IDLE, Standby};
 use cora_core::outcome::{OTHER, Outcomes};
 use cora_core::region::{
     AttachError, HashSeed, Identity, Region, RegionLayout, TOLD_TABLES, succession,
 };
+
+use crate::running::{UNSEEN, Word};
 
 /// Bytes of the page.
 pub(super) const BYTES: usize = 8192;
@@ -33,13 +37,14 @@ const RESIDENT: usize = 3;
 const FINISH: usize = 4;
 const AFRESH: usize = 5;
 
-/// What one host says: zero before it says anything.
+/// What one host says: zero before it says anything, and no packet.
 const OF_ONE_HOST: std::ops::Range<usize> = 16..32;
 const HEARTBEAT: usize = 16;
 const ATTACHED: usize = 17;
 const PHASE: usize = 18;
 const VERSION: usize = 19;
 const ACCUSED: usize = 20;
+const PACKET: usize = 21;
 
 const CARRIED: usize = 32;
 const LOST: usize = 33;
@@ -118,6 +123,7 @@ impl HostPage {
         for word in self.words.get(OF_ONE_HOST).into_iter().flatten() {
             word.store(0, Ordering::Relaxed);
         }
+        self.set(PACKET, IDLE);
         for word in self.words.get(TABLES..).into_iter().flatten() {
             word.store(0, Ordering::Relaxed);
         }
@@ -151,6 +157,16 @@ impl HostPage {
     /// The latest generation in which the NIC broke the protocol, as the host says; 0 if none.
     pub(super) fn accused(self) -> u64 {
         self.get(ACCUSED)
+    }
+
+    /// The number of the packet that the host's handlers run; [`IDLE`] while they run none.
+    pub(super) fn packet(self) -> u64 {
+        self.get(PACKET)
+    }
+
+    /// Where the host says so.
+    pub(super) fn packet_word(self) -> Word {
+        self.words.get(PACKET).unwrap_or(&UNSEEN)
     }
 
     /// Entries that were carried over from the program before.

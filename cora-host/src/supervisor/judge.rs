@@ -54,6 +54,9 @@ impl Supervisor<'_> {
             Phase::Ends => ENDING.max(self.patience()),
         };
         let died = self.host.look(self.page.heartbeat(), patience)?;
+        if died && self.host.fell_in(self.page.packet()) {
+            self.outcomes.panicked();
+        }
         if died && !self.host.has_finished() {
             self.away_since.get_or_insert_with(Instant::now);
         }
@@ -70,6 +73,9 @@ impl Supervisor<'_> {
         let patience = self.patience();
         let on_its_way = if self.nic_arrived { patience } else { BEGINNING.max(patience) };
         let mut died = self.nic.look(self.region.nic_heartbeat(), on_its_way)?;
+        if died && self.nic.fell_in(self.region.nic_packet()) {
+            self.outcomes.panicked();
+        }
         if self.nic_works() || !self.nic.is_alive() {
             self.nic_arrived |= self.nic.is_alive();
             self.nic_astray = None;

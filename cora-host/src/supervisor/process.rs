@@ -5,8 +5,12 @@
 //! [`LONGEST`], and what became of it is told once in [`TELL_EVERY`].
 
 use std::fs::File;
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
+
+use cora_core::migration::IDLE;
+use rustix::process::Signal;
 
 use crate::options::RunOptions;
 use crate::{RunError, sandbox};
@@ -28,6 +32,8 @@ const TELL_EVERY: Duration = Duration::from_secs(1);
 const MOST_UNSEEN: Duration = Duration::from_millis(100);
 /// The exit status of a half that said what is wrong ([`fail`](crate::fail)).
 const COMPLAINED: i32 = 1;
+/// That of one that panicked, where a panic does not abort.
+const PANICKED: i32 = 101;
 
 /// A half, and whether it lives.
 #[derive(Debug)]
@@ -39,6 +45,10 @@ pub(super) struct Half {
     /// How it ended last, and why, if somebody ended it.
     ended: Option<ExitStatus>,
     why: Option<String>,
+    /// It ended by a fault of its own.
+    fell: bool,
+    /// The packet that its handlers had then, counted from 0.
+    in_packet: Option<u64>,
     beat: u64,
     looked: Instant,
     /// How long it has stood still, as far as that was seen.
@@ -72,6 +82,8 @@ impl Half {
             image: None,
             ended: None,
             why: None,
+            fell: false,
+            in_packet: None,
             beat: 0,
             looked: Instant::now(),
             still: Duration::ZERO,
@@ -94,6 +106,7 @@ impl Half {
         self.child = Some(child);
         self.image = image;
         self.why = None;
+        (self.fell, self.in_packet) = (false, None);
         self.not_before = None;
         (self.looked, self.still) = (Instant::now(), Duration::ZERO);
     }
@@ -129,9 +142,17 @@ impl Half {
         } else if self.still > patience {
             self.stood_still += 1;
             self.end(format!("stood still for {:.1} s and was ended", self.still.as_secs_f64()))?;
+            self.fell = true;
             return Ok(true);
         }
         Ok(false)
+    }
+
+    /// Its handlers had this packet when it died: whether that is what it died of. They panicked, or
+    /// did not come back; who is killed by somebody else was in the middle of a packet by chance.
+    pub(super) fn fell_in(&mut self, packet: u64) -> bool {
+        self.in_packet = Some(packet).filter(|packet| self.fell && *packet != IDLE);
+        self.in_packet.is_some()
     }
 
     /// Ends it, if it lives, because of what it did.
@@ -146,6 +167,7 @@ impl Half {
 
     fn died(&mut self, status: ExitStatus) {
         self.ended = Some(status);
+        self.fell = status.code() == Some(PANICKED) || status.signal().is_some_and(is_of_a_fault);
         self.child = None;
         let settled = self.works_since.take().is_some_and(|since| since.elapsed() >= SETTLED);
         self.short_lives = if settled { 0 } else { self.short_lives + 1 };
@@ -201,7 +223,12 @@ impl Half {
     }
 
     fn what_became(&self) -> String {
-        self.why.clone().unwrap_or_else(|| format!("ended ({})", self.how_it_ended()))
+        let what = self.why.clone();
+        let what = what.unwrap_or_else(|| format!("ended ({})", self.how_it_ended()));
+        match self.in_packet {
+            Some(packet) => format!("{what}, in a handler of packet {packet} of this run"),
+            None => what,
+        }
     }
 
     pub(super) fn how_it_ended(&self) -> String {
@@ -214,6 +241,12 @@ impl Half {
             (None, None) => "never started".to_owned(),
         }
     }
+}
+
+/// Whether a process gets this signal for what it did itself.
+fn is_of_a_fault(signal: i32) -> bool {
+    let faults = [Signal::ABORT, Signal::SEGV, Signal::BUS, Signal::ILL, Signal::FPE, Signal::TRAP];
+    faults.iter().any(|fault| fault.as_raw() == signal)
 }
 
 /// The name of the NIC half.
@@ -288,6 +321,26 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_is_blamed_for_faults_alone() {
+        // A panic that aborts, one that does not, a fault of memory; killed, ended, refused to begin.
+        for (status, packet, falls) in [
+            (6, 30, true),
+            (101 << 8, 30, true),
+            (11, 0, true),
+            (6, IDLE, false),
+            (9, 30, false),
+            (15, 30, false),
+            (1 << 8, 30, false),
+        ] {
+            let mut half = half(NIC);
+            half.died(ExitStatus::from_raw(status));
+            assert_eq!(half.fell_in(packet), falls, "{status} in {packet}");
+            let news = half.news().expect("the first one is told");
+            assert_eq!(news.contains(&format!("in a handler of packet {packet}")), falls, "{news}");
+        }
+    }
+
+    #[test]
     fn who_watches_may_stand_still_itself() {
         let mut half = half(NIC);
         half.began(sleeper(), None);
@@ -334,7 +387,6 @@ mod tests {
 
     #[test]
     fn a_half_that_refuses_to_begin_is_asked_once() {
-        use std::os::unix::process::ExitStatusExt as _;
         let ended = |status: i32| {
             let mut half = half("host");
             half.ended = Some(ExitStatus::from_raw(status));

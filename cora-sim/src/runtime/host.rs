@@ -128,6 +128,11 @@ impl<A: SimApp> HostSide<A> {
         }
     }
 
+    /// From now on one copy of three is not kept.
+    pub(super) const fn lose_copies(&mut self) {
+        self.back.standby.lose_some();
+    }
+
     /// From now on it lies.
     pub(super) fn lie(&mut self, lies: Lies) {
         self.back.lies = Some(lies);

@@ -10,7 +10,7 @@ use cora_core::packet::{Meta, Packet, Port};
 
 use super::nic::{NicSide, Others, Rings};
 use super::words::Life;
-use super::{Ran, Runtime, Turn, story};
+use super::{Planted, Ran, Runtime, Turn, story};
 use crate::apps::marks::Marking;
 use crate::apps::{SimApp, Variant};
 use crate::frames::{flow_of, is_intact, number_of, tuple_of};
@@ -23,9 +23,22 @@ const NO_FLOW: u32 = 0x8000_0000;
 
 /// Runs a case while the NIC is killed so often, and another one started. An error says what broke.
 pub fn run_killed<V: Variant>(case: &Case, seed: u64, kills: u64) -> Result<Ran, String> {
+    killed::<V>(case, seed, kills, None)
+}
+
+/// Likewise with a mistake in it.
+pub(super) fn killed<V: Variant>(
+    case: &Case,
+    seed: u64,
+    kills: u64,
+    planted: Option<Planted>,
+) -> Result<Ran, String> {
     let mut supply = Supply::default();
     let mut runtime = Runtime::<Marking<V>>::new(case, seed, &mut supply);
     runtime.kills = kills;
+    if planted == Some(Planted::LosesCopies) {
+        runtime.host.lose_copies();
+    }
     runtime.run()?;
     runtime.wire.drain();
     runtime.check()?;

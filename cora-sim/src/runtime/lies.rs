@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use cora_core::key::{FiveTuple, Key as _};
 use cora_core::packet::{Meta, Packet};
 
-use super::{Ran, Runtime, Turn, story};
+use super::{Faults, Planted, Ran, Runtime, Turn, story};
 use crate::apps::marks::Marking;
 use crate::apps::{SimApp, Variant};
 use crate::frames::{flow_of, is_intact, number_of};
@@ -144,15 +144,27 @@ pub fn run_lied_to<V: Variant>(
     liar: Liar,
     liars: u64,
 ) -> Result<Ran, String> {
+    lied_to::<V>(case, seed, (liar, liars), None)
+}
+
+/// Likewise with a mistake in it.
+pub(super) fn lied_to<V: Variant>(
+    case: &Case,
+    seed: u64,
+    (liar, liars): (Liar, u64),
+    planted: Option<Planted>,
+) -> Result<Ran, String> {
     let mut supply = Supply::default();
     let mut runtime = Runtime::<Marking<V>>::new(case, seed, &mut supply);
     let none = Liars { liar, seed, left: liars, lies: false, patience: 0, honest_from: 0 };
     runtime.liars = Some(none);
+    runtime.planted = planted;
     runtime.next_liar();
     runtime.run()?;
     runtime.wire.drain();
     runtime.check()?;
     let honest = runtime.check_honest_flows()?;
+    runtime.check_who_ended(liar)?;
     Ok(Ran { honest, ..runtime.ran() })
 }
 
@@ -191,11 +203,19 @@ impl<A: SimApp> Runtime<'_, A> {
         }
         story::tell(|| format!("the liar is ended: {noticed:?}"));
         self.faults.lies_noticed += u64::from(noticed.is_some());
-        match liars.liar {
-            Liar::Nic => self.nic.life.ends_after(0),
-            Liar::Host => self.host.life.ends_after(0),
+        let is_liar = self.planted != Some(Planted::EndsTheOther);
+        match (liars.liar, is_liar) {
+            (Liar::Nic, true) | (Liar::Host, false) => self.nic.life.ends_after(0),
+            (Liar::Host, true) | (Liar::Nic, false) => self.host.life.ends_after(0),
         }
         true
+    }
+
+    /// Nobody but liars was ended.
+    fn check_who_ended(&self, liar: Liar) -> Result<(), String> {
+        let Faults { nic_kills, host_kills, .. } = self.faults;
+        let others = if liar == Liar::Nic { host_kills } else { nic_kills };
+        if others > 0 { Err("a half was ended that did not lie".to_owned()) } else { Ok(()) }
     }
 
     /// Errors that come up while a liar is replaced are its fault, too.

@@ -19,6 +19,7 @@
 //! | `conditions` | what a seed decides, beside packets and steps |
 //! | [`tell_runs`] | what happens, line by line, for replays |
 //! | [`Faults`] | what was done to a run |
+//! | [`Planted`] | mistakes that have to be noticed |
 
 mod bounds;
 mod conditions;
@@ -29,6 +30,7 @@ mod killed;
 mod lies;
 mod nic;
 mod orders;
+mod planted;
 mod story;
 mod wire;
 pub(crate) mod words;
@@ -44,6 +46,7 @@ pub use conducted::run_conducted;
 pub use faults::{FAULTS, Faults};
 pub use killed::run_killed;
 pub use lies::{Liar, run_lied_to};
+pub use planted::{Planted, run_planted};
 pub use story::tell_runs;
 
 use crate::apps::SimApp;
@@ -127,24 +130,36 @@ struct Runtime<'a, A: SimApp> {
     /// Halves that lie.
     liars: Option<Liars>,
     moved: Vec<Move<A::Group>>,
+    /// A mistake on purpose.
+    planted: Option<Planted>,
 }
 
 /// Runs a case; what is done to it follows from `seed`. An error says what broke.
 pub fn run<A: SimApp>(case: &Case, seed: u64) -> Result<Ran, String> {
-    let (ran, results) = through::<A>(case, seed)?;
+    ran::<A>(case, seed, None)
+}
+
+/// Likewise with a mistake in it.
+fn ran<A: SimApp>(case: &Case, seed: u64, planted: Option<Planted>) -> Result<Ran, String> {
+    let (ran, results) = through::<A>(case, seed, planted)?;
     results.difference(&case.expected).map_or(Ok(ran), Err)
 }
 
 /// Likewise of a program whose tables are full, so that which packets are refused depends on the
 /// plan.
 pub fn run_full<A: SimApp>(case: &Case, seed: u64) -> Result<Ran, String> {
-    let (ran, results) = through::<A>(case, seed)?;
+    let (ran, results) = through::<A>(case, seed, None)?;
     results.unsound(case.packets.len() as u64).map_or(Ok(ran), Err)
 }
 
-fn through<A: SimApp>(case: &Case, seed: u64) -> Result<(Ran, Results), String> {
+fn through<A: SimApp>(
+    case: &Case,
+    seed: u64,
+    planted: Option<Planted>,
+) -> Result<(Ran, Results), String> {
     let mut supply = Supply::default();
     let mut runtime = Runtime::<A>::new(case, seed, &mut supply);
+    runtime.planted = planted;
     runtime.run()?;
     let results = runtime.results()?;
     if runtime.host.half.report.refused > 0 {
@@ -188,6 +203,7 @@ impl<'a, A: SimApp> Runtime<'a, A> {
             conducted: None,
             liars: None,
             moved: Vec::new(),
+            planted: None,
         }
     }
 
@@ -274,7 +290,10 @@ impl<'a, A: SimApp> Runtime<'a, A> {
                 if self.conducted.is_some() {
                     packets.retain(|(stamp, _)| stamp.meta.now <= self.clock);
                 }
-                for (_, frame) in &mut packets {
+                for (stamp, frame) in &mut packets {
+                    if self.planted == Some(Planted::WallClock) {
+                        stamp.meta.now = stamp.meta.time;
+                    }
                     if let Ok(group) = A::Group::of(&Packet::new(frame, Meta::default()))
                         && !self.groups.contains(&group)
                     {
