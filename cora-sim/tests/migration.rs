@@ -3,7 +3,9 @@
 //!
 //! Under Miri two programs do, with one seed each: the others' memory is used in the same ways.
 //!
-//! `CORA_TESTS=all` tries twice as many seeds. A failing seed is printed; `CORA_SEEDS=399..400` runs that one alone, and
+//! `CORA_TESTS=all` tries twice as many seeds.
+//!
+//! A failing seed is printed; `CORA_SEEDS=399..400` runs that one alone, and
 //! `CORA_SEEDS=20000 cargo test --release --package cora-sim --test migration` tries more.
 #![cfg_attr(miri, allow(dead_code, unused_imports, reason = "Miri runs some of the tests only"))]
 

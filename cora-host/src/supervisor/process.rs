@@ -148,8 +148,8 @@ impl Half {
         Ok(false)
     }
 
-    /// Its handlers had this packet when it died: whether that is what it died of. They panicked, or
-    /// did not come back; who is killed by somebody else was in the middle of a packet by chance.
+    /// Its handlers had this packet when it died: whether it died of that. They panicked, or did
+    /// not come back; who is killed by somebody else was amid a packet by chance.
     pub(super) fn fell_in(&mut self, packet: u64) -> bool {
         self.in_packet = Some(packet).filter(|packet| self.fell && *packet != IDLE);
         self.in_packet.is_some()
@@ -322,7 +322,8 @@ mod tests {
 
     #[test]
     fn a_packet_is_blamed_for_faults_alone() {
-        // A panic that aborts, one that does not, a fault of memory; killed, ended, refused to begin.
+        // A panic that aborts, one that does not, a fault of memory; killed, ended, refused to
+        // begin.
         for (status, packet, falls) in [
             (6, 30, true),
             (101 << 8, 30, true),
