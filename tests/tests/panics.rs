@@ -77,8 +77,7 @@ fn live(program: &Path, nic: &str, capture: &Path) -> (Value, String) {
 fn a_live_run_drops_what_a_handler_dies_of() {
     let on_nic = under(Path::new("nic-only"), &["panics"]).remove("panics").expect("it is built");
     let host = under(Path::new("host-only"), &["panics"]).remove("panics").expect("it is built");
-    for (name, port, how) in
-        [("live-panics", 13, "ended ("), ("live-loops", 14, "stood still for")]
+    for (name, port, how) in [("live-panics", 13, "ended ("), ("live-loops", 14, "stood still for")]
     {
         let capture = capture(name, port);
         for (half, program) in [("NIC", &on_nic), ("host", &host)] {
