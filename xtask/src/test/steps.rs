@@ -187,7 +187,9 @@ pub(super) fn long_tests() -> Verdict {
 }
 
 pub(super) fn chaos() -> Verdict {
-    Verdict::of(chaos::run(&["--seconds".to_owned(), "120".to_owned()]))
+    let mut schedules = of_cargo("test --package cora-sim --test migration");
+    counted(schedules.env("CORA_TESTS", "all"))
+        .and(|| Verdict::of(chaos::run(&["--seconds".to_owned(), "120".to_owned()])))
 }
 
 /// That they build; how they run is in docs/fuzzing.md.
