@@ -89,7 +89,7 @@ fn a_live_run_drops_what_a_handler_dies_of() {
             assert_eq!(sum, 40, "{name}, {half}: {report:#}");
             assert_eq!(report["restarts"][half], 1, "{name}, {half}: {report:#}");
             assert!(said.contains(&format!("the {half} process")) && said.contains(how), "{said}");
-            assert!(said.contains("in a handler of packet 30 of this run"), "{said}");
+            assert!(said.contains("in a handler of packet 31 of this run"), "{said}");
         }
     }
 }

@@ -226,7 +226,11 @@ impl Half {
         let what = self.why.clone();
         let what = what.unwrap_or_else(|| format!("ended ({})", self.how_it_ended()));
         match self.in_packet {
-            Some(packet) => format!("{what}, in a handler of packet {packet} of this run"),
+            // As people count, and as the same is told of a capture.
+            Some(packet) => {
+                let number = packet.saturating_add(1);
+                format!("{what}, in a handler of packet {number} of this run")
+            }
             None => what,
         }
     }
@@ -337,7 +341,8 @@ mod tests {
             half.died(ExitStatus::from_raw(status));
             assert_eq!(half.fell_in(packet), falls, "{status} in {packet}");
             let news = half.news().expect("the first one is told");
-            assert_eq!(news.contains(&format!("in a handler of packet {packet}")), falls, "{news}");
+            let named = format!("in a handler of packet {} of", packet.wrapping_add(1));
+            assert_eq!(news.contains(&named), falls, "{news}");
         }
     }
 
