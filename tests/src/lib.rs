@@ -7,6 +7,7 @@
 //! | [`process`] | commands that end in time, and what they leave behind |
 //! | [`control`] | what a live run is asked |
 //! | [`draw`] | numbers that follow from a seed |
+//! | [`executable`] | programs and scripts that tests put in place and start |
 //! | [`captures`] | captures, and replies sent to where a NAT or a balancer expects them |
 //! | [`site`] | two networks and a program between them, whose halves may be killed |
 //! | [`namespace`] | network namespaces, whose kernels talk through what is tested |

@@ -46,9 +46,12 @@ impl Live {
     }
 
     pub(crate) fn wait_until_it_works(&self) {
-        let works = || self.works() == Some(true);
-        let done = wait_until(WORKS, || works() || !self.is_alive());
-        assert!(done && works(), "{:?}, {:#?}", self.status(), self.last_words());
+        let mut works = false;
+        wait_until(WORKS, || {
+            works = self.works() == Some(true);
+            works || !self.is_alive()
+        });
+        assert!(works, "{:?}, {:#?}", self.status(), self.last_words());
     }
 
     /// How it ended, if it did.

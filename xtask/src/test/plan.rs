@@ -153,7 +153,7 @@ pub(super) const PHASES: &[&[&[Step]]] = &[
         ),
         long(
             "chaos",
-            "both halves and the controller in one process, with faults and kills, for two minutes",
+            "both halves and the controller in one process: all schedules of messages; faults and kills, for two minutes",
             steps::chaos,
         ),
         long("miri-all", "the core and the simulator, interpreted", steps::miri_all),
