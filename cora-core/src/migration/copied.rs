@@ -20,6 +20,10 @@ impl<A: App> HostHalf<A> {
     ) -> Result<(), ProtocolError> {
         match *message {
             Message::Copy { state, group, piece } => {
+                if self.is_held_here(state, piece, out.standby()) {
+                    self.uncopied += 1;
+                    return Ok(());
+                }
                 self.keep_for_nic(state, group, piece, out.standby())?;
             }
             Message::Erase(state, key) => {
@@ -90,6 +94,23 @@ impl<A: App> HostHalf<A> {
     /// Keeps a copy, unless what the dead host had not read is none: nobody rests on that.
     fn keep_if_whole(&mut self, state: u16, group: &[u8], piece: &[u8], standby: &mut dyn Standby) {
         let _bad = self.keep_for_nic(state, group, piece, Some(standby));
+    }
+
+    /// Whether the copy of this entry is the host's own. The NIC may not replace it: it could undo
+    /// what the host's packets have sent. Only a half that lies has two owners of one entry.
+    fn is_held_here(
+        &mut self,
+        state: u16,
+        piece: &[u8],
+        standby: Option<&mut dyn Standby>,
+    ) -> bool {
+        let key = Flows::durable_bytes(self.engine.app(), state);
+        let key = key.and_then(|(key, _)| piece.get(..key));
+        let mut is_held = false;
+        if let (Some(key), Some(standby)) = (key, standby) {
+            standby.find(state, key, &mut |copy| is_held = copy.holder == Holder::Host);
+        }
+        is_held
     }
 
     /// Keeps a copy of an entry that the NIC owns; one that there is no room for is counted.
