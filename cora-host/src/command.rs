@@ -19,7 +19,7 @@ use crate::supervisor::{
     CHANGE_COMMAND, HOST_COMMAND, HostArguments, LAYOUT_COMMAND, Legacy, LiveRequest, REHEARSE,
     entry_layout, host_half, make_change, supervise,
 };
-use crate::{Program, RunError, child, log, sandbox};
+use crate::{Program, RunError, child, log, sandbox, signals};
 
 /// A network function that runs on SmartNIC and host together.
 #[derive(Debug, Parser)]
@@ -107,6 +107,7 @@ pub fn perform<A: App + Send>(
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };
+    signals::keep_on_at_file_limits();
     let code = obey::<A>(program, cli.command, matches, known);
     log::flush();
     code

@@ -110,6 +110,13 @@ pub(crate) fn leave_to_supervisor() {
     }
 }
 
+/// A file that may grow no further (`ulimit -f`) is an error of its writer, and ends neither this
+/// process nor one that it starts.
+pub(crate) fn keep_on_at_file_limits() {
+    // SAFETY: no handler is installed, so none can run at a wrong time.
+    let _before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
 fn is_ignored(signal: libc::c_int) -> bool {
     let mut now = MaybeUninit::<libc::sigaction>::uninit();
     // SAFETY: no action is given, and there is room for the one in force.

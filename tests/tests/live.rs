@@ -262,6 +262,25 @@ fn a_log_that_can_not_be_written_ends_nothing() {
     drop(stuck);
 }
 
+/// `ulimit -f` is an error of what is written, not the death of who writes it.
+#[test]
+fn files_that_may_not_grow_are_told() {
+    let program = &program("flow-monitor");
+    let limited = |blocks: u32, words: &[&str]| {
+        let line = format!("ulimit -f {blocks}; exec \"$@\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &line, "sh"]).arg(program).args(["run", "--seconds", "1"]).args(words);
+        command.output().unwrap()
+    };
+    let ended = limited(0, &["--live", MEMORY]);
+    let log = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(1), "{log}");
+    assert!(log.contains("File too large"), "{log}");
+    // 1 GiB, which both halves' memory fits into, is no limit to them.
+    let ended = limited(2 << 20, &["--live", MEMORY]);
+    assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+}
+
 #[test]
 fn disks_that_are_full_cost_no_account_and_are_told() {
     for (words, why) in [
