@@ -36,10 +36,13 @@ impl Supervisor<'_> {
         self.request.run.options.patience()
     }
 
-    /// Whether both halves are at work: at the current region, with heartbeats of late.
+    /// Whether both halves are at work: at the current region, with heartbeats of late. Who is told
+    /// so may rely on it: a NIC that dies from then on is started again without end.
     pub(super) fn works(&self) -> bool {
         let patience = self.patience();
-        self.nic_works()
+        let have_worked = self.nic.has_worked && self.host.has_worked;
+        have_worked
+            && self.nic_works()
             && self.nic.moves(patience)
             && self.host_works()
             && self.host.moves(patience)

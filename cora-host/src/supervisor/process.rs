@@ -60,7 +60,7 @@ pub(super) struct Half {
     failures: u32,
     /// When it came so far.
     works_since: Option<Instant>,
-    has_worked: bool,
+    pub(super) has_worked: bool,
     /// Lives in a row that were short.
     short_lives: u32,
     /// It is not started before.

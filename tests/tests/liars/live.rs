@@ -86,7 +86,9 @@ impl Live {
             });
             found.is_some()
         });
-        found.unwrap_or_else(|| panic!("there is no {half}: {:?}", self.status()))
+        found.unwrap_or_else(|| {
+            panic!("there is no {half}: {:?}, {:#?}", self.status(), self.last_words())
+        })
     }
 
     /// Waits until another process is this half, and both work; which one.
