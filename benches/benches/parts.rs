@@ -10,12 +10,12 @@ use cora_core::hash::FlowHasher;
 use cora_core::key::{Address, FiveTuple, Key as _, protocol};
 use cora_core::packet::{Meta, Packet, checksum};
 use cora_core::plain::{Describe, Plain};
-use cora_core::ring::{CONTROL_WORDS, Consumer, Producer, SharedMemory};
 use cora_core::state::table::ahead::ALONE;
 use cora_core::state::table::raw::{RawTable, Shape};
 use cora_core::state::{
     Changed, Described as _, Line, Memory, NO_FLOW, Pinned, Singleton, Tracked, Visit,
 };
+use cora_runtime::link::ring::{CONTROL_WORDS, Consumer, Producer, SharedMemory};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
 /// A segment of 64 bytes without its frame check sequence, over IPv4 or IPv6.

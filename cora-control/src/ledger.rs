@@ -1,8 +1,8 @@
 //! Which flows change sides: what offers, transfers and releases say, noted as they go by.
 
-use cora_core::message::Message;
-use cora_core::migration::TICKETS;
 use cora_core::plain::Plain;
+use cora_runtime::channel::TICKETS;
+use cora_runtime::link::message::Message;
 
 use super::Move;
 

@@ -3,8 +3,9 @@
 use std::io;
 use std::time::Duration;
 
-use cora_core::migration::Order;
-use cora_core::monitor::{Load, Talker};
+use cora_runtime::link::message::Load;
+use cora_runtime::ownership::Order;
+use cora_runtime::telemetry::Talker;
 
 use crate::Drift;
 use crate::adaptive::Utilisation;
@@ -15,7 +16,7 @@ pub struct Seen<K> {
     /// Counts since the beginning, and how full it is; `None` when it told nothing yet.
     pub load: Option<Load>,
     /// The flows with most packets of late, sampled one in
-    /// [`SAMPLED`](cora_core::monitor::SAMPLED), in no order.
+    /// [`SAMPLED`](cora_runtime::telemetry::SAMPLED), in no order.
     pub talkers: Vec<Talker<K>>,
 }
 

@@ -6,10 +6,9 @@
 use crate::key::Key;
 use crate::packet::Packet;
 use crate::record::{Fields, When};
-#[cfg(not(target_os = "none"))]
-use crate::state::Described;
 use crate::state::table::Ending;
-use crate::state::{Home, Malformed, Memory, OutOfMemory, Place, Reach, Touched, Visit};
+#[cfg(not(target_os = "none"))]
+use crate::state::{Described, Home, Malformed, Memory, OutOfMemory, Place, Reach, Touched, Visit};
 use crate::verdict::Verdict;
 
 /// One handler, as `#[flow_handler]` leaves it behind.
@@ -86,7 +85,7 @@ pub struct PlanFacts {
     /// flow after its first, more keeps flows that end sooner from moving in vain.
     pub offer_after: u32,
     /// States that keep the program on one pair of NIC core and host worker, each with the reason:
-    /// packets that [steering](crate::steering) sends to several pairs reach the same of it.
+    /// packets that steering sends to several pairs reach the same of it.
     /// Without one, any number of pairs give the result of one.
     pub one_pair: &'static [(&'static str, &'static str)],
 }

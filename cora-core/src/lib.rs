@@ -1,5 +1,5 @@
-//! The words that both machines share: packet, key, verdict, state, ring and the protocol that
-//! moves flows between the two sides. No policy, no I/O, no `std`.
+//! The words that a program uses, on both machines: packet, key, verdict, state, record. No policy,
+//! no I/O, no `std`.
 //!
 //! ```
 //! use cora_core::verdict::{Drop, Transmit, Verdict, reasons::NotAllowed};
@@ -24,13 +24,7 @@
 //! | [`plain`] | data that may stand in a state |
 //! | [`record`] | what is told of an entry that ended |
 //! | [`state`] | tables, singletons, commutative and read-mostly states |
-//! | [`ring`] | the ring between two processes that don't trust each other |
 //! | [`sentence`] | what a side says when it can't go on |
-//! | [`steering`] | which pair of NIC core and host worker a packet goes to |
-//! | [`region`] | what begins the shared memory |
-//! | [`message`] | what travels on the ring |
-//! | [`monitor`] | what a side sees of its own load |
-//! | [`migration`] | who owns a flow, and how that changes |
 //! | [`outcome`] | one named outcome per packet |
 //! | [`prefetch`] | asking the cache for what is read soon |
 //! | [`app`] | a whole program, as the runtimes see it |
@@ -41,19 +35,13 @@ pub mod app;
 pub mod hash;
 pub mod key;
 pub mod mac;
-pub mod message;
-pub mod migration;
-pub mod monitor;
 pub mod outcome;
 pub mod packet;
 pub mod plain;
 pub mod prefetch;
 pub mod record;
-pub mod region;
-pub mod ring;
 pub mod sentence;
 pub mod state;
-pub mod steering;
 pub mod tcp;
 pub mod timeouts;
 pub mod trace;

@@ -17,7 +17,7 @@ pub fn prefetch_at<T>(place: *const T) {
 /// Asks for the line at the beginning of `place`, to write it: nobody else has it then. Changes
 /// nothing else.
 #[inline(always)]
-pub(crate) fn prefetch_to_write<T>(place: &T) {
+pub fn prefetch_to_write<T>(place: &T) {
     own(core::ptr::from_ref(place).cast());
 }
 

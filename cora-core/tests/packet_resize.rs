@@ -3,11 +3,13 @@
 mod packet_support;
 
 use cora_core::key::Address;
-use cora_core::message::MAX_FRAME;
-use cora_core::packet::{BadChecksum, Meta, NoRoom, NotTranslated, Packet, ROOM, Roomy, checksum};
+use cora_core::packet::{
+    BadChecksum, MAX_FRAME, Meta, NoRoom, NotTranslated, Packet, ROOM, Roomy, checksum,
+};
 use cora_core::verdict::reasons::{Fragment, Malformed, TooLong, Truncated};
-use packet_support::*;
 use proptest::prelude::*;
+
+use packet_support::*;
 
 /// The frame with room behind it.
 fn roomy(frame: &[u8]) -> (Vec<u8>, usize) {

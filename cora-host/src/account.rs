@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use cora_control::Drift;
 use cora_core::app::App;
-use cora_core::message::Stamp;
-use cora_core::migration::HostHalf;
 use cora_core::packet::Port;
 use cora_core::state::Kind;
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::message::Stamp;
 use serde_json::Value;
 
 use crate::RunError;
@@ -20,7 +21,6 @@ use crate::run::Request;
 use crate::state_out::Contents;
 use crate::tally::Losses;
 use crate::worker::NicAccount;
-use cora_control::Drift;
 
 /// What came of a run: the report, and the final state.
 pub(crate) type Finished = (RunReport, Value);

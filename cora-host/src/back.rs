@@ -6,12 +6,13 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use cora_control::Ledger;
-use cora_core::message::{MAX_MESSAGE, Message, Stamp};
-use cora_core::migration::{Outbox, Standby};
 use cora_core::packet::Port;
-use cora_core::region::Rings;
-use cora_core::ring::{Consumer, Producer, PushError, SharedMemory};
 use cora_core::state::table::Ending;
+use cora_runtime::channel::Outbox;
+use cora_runtime::durability::Standby;
+use cora_runtime::link::message::{MAX_MESSAGE, Message, Stamp};
+use cora_runtime::link::region::Rings;
+use cora_runtime::link::ring::{Consumer, Producer, PushError, SharedMemory};
 
 use crate::RunError;
 use crate::ipfix::Exporter;

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::atomic::Ordering;
 
-use cora_core::message::{Message, Stamp};
-use cora_core::migration::Outbox;
-use cora_core::migration::nic::Wire;
 use cora_core::packet::Port;
 use cora_core::state::table::Ending;
+use cora_runtime::channel::Outbox;
+use cora_runtime::exec::Wire;
+use cora_runtime::link::message::{Message, Stamp};
 
 use crate::ipfix::Exporter;
 use crate::running::{UNSEEN, Word};

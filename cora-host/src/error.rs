@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use cora_core::migration::ProtocolError;
-use cora_core::region::AttachError;
-use cora_core::ring::RingError;
 use cora_core::state::OutOfMemory;
+use cora_runtime::channel::ProtocolError;
+use cora_runtime::link::region::AttachError;
+use cora_runtime::link::ring::RingError;
 
 use crate::capture::CaptureError;
 

@@ -4,11 +4,11 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
 
-use cora_core::region::Futex;
+use cora_runtime::link::region::Futex;
 use rustix::thread::futex::{Flags, Timespec, wait, wake};
 
 /// A futex between processes. On a card that reaches the host's memory over PCIe there is no kernel
-/// in common, and [`Polling`](cora_core::region::Polling) takes its place.
+/// in common, and [`Polling`](cora_runtime::link::region::Polling) takes its place.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedFutex;
 

@@ -6,11 +6,10 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use cora_core::region::Region;
+use cora_runtime::link::region::Region;
 
-use crate::child;
 use crate::options::RunOptions;
-use crate::{Program, RunError, map};
+use crate::{Program, RunError, child, map};
 
 /// How the NIC half runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use cora_core::app::App;
-use cora_core::migration::HostHalf;
-use cora_core::region::{self, Bell, HashSeed, Identity, Idle, NicStatus, Region, RegionLayout};
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::region::{
+    self, Bell, HashSeed, Identity, Idle, NicStatus, Region, RegionLayout,
+};
 
 use crate::account::Ended;
 use crate::control_loop::ControlLoop;
@@ -13,11 +15,10 @@ use crate::nic_process::NicProcess;
 use crate::progress::Progress;
 use crate::revive::{self, Revival};
 use crate::run::Request;
-use crate::running;
 use crate::wire::Cable;
 use crate::wire_end::WireEnd;
 use crate::worker::Worker;
-use crate::{Program, RunError};
+use crate::{Program, RunError, running};
 
 /// Bytes of the rings wire-in, wire-out, punt and back. The last two are no larger than the longest
 /// message asks for: what is on its way there delays every flow that moves.

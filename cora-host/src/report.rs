@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::AddAssign;
 
-use cora_core::message::Report;
+use cora_control::Drift;
+use cora_runtime::link::message::Report;
 use serde::Serialize;
 
 use crate::capture_notes::CaptureNotes;
 use crate::ipfix::Records;
-use cora_control::Drift;
 
 macro_rules! side {
     ($($(#[$doc:meta])* $field:ident,)*) => {
@@ -34,7 +34,7 @@ macro_rules! side {
     };
 }
 
-cora_core::side_counts!(side);
+cora_runtime::side_counts!(side);
 
 /// How full a table is, both sides together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

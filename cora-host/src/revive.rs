@@ -12,8 +12,8 @@
 use std::process::ExitStatus;
 
 use cora_core::app::App;
-use cora_core::migration::HostHalf;
-use cora_core::region::{Identity, Region, RegionLayout};
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::region::{Identity, Region, RegionLayout};
 use rustix::io::Errno;
 
 use crate::nic_process::NicProcess;

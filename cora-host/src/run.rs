@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use cora_core::app::App;
-use cora_core::message::Stamp;
-use cora_core::migration::burst::{BURST_BYTES, Frames};
-use cora_core::migration::{Burst, HostHalf};
 use cora_core::packet::Port;
 use cora_core::state::{Kind, Place};
+use cora_runtime::exec::Burst;
+use cora_runtime::exec::burst::{BURST_BYTES, Frames};
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::message::Stamp;
 
 use crate::account::{Ended, Finished, WireCounts, finish};
 use crate::control_loop::Controllers;

@@ -13,9 +13,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cora_core::message::MAX_FRAME;
-use cora_core::migration::IDLE;
-use cora_core::packet::Packet;
+use cora_core::packet::{MAX_FRAME, Packet};
+use cora_runtime::channel::IDLE;
 
 use crate::wire::{Reading, Source};
 use crate::{RunError, log};

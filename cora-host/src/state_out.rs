@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use cora_core::app::App;
-use cora_core::migration::ProtocolError;
 use cora_core::plain::Describe;
 use cora_core::state::{Described, Kind};
+use cora_runtime::channel::ProtocolError;
 use serde_json::{Map, Value};
 
 use crate::report::Filled;
@@ -222,9 +222,10 @@ impl Describe for Json {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use cora_core::key::{Address, FiveTuple};
     use cora_core::plain::Plain as _;
+
+    use super::*;
 
     #[test]
     fn describes_trees() {

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 use std::ops::{AddAssign, Sub};
 
-use cora_core::message::Stamp;
 use cora_core::packet::Port;
+use cora_runtime::link::message::Stamp;
 
 /// The outcome of packets whose end only a NIC knew that is no more.
 pub(crate) const LOST: &str = "lost-with-nic";

@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use cora_core::app::{App, ConfigureError};
-use cora_core::message::Message;
-use cora_core::migration::ProtocolError;
 use cora_core::state::{Generation, Kind};
+use cora_runtime::channel::ProtocolError;
+use cora_runtime::link::message::Message;
 use serde::{Deserialize, Serialize};
 
 use crate::RunError;

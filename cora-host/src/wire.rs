@@ -1,17 +1,16 @@
 //! The capture at the wire: frames are read from a file, stamped, and fed in; what leaves is
 //! written.
 
-use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::{IsTerminal as _, Read, Write, stdin, stdout};
-use std::mem;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::{fmt, mem};
 
 use cora_core::hash::sip_hash;
-use cora_core::message::{MAX_FRAME, Stamp};
-use cora_core::packet::{Meta, has_all_headers};
-use cora_core::region::Parked;
+use cora_core::packet::{MAX_FRAME, Meta, has_all_headers};
+use cora_runtime::link::message::Stamp;
+use cora_runtime::link::region::Parked;
 
 use crate::RunError;
 use crate::capture::{self, CaptureError, LinkTypes};

@@ -3,11 +3,11 @@
 
 use std::collections::VecDeque;
 
-use cora_core::message::{MAX_MESSAGE, Message, Stamp};
-use cora_core::migration::ProtocolError;
 use cora_core::packet::Meta;
-use cora_core::region::Rings;
-use cora_core::ring::{Consumer, Popped, Producer, PushError, RingError, SharedMemory};
+use cora_runtime::channel::ProtocolError;
+use cora_runtime::link::message::{MAX_MESSAGE, Message, Stamp};
+use cora_runtime::link::region::Rings;
+use cora_runtime::link::ring::{Consumer, Popped, Producer, PushError, RingError, SharedMemory};
 
 use crate::RunError;
 use crate::apart::{self, Bytes};

@@ -4,15 +4,20 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use cora_control::{Ledger, Observation, Seen};
 use cora_core::app::App;
-use cora_core::message::{MAX_MESSAGE, Message, Report};
-use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
-use cora_core::migration::reassemble::reassemble;
-use cora_core::migration::{AT_ONCE, Burst, HostHalf, Order, Outbox, ProtocolError, Standby};
-use cora_core::monitor::{Load, TALKERS, Talker};
 use cora_core::plain::Plain as _;
-use cora_core::region::Rings;
-use cora_core::ring::{Consumer, Producer, SharedMemory};
+use cora_runtime::channel::{Outbox, ProtocolError};
+use cora_runtime::durability::Standby;
+use cora_runtime::exec::Burst;
+use cora_runtime::exec::burst::{BURST, BURST_BYTES, Frames};
+use cora_runtime::exec::reassemble::reassemble;
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::message::{Load, MAX_MESSAGE, Message, Report};
+use cora_runtime::link::region::Rings;
+use cora_runtime::link::ring::{Consumer, Producer, SharedMemory};
+use cora_runtime::ownership::{AT_ONCE, Order};
+use cora_runtime::telemetry::{TALKERS, Talker};
 
 use crate::RunError;
 use crate::apart::{self, Bytes};
@@ -23,7 +28,6 @@ use crate::running::Word;
 use crate::state_out::Contents;
 use crate::tally::Ways;
 use crate::versions::{Arriving, most_told};
-use cora_control::{Ledger, Observation, Seen};
 
 /// Names of outcomes that a NIC may tell, and bytes of each: no program has more.
 const MOST_NAMES: usize = 256;

@@ -11,12 +11,14 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use cora_core::app::App;
-use cora_core::message::Stamp;
-use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
-use cora_core::migration::{Burst, HostHalf, NicHalf};
 use cora_core::packet::Port;
 use cora_host::parts::{Direct, Pages, Supply, configure};
 use cora_host::{Inside, RunError};
+use cora_runtime::exec::Burst;
+use cora_runtime::exec::burst::{BURST, BURST_BYTES, Frames};
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::message::Stamp;
+use cora_runtime::nic_half::NicHalf;
 
 use crate::traffic::{Traffic, reading};
 

@@ -11,12 +11,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
-use cora_core::message::Stamp;
-use cora_core::migration::Burst;
-use cora_core::migration::burst::{BURST_BYTES, Frames};
 use cora_core::packet::Roomy;
 use cora_host::RunError;
 use cora_host::parts::{Supply, Worker};
+use cora_runtime::exec::Burst;
+use cora_runtime::exec::burst::{BURST_BYTES, Frames};
+use cora_runtime::link::message::Stamp;
 use serde_json::json;
 
 use crate::in_memory::{self, NicEnd, Out, Patience, Told, on_a_core_each};

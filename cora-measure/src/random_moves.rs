@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use cora_core::hash::flow_hash;
-use cora_core::migration::{Admission, Order};
-use cora_core::monitor::Talker;
-
 use cora_control::{Controller, Observation};
+use cora_core::hash::flow_hash;
 use cora_host::{AnyController, NamedController};
+use cora_runtime::ownership::{Admission, Order};
+use cora_runtime::telemetry::Talker;
 
 /// Flows that are remembered, so that those with few packets move as well.
 const REMEMBERED: usize = 512;

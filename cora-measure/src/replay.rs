@@ -9,18 +9,18 @@
 use std::io::{BufRead as _, Write as _};
 use std::path::Path;
 
-use crate::ThreadTime;
 use cora_core::app::App;
-use cora_core::message::Stamp;
-use cora_core::migration::burst::BURST_BYTES;
-use cora_core::migration::{HostHalf, NicHalf};
 use cora_core::packet::Port;
 use cora_host::parts::{Direct, Pages, Supply, configure};
 use cora_host::{Inside, RunError};
+use cora_runtime::exec::burst::BURST_BYTES;
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::message::Stamp;
+use cora_runtime::nic_half::NicHalf;
 
-use crate::migration::Which;
+use crate::migration::{self, Which};
 use crate::traffic::{Traffic, reading};
-use crate::{adaptation, migration, punt, throughput};
+use crate::{ThreadTime, adaptation, punt, throughput};
 
 /// Which half runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -12,13 +12,13 @@ use std::thread::scope;
 use std::time::Instant;
 
 use cora_core::app::App;
-use cora_core::message::Stamp;
-use cora_core::migration::HostHalf;
-use cora_core::migration::burst::BURST_BYTES;
 use cora_core::packet::Port;
-use cora_core::steering::Steering;
 use cora_host::parts::{Apart, Direct, Pages, Supply, bytes_apart, configure};
 use cora_host::{Inside, RunError};
+use cora_runtime::exec::burst::BURST_BYTES;
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::message::Stamp;
+use cora_runtime::steering::Steering;
 
 use crate::ThreadTime;
 use crate::traffic::{Traffic, reading};

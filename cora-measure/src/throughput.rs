@@ -19,10 +19,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
-use cora_core::migration::Burst;
-use cora_core::migration::burst::{BURST_BYTES, Frames};
 use cora_host::RunError;
 use cora_host::parts::{Apart, Supply, Worker};
+use cora_runtime::exec::Burst;
+use cora_runtime::exec::burst::{BURST_BYTES, Frames};
 use serde::Serialize;
 
 use crate::in_memory::{self, BACK_BURST, NicEnd, Out, Patience, Told, on_a_core_each};

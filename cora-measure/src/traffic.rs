@@ -5,14 +5,15 @@ use std::path::Path;
 use std::ptr;
 
 use cora_core::app::App;
-use cora_core::message::Stamp;
-use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
-use cora_core::migration::{Burst, Outbox};
 use cora_core::packet::{Meta, Packet, Port, Roomy};
 use cora_core::prefetch::{prefetch, prefetch_at};
-use cora_core::region::Parked;
 use cora_host::parts::{Reading, Source};
 use cora_host::{Inside, RunError};
+use cora_runtime::channel::Outbox;
+use cora_runtime::exec::Burst;
+use cora_runtime::exec::burst::{BURST, BURST_BYTES, Frames};
+use cora_runtime::link::message::Stamp;
+use cora_runtime::link::region::Parked;
 
 /// Frames in memory, one behind the other.
 #[derive(Default)]

@@ -2,16 +2,16 @@
 
 use core::sync::atomic::AtomicU64;
 
-use cora_core::message::{Message, Stamp};
-use cora_core::migration::Outbox;
-use cora_core::migration::nic::Wire;
-use cora_core::region::{self, Idle, Lots, Parking, Region, succession};
-use cora_core::ring::{Consumer, Producer, PushError, RingError, SharedMemory};
+use cora_runtime::channel::Outbox;
+use cora_runtime::exec::Wire;
+use cora_runtime::link::message::{Message, Stamp};
+use cora_runtime::link::region::{self, Idle, Lots, Parking, Region, generation};
+use cora_runtime::link::ring::{Consumer, Producer, PushError, RingError, SharedMemory};
 
 use crate::sys::{self, SharedFutex};
 
 /// How each side is woken: host and NIC run under one kernel. On a card that reaches the host's
-/// memory over PCIe they don't, and this is [`Polling`](cora_core::region::Polling).
+/// memory over PCIe they don't, and this is [`Polling`](cora_runtime::link::region::Polling).
 type Bell = region::Bell<SharedFutex>;
 
 /// Where messages and packets leave.
@@ -97,7 +97,7 @@ impl Outgoing {
 
     /// Whether another region follows: the peer of this one has ended, or was told to leave it.
     pub(crate) fn is_followed(&self) -> bool {
-        succession::is_followed(self.file, self.region.identity().generation)
+        generation::is_followed(self.file, self.region.identity().generation)
     }
 
     /// Whether at least half of the ring to the host's worker is free. On a full one this side
@@ -203,7 +203,7 @@ impl Outgoing {
             self.wire_out.publish();
         }
         region::wake(&self.host);
-        let watched = succession::current(self.file) != 0;
+        let watched = generation::current(self.file) != 0;
         let away = self.is_followed() || self.region.host_heartbeat() == 0;
         let dropped = kind == Message::PUNT && watched && away;
         self.host_away += u64::from(dropped);

@@ -1,15 +1,16 @@
 //! The NIC half's life: attach, serve, report.
 
 use cora_core::app::{App, Sides};
-use cora_core::message::{Message, Report};
-use cora_core::migration::burst::{BURST_BYTES, Frames};
-use cora_core::migration::nic::Event;
-use cora_core::migration::{Burst, EntryPace, NicHalf, Outbox, ProtocolError};
-use cora_core::monitor::Load;
-use cora_core::region::{Identity, Idle, NicStatus, Region, refuse, succession};
-use cora_core::ring::{Consumer, RingError, SharedMemory};
 use cora_core::sentence::Sentence;
 use cora_core::state::{Kind, Line, Memory, OutOfMemory, Place};
+use cora_runtime::channel::{Outbox, ProtocolError};
+use cora_runtime::exec::Burst;
+use cora_runtime::exec::burst::{BURST_BYTES, Frames};
+use cora_runtime::link::message::{Load, Message, Report};
+use cora_runtime::link::region::{Identity, Idle, NicStatus, Region, generation, refuse};
+use cora_runtime::link::ring::{Consumer, RingError, SharedMemory};
+use cora_runtime::nic_half::{Event, NicHalf};
+use cora_runtime::ownership::EntryPace;
 
 use crate::link::{Incoming, Outgoing, ends};
 use crate::sys;
@@ -47,8 +48,8 @@ pub fn serve<A: App>(fd: i32, length: usize) -> i32 {
     // A new region does not change these.
     let (mut begun, mut host_away) = (false, 0);
     loop {
-        let generation = succession::current(words);
-        let place = succession::place(words, generation);
+        let generation = generation::current(words);
+        let place = generation::place(words, generation);
         let region = match Region::attach(place, A::PLAN.hash) {
             Ok(region) => region,
             Err(error) => {

@@ -7,8 +7,8 @@
 use core::sync::atomic::AtomicU64;
 use core::time::Duration;
 
-use cora_core::region::Futex;
 use cora_core::state::Line;
+use cora_runtime::link::region::Futex;
 
 #[cfg(target_arch = "aarch64")]
 mod number {

@@ -1,8 +1,11 @@
 //! Makes halves, each in memory of its own, and lets them take what is on a queue.
 
-use cora_core::message::Message;
-use cora_core::migration::nic::Wire;
-use cora_core::migration::{Burst, HostHalf, NicHalf, Outbox, Standby};
+use cora_runtime::channel::Outbox;
+use cora_runtime::durability::Standby;
+use cora_runtime::exec::{Burst, Wire};
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::message::Message;
+use cora_runtime::nic_half::NicHalf;
 
 use crate::apps::SimApp;
 use crate::link::Ring;

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use cora_core::key::{FiveTuple, protocol};
-use cora_core::message::Stamp;
 use cora_core::packet::{Meta, Port};
-use cora_core::region::Parked;
+use cora_runtime::link::message::Stamp;
+use cora_runtime::link::region::Parked;
 
 use crate::apps::SimApp;
 use crate::frames::{address, frame, op};

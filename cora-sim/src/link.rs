@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use cora_core::message::{Message, Stamp};
-use cora_core::migration::Outbox;
-use cora_core::migration::nic::Wire;
-use cora_core::region::{Parked, Parking};
+use cora_runtime::channel::Outbox;
+use cora_runtime::exec::Wire;
+use cora_runtime::link::message::{Message, Stamp};
+use cora_runtime::link::region::{Parked, Parking};
 
 use crate::result::Results;
 use crate::shelf::Shelf;

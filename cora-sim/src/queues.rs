@@ -1,8 +1,10 @@
 //! Message by message: both halves joined by queues of encoded messages, with a way to break those.
 
-use cora_core::message::{Message, Report};
-use cora_core::migration::{Burst, HostHalf, NicHalf};
-use cora_core::region::Parking as _;
+use cora_runtime::exec::Burst;
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::message::{Message, Report};
+use cora_runtime::link::region::Parking as _;
+use cora_runtime::nic_half::NicHalf;
 
 use crate::apps::SimApp;
 use crate::halves;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cora_core::migration::{Copied, Holder, Standby};
+use cora_runtime::durability::{Copied, Holder, Standby};
 
 /// Copies, by state and key, and those of singletons, by state.
 #[derive(Clone, Debug, Default)]

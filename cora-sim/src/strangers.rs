@@ -18,11 +18,13 @@ use std::collections::BTreeMap;
 
 use cora_core::app::App as _;
 use cora_core::key::{FiveTuple, protocol};
-use cora_core::message::{Message, Stamp};
-use cora_core::migration::nic::Wire;
-use cora_core::migration::{Burst, HostHalf, NicHalf, Outbox};
 use cora_core::packet::{Meta, Port};
-use cora_core::region::Parked;
+use cora_runtime::channel::Outbox;
+use cora_runtime::exec::{Burst, Wire};
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::message::{Message, Stamp};
+use cora_runtime::link::region::Parked;
+use cora_runtime::nic_half::NicHalf;
 
 use crate::apps::leases::Leasing;
 use crate::apps::{IDLE, Variant};

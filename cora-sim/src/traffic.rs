@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 
 use cora_core::key::{FiveTuple, protocol};
-use cora_core::message::{Message, Stamp};
-use cora_core::migration::{Burst, Outbox};
 use cora_core::packet::{Meta, Port};
-use cora_core::region::Parked;
+use cora_runtime::channel::Outbox;
+use cora_runtime::exec::Burst;
+use cora_runtime::link::message::{Message, Stamp};
+use cora_runtime::link::region::Parked;
 
 use crate::apps::{IDLE, SimApp};
 use crate::frames::{address, frame, op, tuple_of};

@@ -50,9 +50,10 @@ fn core_stands_alone_and_the_two_halves_are_strangers() {
     let ours: BTreeSet<String> = packages().into_iter().map(|package| package.name).collect();
     for (name, may) in [
         ("cora-core", &["cora-core"][..]),
-        ("cora-nic", &["cora-core", "cora-nic"]),
-        ("cora-control", &["cora-control", "cora-core"]),
-        ("cora-host", &["cora-control", "cora-core", "cora-host", "cora-port"]),
+        ("cora-runtime", &["cora-core", "cora-runtime"]),
+        ("cora-nic", &["cora-core", "cora-nic", "cora-runtime"]),
+        ("cora-control", &["cora-control", "cora-core", "cora-runtime"]),
+        ("cora-host", &["cora-control", "cora-core", "cora-host", "cora-port", "cora-runtime"]),
         ("cora-port", &["cora-port"]),
         ("cora-plan", &["cora-plan"]),
         ("cora-traffic", &["cora-traffic"]),
@@ -68,7 +69,8 @@ fn nothing_that_reads_rust_is_linked_into_a_program() {
     let examples = packages().into_iter().filter(|package| package.is_example);
     let examples: Vec<String> = examples.map(|package| package.name).collect();
     let programs = examples.iter().flat_map(|name| [(name.as_str(), None), (name, Some(NIC))]);
-    let runtimes = [("cora-core", None), ("cora-nic", None), ("cora-host", None)];
+    let runtimes =
+        [("cora-core", None), ("cora-runtime", None), ("cora-nic", None), ("cora-host", None)];
     for (name, target) in runtimes.into_iter().chain(programs) {
         // A proc macro runs in the compiler: it and what it needs are not linked.
         let linked = linked(name, target, "normal,no-proc-macro");
@@ -81,7 +83,7 @@ fn nothing_that_reads_rust_is_linked_into_a_program() {
 
 #[test]
 fn the_nic_runtime_is_built_without_anything_that_reads_rust() {
-    for name in ["cora-core", "cora-nic"] {
+    for name in ["cora-core", "cora-runtime", "cora-nic"] {
         let built = linked(name, Some(NIC), "normal,build");
         for reader in READS_RUST {
             assert!(!built.contains(reader), "building {name} needs {reader}: of {built:?}");
@@ -222,12 +224,14 @@ fn is_argued(file: &File, line: usize) -> bool {
 
 #[test]
 fn bare_metal_has_no_std_no_allocator_and_no_lock() {
-    for root in ["cora-core/src/lib.rs", "cora-nic/src/lib.rs"] {
+    for root in ["cora-core/src/lib.rs", "cora-runtime/src/lib.rs", "cora-nic/src/lib.rs"] {
         let root = File::read(root);
         assert!(root.code.contains("#![cfg_attr(not(test), no_std)]"), "{} is no_std", root.path);
     }
     let sides = rust().filter(|file| {
-        file.path.starts_with("cora-core/src/") || file.path.starts_with("cora-nic/src/")
+        ["cora-core/src/", "cora-runtime/src/", "cora-nic/src/"]
+            .iter()
+            .any(|room| file.path.starts_with(room))
     });
     let sides = sides.map(File::without_tests);
     let heavy = ["std::", "alloc::", "extern crate", "Mutex", "thread::", "Box<", "Vec::with"];

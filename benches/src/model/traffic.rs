@@ -2,9 +2,9 @@
 //! plan gives the NIC.
 
 use cora_core::key::{Address, FiveTuple, InsideAddress, SourceAddress, protocol};
-use cora_core::migration::share_of;
 use cora_plan::Decision;
 use cora_plan::traffic::{Bin, Class, Traffic};
+use cora_runtime::host_half::share_of;
 
 use super::cases::{Case, Feed};
 use super::frames::{Capture, ends};

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cora_core::ring::{Consumer, Producer, SharedMemory, record_bytes};
+use cora_runtime::link::ring::{Consumer, Producer, SharedMemory, record_bytes};
 
 use super::pair::{Patience, together};
 use super::queue::{Apart, shared};

@@ -3,10 +3,10 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cora_core::region::{self, HashSeed, Identity, Idle, Region, RegionLayout};
-use cora_core::ring::{Consumer, Producer};
 use cora_host::SharedFutex;
 use cora_measure::ThreadTime;
+use cora_runtime::link::region::{self, HashSeed, Identity, Idle, Region, RegionLayout};
+use cora_runtime::link::ring::{Consumer, Producer};
 
 use super::pair::stay_on;
 use super::queue::words;

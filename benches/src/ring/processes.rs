@@ -9,8 +9,8 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use cora_core::ring::{CONTROL_WORDS, SharedMemory};
 use cora_host::{inherited_memory, shared_memory};
+use cora_runtime::link::ring::{CONTROL_WORDS, SharedMemory};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::pair::{Patience, answer, ask, receive_all, send, stay_on};

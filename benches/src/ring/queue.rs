@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicU64;
 
-use cora_core::ring::{CONTROL_WORDS, Consumer, Producer, SharedMemory};
+use cora_runtime::link::ring::{CONTROL_WORDS, Consumer, Producer, SharedMemory};
 use ringbuf::traits::{Consumer as _, Producer as _, Split as _};
 use rtrb::chunks::ChunkError;
 

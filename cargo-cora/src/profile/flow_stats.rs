@@ -23,12 +23,10 @@ use std::time::Duration;
 
 use ahash::RandomState;
 use cora_core::key::{Address, FiveTuple};
-use cora_core::message::MAX_FRAME;
-use cora_core::migration::rest_of;
-use cora_core::packet::Packet;
-
+use cora_core::packet::{MAX_FRAME, Packet};
 use cora_host::parts::{Reading, Source};
 use cora_host::{Inside, RunError};
+use cora_runtime::exec::rest_of;
 
 /// How many frames pass between two calls of who watches.
 const WATCHED: u64 = 1 << 14;

@@ -109,10 +109,10 @@ fn nothing(capture: &Path, stats: &FlowStats) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use cora_core::migration::LONG;
     use cora_core::packet::HEAD;
-    use cora_core::region::LOT_BYTES;
     use cora_plan::traffic;
+    use cora_runtime::exec::LONG;
+    use cora_runtime::link::region::LOT_BYTES;
 
     /// `cora-plan` knows nothing of the runtime, so it has these numbers anew.
     #[test]

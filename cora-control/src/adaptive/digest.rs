@@ -1,6 +1,7 @@
 //! An observation as the controller takes it, and as it stands in the log: flows are numbers.
 
-use cora_core::monitor::{Load, Talker};
+use cora_runtime::link::message::Load;
+use cora_runtime::telemetry::Talker;
 use serde::{Deserialize, Serialize};
 
 /// A flow: the hash of its key, an even number. Two flows with one hash would be moved as one,

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use ahash::RandomState;
-use cora_core::monitor::SAMPLED;
+use cora_runtime::telemetry::SAMPLED;
 
 use super::digest::{Digest, FlowId, SideReport, flow_of};
 use super::number::{fading, real};

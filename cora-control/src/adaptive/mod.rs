@@ -68,7 +68,7 @@ use std::time::Duration;
 use ahash::RandomState;
 use cora_core::hash::flow_hash;
 use cora_core::key::Key;
-use cora_core::migration::Order;
+use cora_runtime::ownership::Order;
 
 pub use decider::{Decider, Utilisation};
 pub use decision::{Action, Decision};
@@ -141,7 +141,9 @@ impl<K: Key> Adaptive<K> {
         let host = side(&seen.host).unwrap_or_default();
         let mut nic = side(&seen.nic);
         // Its talkers come behind its load, one by one.
-        let whole = |load: &cora_core::monitor::Load| seen.nic.talkers.len() as u64 >= load.talkers;
+        let whole = |load: &cora_runtime::link::message::Load| {
+            seen.nic.talkers.len() as u64 >= load.talkers
+        };
         let fresh = seen.nic.load.filter(whole).map(|load| load.time);
         if fresh.is_none() || fresh == self.nic_time {
             nic = None;

@@ -2,7 +2,7 @@
 //! the same.
 
 use cora_core::app::PlanFacts;
-use cora_core::migration::Admission;
+use cora_runtime::ownership::Admission;
 use serde::{Deserialize, Serialize};
 
 /// What one thing costs (ns of the side's time).

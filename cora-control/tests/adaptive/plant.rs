@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use cora_control::adaptive::{
     Action, Admitted, Costs, Decider, Decision, Digest, FlowId, Settings, SideReport,
 };
-use cora_core::monitor::{SAMPLED, TALKERS, Talkers};
+use cora_runtime::telemetry::{SAMPLED, TALKERS, Talkers};
 
 /// A period (ns).
 pub(crate) const MS: u64 = 1_000_000;

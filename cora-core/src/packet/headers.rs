@@ -20,7 +20,7 @@ pub const HEAD: usize = 128;
 /// Whether a frame's headers stand where they do in most frames, so that its first [`HEAD`] bytes
 /// and its length tell all about it but what it carries: IPv4 without options or IPv6 without
 /// extensions, whole, with TCP or UDP, and no VLAN tag.
-pub(crate) fn is_told_by_head(frame: &[u8]) -> bool {
+pub fn is_told_by_head(frame: &[u8]) -> bool {
     frame.len() > HEAD
         && (PlainFrame::parse(frame, frame.len()).is_some()
             || Layers::plain_v6(frame, frame.len()).is_some())
@@ -53,8 +53,9 @@ impl<'a> Headers<'a> {
 impl Headers<'_> {
     /// Parses the frame of an [unparsed](super::Packet::unparsed) packet: the short way if it is as
     /// most are, see [`PlainFrame`].
+    #[doc(hidden)]
     #[inline(always)]
-    pub(crate) fn parse(&mut self) {
+    pub fn parse(&mut self) {
         if let Some(plain) = PlainFrame::parse(self.frame, self.length) {
             self.parsed = Parsed::Plain(plain);
         } else {
@@ -65,8 +66,9 @@ impl Headers<'_> {
 
     /// Likewise, of a packet that comes alone, or whose bytes were changed that the parse goes by:
     /// one copy for all of these.
+    #[doc(hidden)]
     #[inline(never)]
-    pub(crate) fn parse_again(&mut self) {
+    pub fn parse_again(&mut self) {
         self.parse();
     }
 
@@ -88,8 +90,9 @@ impl Headers<'_> {
     }
 
     /// Whether the frame is one as most are, see [`PlainFrame`].
+    #[doc(hidden)]
     #[inline(always)]
-    pub(crate) const fn is_plain(&self) -> bool {
+    pub const fn is_plain(&self) -> bool {
         matches!(self.parsed, Parsed::Plain(_))
     }
 
@@ -119,8 +122,9 @@ impl Headers<'_> {
     }
 
     /// All that is known of the packet beside its bytes.
+    #[doc(hidden)]
     #[inline(always)]
-    pub(crate) const fn meta(&self) -> Meta {
+    pub const fn meta(&self) -> Meta {
         Meta { time: self.time, now: self.now, port: self.port }
     }
 

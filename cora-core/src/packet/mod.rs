@@ -56,12 +56,12 @@ pub(crate) use carried::Carried;
 pub use cut::has_all_headers;
 pub use datagrams::Datagrams;
 pub use fragment::IpFragment;
-pub(crate) use headers::is_told_by_head;
+pub use headers::is_told_by_head;
 pub use headers::{HEAD, Headers};
 pub use query::Query;
 pub use resize::NoRoom;
 pub use rewrite::TtlExceeded;
-pub use room::{ROOM, Roomy};
+pub use room::{MAX_FRAME, ROOM, Roomy};
 pub use segment::TcpSegment;
 pub use tcp::{TcpFlags, TcpHeader};
 pub use tcp_options::TcpOptions;
@@ -118,15 +118,17 @@ impl<'a> Packet<'a> {
     }
 
     /// The packet of a frame that was not looked at: [`Headers::parse`] comes before all else.
+    #[doc(hidden)]
     #[inline(always)]
-    pub(crate) fn unparsed(frame: Roomy<'a>, meta: Meta) -> Self {
+    pub fn unparsed(frame: Roomy<'a>, meta: Meta) -> Self {
         Self(Headers::unparsed(frame, meta))
     }
 
     /// Likewise where only the head of the frame is here, and so many bytes elsewhere: see
     /// [`is_told_by_head`]. Nobody may ask it for more than its headers.
+    #[doc(hidden)]
     #[inline(always)]
-    pub(crate) fn unparsed_head(head: &'a mut [u8], elsewhere: usize, meta: Meta) -> Self {
+    pub fn unparsed_head(head: &'a mut [u8], elsewhere: usize, meta: Meta) -> Self {
         let mut packet = Self::unparsed(head.into(), meta);
         packet.length += elsewhere;
         packet
@@ -141,8 +143,9 @@ impl Packet<'_> {
     }
 
     /// The frame, to be put back as it was when it had `length` bytes.
+    #[doc(hidden)]
     #[inline]
-    pub(crate) fn frame_of(&mut self, length: usize) -> &mut [u8] {
+    pub fn frame_of(&mut self, length: usize) -> &mut [u8] {
         self.length = length;
         self.here_mut()
     }

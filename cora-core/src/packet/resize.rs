@@ -5,7 +5,7 @@
 //! every plan. A packet that is taken back is put back at its old length.
 
 use super::Packet;
-use crate::message::MAX_FRAME;
+use crate::packet::MAX_FRAME;
 use crate::verdict::Reason;
 use crate::verdict::reasons::{TooLong, Truncated};
 

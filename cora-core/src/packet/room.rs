@@ -8,6 +8,9 @@
 /// (50), and for the longer headers of IPv6 in an ICMP error (40).
 pub const ROOM: usize = 64;
 
+/// Longest frame that a run carries, in bytes. Longer ones are dropped by name at the wire.
+pub const MAX_FRAME: usize = 65_549;
+
 /// A frame, with the room behind it.
 #[derive(Debug)]
 pub struct Roomy<'a> {
@@ -41,7 +44,7 @@ impl<'a> Roomy<'a> {
 
     /// Likewise, where there are as many.
     #[inline(always)]
-    pub(crate) fn fitting(bytes: &'a mut [u8], length: usize) -> Self {
+    pub fn fitting(bytes: &'a mut [u8], length: usize) -> Self {
         debug_assert!(length <= bytes.len(), "a frame of {length} bytes does not fit its memory");
         Self { bytes, length }
     }
@@ -75,7 +78,7 @@ impl<'a> Roomy<'a> {
 
     /// The frame, without its room.
     #[inline(always)]
-    pub(crate) fn into_frame(self) -> &'a mut [u8] {
+    pub fn into_frame(self) -> &'a mut [u8] {
         first_mut(self.bytes, self.length)
     }
 

@@ -11,7 +11,7 @@ use super::tcp::TcpFlags;
 use super::transport::TCP_HEADER;
 use super::{Headers, Packet};
 use crate::key::protocol;
-use crate::message::MAX_FRAME;
+use crate::packet::MAX_FRAME;
 use crate::verdict::Reason;
 use crate::verdict::reasons::{BadTransportLength, NoFlow, TooLong};
 

@@ -16,7 +16,7 @@ use super::layers::{Header, Layers};
 use super::resize::NoRoom;
 use super::transport::TCP_HEADER;
 use crate::key::{Address, protocol};
-use crate::message::MAX_FRAME;
+use crate::packet::MAX_FRAME;
 use crate::verdict::Reason;
 use crate::verdict::reasons::{Malformed, TooLong};
 

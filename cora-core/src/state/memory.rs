@@ -199,7 +199,7 @@ pub const fn largest(bytes: &[usize]) -> usize {
 
 /// Bytes of [`Memory`] that `count` values take, in whole lines.
 #[must_use]
-pub(crate) const fn bytes_for<T>(count: usize) -> usize {
+pub const fn bytes_for<T>(count: usize) -> usize {
     (count * size_of::<T>()).next_multiple_of(Line::BYTES)
 }
 

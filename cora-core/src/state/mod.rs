@@ -17,7 +17,7 @@ pub use generation::Generation;
 pub use kept::{Changed, Kept, Touched};
 #[cfg(test)]
 pub(crate) use memory::leak as memory_for_tests;
-pub use memory::{Line, MOST_BYTES, Memory, OutOfMemory, largest, within_limit};
+pub use memory::{Line, MOST_BYTES, Memory, OutOfMemory, bytes_for, largest, within_limit};
 pub use pinned::{Pinned, Versioned};
 pub use table::Table;
 pub use tracked::Tracked;

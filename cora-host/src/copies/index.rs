@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cora_core::migration::{Copied, Holder};
+use cora_runtime::durability::{Copied, Holder};
 
 /// A state's number, and a key.
 type Name = (u16, Vec<u8>);

@@ -2,7 +2,7 @@
 
 mod index;
 
-use cora_core::migration::{Copied, Holder, Standby};
+use cora_runtime::durability::{Copied, Holder, Standby};
 
 pub(crate) use index::Index;
 

@@ -1,11 +1,11 @@
 //! Frames on their way between the wire and a pair: several bursts, since a thread that is woken
 //! costs as much as dozens of packets.
 
-use cora_core::message::Stamp;
-use cora_core::migration::Burst;
-use cora_core::migration::burst::{BURST, BURST_BYTES};
 use cora_core::packet::{Meta, Port, ROOM, Roomy};
-use cora_core::region::Parked;
+use cora_runtime::exec::Burst;
+use cora_runtime::exec::burst::{BURST, BURST_BYTES};
+use cora_runtime::link::message::Stamp;
+use cora_runtime::link::region::Parked;
 
 use crate::apart::Apart;
 

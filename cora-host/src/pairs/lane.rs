@@ -6,7 +6,7 @@
 
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
-use cora_core::message::Stamp;
+use cora_runtime::link::message::Stamp;
 
 use super::batch::{Batch, Front};
 use crate::RunError;

@@ -2,7 +2,7 @@
 //!
 //! Each pair is what the only one is otherwise: a host half with states of its own, a region, four
 //! rings, a NIC process. Its host worker is a thread. Pairs share nothing; between them stands the
-//! wire alone, which steers each packet to one ([`cora_core::steering`]). What they leave behind is
+//! wire alone, which steers each packet to one ([`cora_runtime::steering`]). What they leave behind is
 //! put together at the end: entries of keyed states are united, replicas of commutative ones
 //! merged.
 //!
@@ -24,10 +24,10 @@ use std::thread::{ScopedJoinHandle, scope};
 use std::time::Instant;
 
 use cora_core::app::App;
-use cora_core::message::Stamp;
-use cora_core::migration::HostHalf;
 use cora_core::packet::Port;
-use cora_core::steering::Steering;
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::message::Stamp;
+use cora_runtime::steering::Steering;
 
 use self::lane::Lane;
 use self::splitter::Splitter;

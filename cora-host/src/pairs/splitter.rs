@@ -12,10 +12,10 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 
 use cora_core::key::Key;
-use cora_core::message::{MAX_FRAME, Stamp};
-use cora_core::packet::Packet;
-use cora_core::region::{self, Bell};
-use cora_core::steering::Steering;
+use cora_core::packet::{MAX_FRAME, Packet};
+use cora_runtime::link::message::Stamp;
+use cora_runtime::link::region::{self, Bell};
+use cora_runtime::steering::Steering;
 
 use super::batch::{Batch, FRAMES, Front};
 use super::lane::{Lane, Mark, Returned, Steered};

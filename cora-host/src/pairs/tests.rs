@@ -3,10 +3,9 @@
 
 use std::sync::mpsc::{channel, sync_channel};
 
-use cora_core::message::MAX_FRAME;
-use cora_core::migration::burst::BURST;
-use cora_core::packet::Meta;
-use cora_core::region::Parked;
+use cora_core::packet::{MAX_FRAME, Meta};
+use cora_runtime::exec::burst::BURST;
+use cora_runtime::link::region::Parked;
 
 use super::batch::{Batch, FRAMES, Front};
 use super::lane::{Mark, Returned, Steered};

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cora_core::app::App;
-use cora_core::migration::{Copied, Holder, Standby as _};
+use cora_runtime::durability::{Copied, Holder, Standby as _};
 
 use super::layout::{Conversion, Layout};
 use super::singletons::Sized;

@@ -3,10 +3,12 @@
 //! is, and goes on.
 
 use cora_core::app::App;
-use cora_core::message::{MAX_MESSAGE, Message};
-use cora_core::migration::{HostHalf, ProtocolError, Standby};
-use cora_core::region::{NicStatus, Region};
-use cora_core::ring::{Consumer, SharedMemory};
+use cora_runtime::channel::ProtocolError;
+use cora_runtime::durability::Standby;
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::message::{MAX_MESSAGE, Message};
+use cora_runtime::link::region::{NicStatus, Region};
+use cora_runtime::link::ring::{Consumer, SharedMemory};
 
 use super::host_half::Regions;
 use super::host_page::HostPage;

@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use cora_core::app::App;
-use cora_core::migration::HostHalf;
+use cora_runtime::host_half::HostHalf;
 use serde::{Deserialize, Serialize};
 
 use super::beside::{self, Limits};

@@ -7,7 +7,7 @@
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::process::Stdio;
 
-use cora_core::region::{Identity, NicStatus, Region, succession, wake};
+use cora_runtime::link::region::{Identity, NicStatus, Region, generation, wake};
 
 use super::{HOST_COMMAND, SharedFile, Supervisor, carried};
 use crate::{RunError, SharedFutex, child, nic_process};
@@ -131,13 +131,13 @@ impl Supervisor<'_> {
         let (nic_died, host_died) = (!self.nic.is_alive(), !self.host.is_alive());
         let lost = if host_died { self.lost_with_host() } else { Vec::new() };
         self.tell_deaths(&lost);
-        let place = succession::place(self.regions.words, generation);
+        let place = generation::place(self.regions.words, generation);
         // Packets wait: that is no time to make pages.
         let afresh = !lost.is_empty();
         let identity = Identity { generation, resident: false, afresh, ..identity };
         let next = Region::create(place, &self.layout, identity).map_err(RunError::Region)?;
         self.page.announce(identity);
-        succession::announce(self.regions.words, generation);
+        generation::announce(self.regions.words, generation);
         wake(&self.region.nic_bell(SharedFutex));
         wake(&self.region.host_bell(SharedFutex));
         self.region = next;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use clap::Args;
 use cora_core::app::App;
-use cora_core::migration::HostHalf;
-use cora_core::region::{Identity, Idle, Region, RegionLayout};
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::region::{Identity, Idle, Region, RegionLayout};
 use serde_json::{Value, json};
 
 use super::account::OF_NIC;
@@ -273,7 +273,7 @@ fn serve<A: App>(
         if worker.account.is_some() || page.must_finish() {
             return Ok(Left::Done);
         }
-        cora_core::region::wake(&region.nic_bell(SharedFutex));
+        cora_runtime::link::region::wake(&region.nic_bell(SharedFutex));
         if !busy {
             worker.tick();
         }

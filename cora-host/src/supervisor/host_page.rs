@@ -19,10 +19,11 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cora_core::migration::{Copied, Holder, IDLE, Standby};
 use cora_core::outcome::{OTHER, Outcomes};
-use cora_core::region::{
-    AttachError, HashSeed, Identity, Region, RegionLayout, TOLD_TABLES, succession,
+use cora_runtime::channel::IDLE;
+use cora_runtime::durability::{Copied, Holder, Standby};
+use cora_runtime::link::region::{
+    AttachError, HashSeed, Identity, Region, RegionLayout, TOLD_TABLES, generation,
 };
 
 use crate::running::{UNSEEN, Word};
@@ -201,7 +202,7 @@ impl HostPage {
         let resident = self.get(RESIDENT) != 0;
         let afresh = self.get(AFRESH) != 0;
         let identity = Identity { plan, generation, seed, resident, afresh };
-        Region::known(succession::place(regions, generation), layout, identity)
+        Region::known(generation::place(regions, generation), layout, identity)
     }
 
     /// The generation before this one, if its region is in the same file.

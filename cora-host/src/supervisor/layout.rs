@@ -10,8 +10,8 @@
 use std::collections::BTreeMap;
 
 use cora_core::app::App;
-use cora_core::migration::Flows;
 use cora_core::plain::Plain;
+use cora_runtime::ownership::Flows;
 use serde::{Deserialize, Serialize};
 
 /// The durable states of a program.

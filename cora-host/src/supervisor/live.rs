@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use cora_core::message::{MAX_FRAME, Stamp};
-use cora_core::packet::{Meta, Port as Side};
-use cora_core::region::Parked;
+use cora_core::packet::{MAX_FRAME, Meta, Port as Side};
 use cora_port::{Link, OnReceive, Port, PortError, PortName, Upgrade};
+use cora_runtime::link::message::Stamp;
+use cora_runtime::link::region::Parked;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::ports::Ports;

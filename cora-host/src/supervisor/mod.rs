@@ -8,7 +8,7 @@
 //! ```
 //!
 //! When a half dies, the supervisor makes a region of the next generation and announces it
-//! ([`cora_core::region::succession`]). The half that lives finishes what the dead one had
+//! ([`cora_runtime::link::region::generation`]). The half that lives finishes what the dead one had
 //! published, and goes on in the new region; the dead one is started again there. A new host first
 //! reads what the dead one left unread. Frames that a dead NIC had not taken are fed in again.
 //! While the NIC is away and its ring full, frames are dropped as `nic-away`; while the host is
@@ -73,7 +73,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
-use cora_core::region::{HashSeed, Identity, Region, RegionLayout, succession, wake};
+use cora_runtime::link::region::{HashSeed, Identity, Region, RegionLayout, generation, wake};
 use serde_json::Value;
 
 use self::account::{Known, Outcomes};
@@ -251,9 +251,9 @@ impl<'a> Supervisor<'a> {
         let generation = request.legacy.map_or(0, |legacy| legacy.generation) + 1;
         let resident = request.is_resident();
         let identity = Identity { plan, generation, seed, resident, afresh: false };
-        let place = succession::place(regions.words, generation);
+        let place = generation::place(regions.words, generation);
         let region = Region::create(place, &layout, identity).map_err(RunError::Region)?;
-        succession::announce(regions.words, generation);
+        generation::announce(regions.words, generation);
         let page_file = SharedFile::create(host_page::BYTES)?;
         let page = HostPage::new(page_file.words);
         page.begin(identity);

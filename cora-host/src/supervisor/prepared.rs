@@ -2,8 +2,8 @@
 //! refused here, once.
 
 use cora_core::app::App;
-use cora_core::migration::HostHalf;
 use cora_core::state::Kind;
+use cora_runtime::host_half::HostHalf;
 
 use super::LiveRequest;
 use super::carried::standby_bytes;

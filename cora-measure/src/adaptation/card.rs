@@ -8,15 +8,16 @@
 )]
 
 use cora_core::app::App;
-use cora_core::message::{Message, Stamp};
-use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
-use cora_core::migration::nic::{Event, Wire};
-use cora_core::migration::{AT_ONCE, Burst, Outbox};
-use cora_core::monitor::Load;
 use cora_core::packet::{Meta, Port};
-use cora_core::region::{Lots, Parked, Parking, Region, Rings};
 use cora_host::RunError;
 use cora_host::parts::{Back, RING_BYTES, Supply};
+use cora_runtime::channel::Outbox;
+use cora_runtime::exec::burst::{BURST, BURST_BYTES, Frames};
+use cora_runtime::exec::{Burst, Wire};
+use cora_runtime::link::message::{Load, Message, Stamp};
+use cora_runtime::link::region::{Lots, Parked, Parking, Region, Rings};
+use cora_runtime::nic_half::Event;
+use cora_runtime::ownership::AT_ONCE;
 
 use super::clock::Stopwatch;
 use super::trace::{Arrival, Arrivals};

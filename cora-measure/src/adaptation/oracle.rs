@@ -4,10 +4,10 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-use cora_core::migration::Order;
+use cora_control::{Controller, Observation};
+use cora_runtime::ownership::Order;
 
 use super::trace::Trace;
-use cora_control::{Controller, Observation};
 
 /// Flows that are exchanged at a time: no more can be on their way.
 const AT_ONCE: usize = 16;
@@ -89,10 +89,11 @@ impl<K: Copy + std::fmt::Debug> Controller<K> for Oracle<K> {
 
 #[cfg(test)]
 mod tests {
+    use cora_control::Seen;
+    use cora_runtime::link::message::Load;
+
     use super::super::trace::Phase;
     use super::*;
-    use cora_control::Seen;
-    use cora_core::monitor::Load;
 
     #[test]
     fn flows_that_stay_popular_stay_and_all_others_change_places() {

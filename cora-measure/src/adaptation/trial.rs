@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use cora_control::Controller;
 use cora_core::app::App;
-use cora_core::migration::{Admission, Order};
 use cora_host::parts::{Supply, Worker};
 use cora_host::{AnyController, Controllers, RunError};
+use cora_runtime::ownership::{Admission, Order};
 use serde::Serialize;
 
 use super::card::Card;
@@ -15,7 +16,6 @@ use super::oracle::Oracle;
 use super::trace::Trace;
 use crate::in_memory;
 use crate::random_moves::random_moves;
-use cora_control::Controller;
 
 /// A side that found less than a burst looks again so much later (ns).
 const LOOK: u64 = 4_000;

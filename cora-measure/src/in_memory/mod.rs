@@ -18,10 +18,10 @@ use std::sync::atomic::Ordering;
 use std::thread;
 
 use cora_core::app::App;
-use cora_core::migration::HostHalf;
-use cora_core::region::{HashSeed, Identity, Region};
 use cora_host::parts::{Apart, Supply, Worker, configure, region_layout};
 use cora_host::{RunError, shared_memory};
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::region::{HashSeed, Identity, Region};
 use rustix::io::Errno;
 
 use cores::Cores;

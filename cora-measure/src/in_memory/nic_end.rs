@@ -1,13 +1,15 @@
 //! The NIC's half at its end of the region. Where packets come from is its owner's.
 
 use cora_core::app::App;
-use cora_core::message::{MAX_MESSAGE, Message};
-use cora_core::migration::nic::Wire;
-use cora_core::migration::{AT_ONCE, NicHalf, ProtocolError};
-use cora_core::region::{Region, Rings};
-use cora_core::ring::{Consumer, SharedMemory};
 use cora_host::RunError;
 use cora_host::parts::Supply;
+use cora_runtime::channel::ProtocolError;
+use cora_runtime::exec::Wire;
+use cora_runtime::link::message::{MAX_MESSAGE, Message};
+use cora_runtime::link::region::{Region, Rings};
+use cora_runtime::link::ring::{Consumer, SharedMemory};
+use cora_runtime::nic_half::NicHalf;
+use cora_runtime::ownership::AT_ONCE;
 
 use super::Out;
 

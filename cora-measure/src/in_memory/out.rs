@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use cora_core::message::{Message, Stamp};
-use cora_core::migration::Outbox;
-use cora_core::migration::nic::Wire;
-use cora_core::region::{Lots, Parking, Rings};
-use cora_core::ring::{Producer, PushError, SharedMemory};
 use cora_host::RunError;
+use cora_runtime::channel::Outbox;
+use cora_runtime::exec::Wire;
+use cora_runtime::link::message::{Message, Stamp};
+use cora_runtime::link::region::{Lots, Parking, Rings};
+use cora_runtime::link::ring::{Producer, PushError, SharedMemory};
 
 use super::{Patience, Told};
 

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use cora_core::key::Key;
-use cora_core::migration::burst::BURST_BYTES;
 use cora_host::RunError;
+use cora_runtime::exec::burst::BURST_BYTES;
 
 use crate::traffic::Traffic;
 

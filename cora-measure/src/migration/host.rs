@@ -6,9 +6,9 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
-use cora_core::migration::{Admission, Order};
 use cora_host::RunError;
 use cora_host::parts::Worker;
+use cora_runtime::ownership::{Admission, Order};
 
 use super::flows::FlowsOf;
 use crate::in_memory::Told;

@@ -37,19 +37,18 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
-use cora_core::message::Report;
 use cora_host::RunError;
 use cora_host::parts::Supply;
+use cora_runtime::link::message::Report;
 use serde::Serialize;
 
+use crate::in_memory::{self, on_a_core_each};
+use crate::traffic::Traffic;
 use flows::FlowsOf;
 use host::Task;
 use nic::{Feed, Nic, Pace};
 use spread::Summary;
 use tally::Tally;
-
-use crate::in_memory::{self, on_a_core_each};
-use crate::traffic::Traffic;
 
 /// Turns of everything that has turns.
 const TURNS: usize = 5;

@@ -10,14 +10,13 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
-use cora_core::message::Stamp;
-use cora_core::migration::burst::{BURST, BURST_BYTES, Frames};
-use cora_core::migration::nic::Wire;
-use cora_core::migration::{Burst, EntryPace};
-use cora_core::monitor::Load;
-use cora_core::region::{Parking, Region};
 use cora_host::RunError;
 use cora_host::parts::Supply;
+use cora_runtime::exec::burst::{BURST, BURST_BYTES, Frames};
+use cora_runtime::exec::{Burst, Wire};
+use cora_runtime::link::message::{Load, Stamp};
+use cora_runtime::link::region::{Parking, Region};
+use cora_runtime::ownership::EntryPace;
 
 use super::flows::FlowsOf;
 use super::host::{Done, Task};

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use ahash::RandomState;
 use cora_core::key::Key;
-use cora_core::message::Message;
+use cora_runtime::link::message::Message;
 
 use super::tally::Tally;
 

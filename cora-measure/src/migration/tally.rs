@@ -1,6 +1,6 @@
 //! What packets and flows had to wait for moves, as the wire sees it.
 
-use cora_core::migration::TICKETS;
+use cora_runtime::channel::TICKETS;
 
 use super::spread::Spread;
 

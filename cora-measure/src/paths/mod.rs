@@ -13,13 +13,14 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use cora_core::app::App;
-use cora_core::message::Stamp;
-use cora_core::migration::burst::{BURST_BYTES, Frames};
-use cora_core::migration::{Burst, HostHalf};
 use cora_core::packet::{Packet, Port};
 use cora_core::trace::{self, Asked, Ending, Note};
 use cora_host::parts::{Direct, Pages, Source, Supply, configure};
 use cora_host::{Inside, RunError};
+use cora_runtime::exec::Burst;
+use cora_runtime::exec::burst::{BURST_BYTES, Frames};
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::message::Stamp;
 use serde::Serialize;
 
 use crate::traffic::reading;

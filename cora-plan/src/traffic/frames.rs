@@ -8,7 +8,7 @@
 use super::Class;
 use super::class::Cell;
 
-/// Bytes of a frame from which on its head goes alone: as `cora_core::migration::LONG`.
+/// Bytes of a frame from which on its head goes alone: as `cora_runtime::exec::LONG`.
 pub const LONG: f64 = 512.0;
 /// Bytes of a head: as `cora_core::packet::HEAD`.
 pub const HEAD: f64 = 128.0;

@@ -5,8 +5,8 @@
 //! The side that lives on hears of it at once. To hear of it late is the same as a later kill:
 //! until then the dead one is one that takes nothing.
 
-use cora_core::message::Message;
-use cora_core::migration::{Admission, Order};
+use cora_runtime::link::message::Message;
+use cora_runtime::ownership::{Admission, Order};
 
 use super::world::{Ends, FLOWS, NOW, World};
 use crate::halves;

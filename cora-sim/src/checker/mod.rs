@@ -4,7 +4,7 @@
 //! 1. From a state, each of its [choices](Choice) leads to a next one. States can't be copied, so a
 //!    state is made again by going the way to it from the beginning; only the first choice goes on
 //!    from the state that is at hand.
-//! 2. What tells a state from others is a digest of 128 bits (`cora_core::migration::digest` says
+//! 2. What tells a state from others is a digest of 128 bits (`cora_runtime::state_hash` says
 //!    of what). A state that was met before is left.
 //! 3. In each state the invariants are checked. One that does not hold is told with the way that
 //!    leads there.

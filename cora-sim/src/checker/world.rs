@@ -5,10 +5,15 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hasher as _};
 
 use cora_core::key::{FiveTuple, protocol};
-use cora_core::message::{MAX_FRAME, Message, Stamp};
-use cora_core::migration::{Admission, Burst, Holder, HostHalf, NicHalf, Order, Outbox, Standby};
-use cora_core::packet::{Meta, Packet, Port};
-use cora_core::region::Parked;
+use cora_core::packet::{MAX_FRAME, Meta, Packet, Port};
+use cora_runtime::channel::Outbox;
+use cora_runtime::durability::{Holder, Standby};
+use cora_runtime::exec::Burst;
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::message::{Message, Stamp};
+use cora_runtime::link::region::Parked;
+use cora_runtime::nic_half::NicHalf;
+use cora_runtime::ownership::{Admission, Order};
 
 use super::killed::Side;
 use crate::apps::marks::Marking;
@@ -104,7 +109,7 @@ impl Outbox for Ends<'_> {
     }
 }
 
-impl cora_core::migration::nic::Wire for Ends<'_> {
+impl cora_runtime::exec::Wire for Ends<'_> {
     fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
         let mut frame = frame.to_vec();
         let number = number_of(&Packet::new(&mut frame, stamp.meta));

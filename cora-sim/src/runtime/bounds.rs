@@ -13,7 +13,7 @@ use std::time::Duration;
 use cora_control::Move;
 use cora_control::adaptive::{FlowId, Settings, flow_id};
 use cora_core::key::Key;
-use cora_core::migration::Order;
+use cora_runtime::ownership::Order;
 
 /// When a flow went to the NIC last: by the clock, and by the host's packets (ns).
 #[derive(Clone, Copy, Debug)]
@@ -90,9 +90,10 @@ impl Bounds {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use cora_control::adaptive::Admitted;
     use cora_core::key::FiveTuple;
+
+    use super::*;
 
     const MS: u64 = 1_000_000;
 

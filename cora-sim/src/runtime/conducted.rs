@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex};
 
 use cora_control::adaptive::{Adaptive, Admitted, Settings};
 use cora_control::{Controller as _, replay};
-use cora_core::message::Report;
-use cora_core::migration::{Admission, Order};
+use cora_runtime::link::message::Report;
+use cora_runtime::ownership::{Admission, Order};
 
 use super::bounds::Bounds;
 use super::nic::Others;

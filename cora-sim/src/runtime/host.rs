@@ -4,13 +4,17 @@
 use std::collections::VecDeque;
 
 use cora_control::{Ledger, Move, Observation, Seen};
-use cora_core::message::Message;
-use cora_core::migration::burst::{BURST_BYTES, Frames};
-use cora_core::migration::reassemble::reassemble;
-use cora_core::migration::{Burst, HostHalf, Order, Outbox, ProtocolError, Reclaimed, Standby};
-use cora_core::monitor::{Load, TALKERS, Talker};
 use cora_core::plain::Plain as _;
-use cora_core::ring::{Consumer, Producer, PushError, RingError};
+use cora_runtime::channel::{Outbox, ProtocolError};
+use cora_runtime::durability::{Reclaimed, Standby};
+use cora_runtime::exec::Burst;
+use cora_runtime::exec::burst::{BURST_BYTES, Frames};
+use cora_runtime::exec::reassemble::reassemble;
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::message::{Load, Message};
+use cora_runtime::link::ring::{Consumer, Producer, PushError, RingError};
+use cora_runtime::ownership::Order;
+use cora_runtime::telemetry::{TALKERS, Talker};
 
 use super::lies::Lies;
 use super::nic::Rings;

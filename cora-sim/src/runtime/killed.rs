@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cora_core::key::FiveTuple;
-use cora_core::migration::Order;
 use cora_core::packet::{Meta, Packet, Port};
+use cora_runtime::ownership::Order;
 
 use super::nic::{NicSide, Others, Rings};
 use super::words::Life;

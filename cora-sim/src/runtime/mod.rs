@@ -37,10 +37,10 @@ pub(crate) mod words;
 
 use cora_control::Move;
 use cora_core::key::Key as _;
-use cora_core::message::Report;
-use cora_core::migration::{Admission, Order};
 use cora_core::packet::{Meta, Packet};
-use cora_core::ring::record_bytes;
+use cora_runtime::link::message::Report;
+use cora_runtime::link::ring::record_bytes;
+use cora_runtime::ownership::{Admission, Order};
 
 pub use conducted::run_conducted;
 pub use faults::{FAULTS, Faults};

@@ -1,12 +1,12 @@
 //! The NIC's process: its half, on its ends of the rings, as in production. When a ring is full it
 //! waits, and the other side goes on meanwhile.
 
-use cora_core::message::{Message, Stamp};
-use cora_core::migration::nic::Wire;
-use cora_core::migration::{Burst, NicHalf, Outbox};
-use cora_core::monitor::Load;
-use cora_core::region::Parking;
-use cora_core::ring::{Consumer, Producer, PushError};
+use cora_runtime::channel::Outbox;
+use cora_runtime::exec::{Burst, Wire};
+use cora_runtime::link::message::{Load, Message, Stamp};
+use cora_runtime::link::region::Parking;
+use cora_runtime::link::ring::{Consumer, Producer, PushError};
+use cora_runtime::nic_half::NicHalf;
 
 use super::host::HostSide;
 use super::lies::Lies;

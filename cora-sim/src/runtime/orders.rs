@@ -1,6 +1,6 @@
 //! A controller by chance: flows to and fro, whatever sense it makes.
 
-use cora_core::migration::{Admission, Order};
+use cora_runtime::ownership::{Admission, Order};
 
 use crate::random::Random;
 

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::io::Write as _;
 
-use cora_core::message::Message;
 use cora_core::packet::Packet;
+use cora_runtime::link::message::Message;
 
 use crate::frames::op_of;
 

@@ -1,7 +1,7 @@
 //! The wire's end: what leaves is taken from its ring.
 
-use cora_core::message::Message;
-use cora_core::ring::Consumer;
+use cora_runtime::link::message::Message;
+use cora_runtime::link::ring::Consumer;
 
 use super::words::Words;
 use crate::result::Results;

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use cora_core::ring::{Consumer, Producer, RingMemory};
+use cora_runtime::link::ring::{Consumer, Producer, RingMemory};
 
 /// How long a process has to live, in stores to shared memory. What it does after its last one
 /// never happened, as far as anyone can see.

@@ -5,14 +5,14 @@ use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cora_core::message::{Message, Stamp};
 use cora_core::packet::{Meta, Port};
-use cora_core::region::{
-    HashSeed, Identity, NicStatus, Parked, Region, RegionLayout, Rings, succession,
-};
-use cora_core::ring::{Consumer, Producer, SharedMemory};
 use cora_host::inherited_memory;
 use cora_host::parts::RING_BYTES;
+use cora_runtime::link::message::{Message, Stamp};
+use cora_runtime::link::region::{
+    HashSeed, Identity, NicStatus, Parked, Region, RegionLayout, Rings, generation,
+};
+use cora_runtime::link::ring::{Consumer, Producer, SharedMemory};
 use cora_tests::draw::Draw;
 
 use super::live::words_of;
@@ -114,13 +114,13 @@ impl Liar {
         let (plan, seed) = (self.plan, HashSeed(0));
         let identity = Identity { plan, generation, seed, resident: false, afresh: false };
         let place =
-            if self.single { self.words } else { succession::place(self.words, generation.max(1)) };
+            if self.single { self.words } else { generation::place(self.words, generation.max(1)) };
         Region::known(place, &self.layout, identity).expect("it is long enough")
     }
 
     /// The current one, or what is said to be.
     pub(crate) fn region(&self) -> Region {
-        self.region_of(succession::current(self.words))
+        self.region_of(generation::current(self.words))
     }
 
     fn rings(&self) -> Rings {
@@ -164,7 +164,7 @@ impl Liar {
 
     /// Where writer and reader of this ring say how far they are.
     fn index_words(&self, ring: usize) -> [usize; 2] {
-        let generation = succession::current(self.words);
+        let generation = generation::current(self.words);
         let base = if generation % 2 == 1 || generation == 0 { 0 } else { self.words.len() / 2 };
         let before: usize = RING_BYTES[..ring].iter().sum();
         // A ring's indices take 256 bytes before its data.
@@ -264,9 +264,9 @@ impl Liar {
                 self.region().set_nic_status(status[draw.below(5) as usize]);
             }
             Lie::Succession => {
-                let current = succession::current(self.words);
+                let current = generation::current(self.words);
                 let next = if draw.below(2) > 0 { current + draw.below(3) } else { draw.next() };
-                succession::announce(self.words, next);
+                generation::announce(self.words, next);
             }
             Lie::Flood => self.floods(draw),
         }

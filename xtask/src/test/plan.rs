@@ -51,8 +51,8 @@ const fn long(name: &'static str, checks: &'static str, run: fn() -> Verdict) ->
     Step { name, tier: Tier::All, checks, inputs: Inputs::Any, run }
 }
 
-/// The core depends on no other crate of the workspace: a test of the structure holds that.
-const CORE: Inputs = Inputs::Only(&["cora-core"]);
+/// The two depend on no other crate of the workspace: a test of the structure holds that.
+const CORE: Inputs = Inputs::Only(&["cora-core", "cora-runtime"]);
 
 /// The tests of the libraries use the programs in `tests/programs`, none of the examples. Of the
 /// pages they read those in `docs`.

@@ -41,7 +41,14 @@ pub(super) fn clippy() -> Verdict {
 pub(super) fn clippy_nic() -> Verdict {
     let lint = || {
         let mut clippy = of_cargo("clippy --target aarch64-unknown-none");
-        clippy.args(["--package", "cora-core", "--package", "cora-nic"]);
+        clippy.args([
+            "--package",
+            "cora-core",
+            "--package",
+            "cora-runtime",
+            "--package",
+            "cora-nic",
+        ]);
         for example in examples().map_err(|cause| format!("examples/: {cause}"))? {
             clippy.args(["--package", &example, "--features", &format!("{example}/nic")]);
         }
@@ -127,14 +134,15 @@ pub(super) fn core_on_the_nic() -> Verdict {
     let Some(emulator) = need::emulator() else {
         return Verdict::of(Err("no qemu-aarch64 (Debian: qemu-user)".to_owned()));
     };
-    let mut tests = of_cargo("test --package cora-core --lib --target");
+    let mut tests = of_cargo("test --package cora-core --package cora-runtime --lib --target");
     tests.arg(need::LINUX_ON_NIC);
     counted(tests.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER", emulator))
 }
 
 /// The ring and the bell under loom, which replaces the atomics.
 pub(super) fn loom() -> Verdict {
-    let mut loom = of_cargo("test --package cora-core --release --test ring_loom --test bell_loom");
+    let mut loom =
+        of_cargo("test --package cora-runtime --release --test ring_loom --test bell_loom");
     loom.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", target("loom"));
     // One crate, run once: a link-time optimiser has nothing to do here.
     loom.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
@@ -147,12 +155,15 @@ pub(super) fn miri() -> Verdict {
     const SAFE: &str = "--skip steering:: --skip count_min:: --skip top_k:: --skip commutative::tests \
                         --skip no_header_says_that_there_is_none";
     let names = ["ring::", "region::", "state::"];
-    interpreted("--package cora-core --lib", &[&names, &split(SAFE)[..]].concat())
+    interpreted(
+        "--package cora-core --package cora-runtime --lib",
+        &[&names, &split(SAFE)[..]].concat(),
+    )
 }
 
 pub(super) fn miri_all() -> Verdict {
-    let packages = "--package cora-core --package cora-sim --lib --test migration --test table_model \
-                    --test ring_threads";
+    let packages = "--package cora-core --package cora-runtime --package cora-sim --lib --test migration \
+                    --test table_model --test ring_threads";
     interpreted(packages, &[])
 }
 

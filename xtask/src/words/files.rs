@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn tests_are_known_by_their_place() {
         let root = crate::root();
-        assert!(is_test(root, &root.join("cora-core/tests/heads.rs")));
+        assert!(is_test(root, &root.join("cora-runtime/tests/heads.rs")));
         assert!(is_test(root, &root.join("cora-plan/src/search/tests.rs")));
         assert!(!is_test(root, &root.join("cora-plan/src/search/mod.rs")));
     }

@@ -57,7 +57,7 @@ const ELSEWHERE: NonZeroU64 = NonZeroU64::MAX;
 
 /// What a key's home line tells of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Foretold {
+pub enum Foretold {
     /// It may have an entry; or there is no key.
     Maybe,
     /// If it has one, another line names it.
@@ -183,7 +183,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     /// Asks for what an insertion under this key will take: the lines of the index where it and its
     /// reply key are at home, and the place that is next.
     #[inline(never)]
-    pub(crate) fn expect_key(&self, key: &K) {
+    pub fn expect_key(&self, key: &K) {
         let packed = key.pack();
         self.index.prefetch(self.hash(&packed));
         if const { !V::UNDIRECTED }
@@ -211,7 +211,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
 
     /// Likewise: what that line tells.
     #[inline(always)]
-    pub(crate) fn foretell(&mut self, packet: u8, key: impl FnOnce() -> Option<K>) -> Foretold {
+    pub fn foretell(&mut self, packet: u8, key: impl FnOnce() -> Option<K>) -> Foretold {
         let hint = &mut self.ahead.hints[place(packet)];
         let known = match self.index.guess(hint.home, hint.hash) {
             Guess::Entry(number) => {

@@ -74,7 +74,7 @@ impl<K: Key> Changes<K> {
     }
 }
 
-/// A table of a durable state: what the protocol of [`migration`](crate::migration) asks of it
+/// A table of a durable state: what the protocol that moves flows asks of it
 /// beside what it asks of every table that travels.
 pub trait Durable {
     /// Tells what changed since this was last called, what is gone first, and forgets that it did.

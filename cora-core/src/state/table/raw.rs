@@ -204,7 +204,7 @@ impl<K: Key, V: Plain> RawTable<K, V> {
     }
 
     /// The packet's number in its burst.
-    pub(crate) const fn ahead(&self) -> u8 {
+    pub const fn ahead(&self) -> u8 {
         self.visit.ahead
     }
 

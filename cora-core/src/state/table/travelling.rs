@@ -1,4 +1,4 @@
-//! Entries that travel with their flow: what the protocol of [`migration`](crate::migration) asks
+//! Entries that travel with their flow: what the protocol that moves flows asks
 //! of a table.
 
 use core::any::{Any, TypeId};

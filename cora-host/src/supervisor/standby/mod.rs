@@ -18,7 +18,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use cora_core::migration::{Copied, Holder, Standby};
+use cora_runtime::durability::{Copied, Holder, Standby};
 
 use super::singletons::{self, Singletons, Sized};
 use super::store::store;

@@ -1,0 +1,237 @@
+//! Copies of durable entries at the host: of what the NIC tells, and of what changes here.
+
+use cora_core::app::App;
+use cora_core::plain::Plain;
+use cora_core::state::table::Change;
+use cora_core::state::{Kept, MAX_PIECE};
+
+use crate::channel::{Outbox, ProtocolError};
+use crate::durability::store::{Copied, Holder, Standby};
+use crate::host_half::{HostHalf, Incoming};
+use crate::link::message::Message;
+use crate::ownership::encode::{encoded, room};
+use crate::ownership::records::Flows;
+
+impl<A: App> HostHalf<A> {
+    /// The NIC's copies, and what goes by them.
+    pub(crate) fn durable_message(
+        &mut self,
+        message: &Message<'_>,
+        out: &mut impl Outbox,
+    ) -> Result<(), ProtocolError> {
+        match *message {
+            Message::Copy { state, group, piece } => {
+                if self.is_held_here(state, piece, out.standby()) {
+                    self.uncopied += 1;
+                    return Ok(());
+                }
+                self.keep_for_nic(state, group, piece, out.standby())?;
+            }
+            Message::Erase(state, key) => {
+                if let Some(standby) = out.standby() {
+                    standby.forget(Holder::Nic, state, key);
+                }
+            }
+            Message::Same { state, used, key } => self.same(state, used, key, out)?,
+            Message::Owned(group) => self.owned(group, out),
+            Message::AllOwned(_) => self.all_owned(out),
+            _ => return Err(ProtocolError::Unexpected(message.kind())),
+        }
+        Ok(())
+    }
+
+    /// A message that the NIC sent to a host before this one, which did not give its room on the
+    /// ring back: before [`Self::take_over`], each of them is for this. What is durable and was on
+    /// its way is kept as the NIC's copy; packets are lost. That host published nothing that rests
+    /// on what it read since, so that older copies may stand again.
+    #[cold]
+    pub fn catch_up(&mut self, message: &Message<'_>, standby: &mut dyn Standby) {
+        match *message {
+            Message::Release { entries, group, .. } => {
+                let group = A::Group::get(group).filter(|_| entries > 0);
+                let flow = cora_core::state::NO_FLOW;
+                let incoming = |group| Incoming { flow, left: entries, group, used: 0 };
+                self.incoming = group.map(incoming);
+            }
+            Message::Entry(state, piece) => match self.came() {
+                Some(Incoming { group, .. }) => {
+                    self.keep_if_whole(state, encoded(&group, &mut room()), piece, standby);
+                }
+                // That host still read whose entry it is; an older copy of it tells.
+                None => self.keep_again(state, piece, standby),
+            },
+            Message::Same { .. } => drop(self.came()),
+            Message::Copy { state, group, piece } => {
+                self.keep_if_whole(state, group, piece, standby);
+            }
+            Message::Erase(state, key) => standby.forget(Holder::Nic, state, key),
+            _ => {}
+        }
+    }
+
+    /// One more entry of the released flow came.
+    fn came(&mut self) -> Option<Incoming<A::Group>> {
+        let incoming = self.incoming?;
+        let left = incoming.left - 1;
+        self.incoming = (left > 0).then_some(Incoming { left, ..incoming });
+        Some(incoming)
+    }
+
+    /// Keeps an entry in place of its copy, as of the same flow.
+    fn keep_again(&mut self, state: u16, piece: &[u8], standby: &mut dyn Standby) {
+        let Some((key, _)) = Flows::durable_bytes(self.engine.app(), state) else { return };
+        let mut bytes = [0; 64];
+        let mut length = 0;
+        standby.find(state, piece.get(..key).unwrap_or_default(), &mut |copy| {
+            if let Some(place) = bytes.get_mut(..copy.group.len()) {
+                place.copy_from_slice(copy.group);
+                length = copy.group.len();
+            }
+        });
+        let group = bytes.get(..length).unwrap_or_default();
+        self.keep_if_whole(state, group, piece, standby);
+    }
+
+    /// Keeps a copy, unless what the dead host had not read is none: nobody rests on that.
+    fn keep_if_whole(&mut self, state: u16, group: &[u8], piece: &[u8], standby: &mut dyn Standby) {
+        let _bad = self.keep_for_nic(state, group, piece, Some(standby));
+    }
+
+    /// Whether the copy of this entry is the host's own. The NIC may not replace it: it could undo
+    /// what the host's packets have sent. Only a half that lies has two owners of one entry.
+    fn is_held_here(
+        &mut self,
+        state: u16,
+        piece: &[u8],
+        standby: Option<&mut dyn Standby>,
+    ) -> bool {
+        let key = Flows::durable_bytes(self.engine.app(), state);
+        let key = key.and_then(|(key, _)| piece.get(..key));
+        let mut is_held = false;
+        if let (Some(key), Some(standby)) = (key, standby) {
+            standby.find(state, key, &mut |copy| is_held = copy.holder == Holder::Host);
+        }
+        is_held
+    }
+
+    /// Keeps a copy of an entry that the NIC owns; one that there is no room for is counted.
+    fn keep_for_nic(
+        &mut self,
+        state: u16,
+        group: &[u8],
+        piece: &[u8],
+        standby: Option<&mut dyn Standby>,
+    ) -> Result<(), ProtocolError> {
+        let bad = ProtocolError::BadPiece(state);
+        let sizes = Flows::durable_bytes(self.engine.app(), state);
+        let (key, _) = sizes.filter(|(_, bytes)| *bytes == piece.len()).ok_or(bad)?;
+        let key = piece.get(..key).ok_or(bad)?;
+        let copy = Copied { state, holder: Holder::Nic, group, key, piece };
+        let kept = standby.is_none_or(|standby| standby.keep(&copy));
+        self.uncopied += u64::from(!kept);
+        Ok(())
+    }
+
+    /// An entry comes back as its copy is.
+    fn same(
+        &mut self,
+        state: u16,
+        used: u64,
+        key: &[u8],
+        out: &mut impl Outbox,
+    ) -> Result<(), ProtocolError> {
+        let Some(incoming) = &mut self.incoming else { return Err(ProtocolError::Unexpected(26)) };
+        let mut bytes = [0; MAX_PIECE];
+        let mut length = None;
+        if let Some(standby) = out.standby() {
+            standby.find(state, key, &mut |copy| {
+                if let Some(place) = bytes.get_mut(..copy.piece.len()) {
+                    place.copy_from_slice(copy.piece);
+                    length = Some(copy.piece.len());
+                }
+            });
+        }
+        let piece = length.and_then(|length| bytes.get(..length));
+        let piece = piece.ok_or(ProtocolError::NoCopy(state))?;
+        let restored = self.flows.restore(self.engine.app(), state, piece, incoming.flow, used)?;
+        self.report.refused += u64::from(!restored);
+        incoming.left -= 1;
+        incoming.used = incoming.used.max(used);
+        self.end_of_release(out);
+        Ok(())
+    }
+
+    /// The flow's durable entries are about to be the NIC's.
+    pub(crate) fn copies_go_along(&mut self, flow: u32, now: u64, out: &mut impl Outbox) {
+        self.tell_changes(out);
+        if let (Some(group), Some(standby)) = (self.flows.group(flow), out.standby()) {
+            standby.assign(Holder::Host, Holder::Nic, Some(encoded(&group, &mut room())));
+        }
+        Flows::disown(self.engine.app(), flow, now);
+    }
+
+    /// Keeps copies of what changed here, if anything is durable, and tells what ended, if anything
+    /// is recorded.
+    #[inline]
+    pub fn tell_changes(&mut self, out: &mut impl Outbox) {
+        if const { !A::RECORDED.is_empty() } {
+            self.engine.app().ended(&mut |state, ending| out.ended(state, ending));
+        }
+        if const { A::DURABLE || !A::KEPT.is_empty() }
+            && let Some(standby) = out.standby()
+        {
+            self.tell_to(standby);
+        }
+    }
+
+    pub(crate) fn tell_to(&mut self, standby: &mut dyn Standby) {
+        let together = const { !A::KEPT.is_empty() } && self.singletons_are_touched();
+        if together {
+            standby.begin();
+            self.tell_singletons(standby);
+        }
+        self.tell_entries(standby);
+        if together {
+            standby.commit();
+        }
+    }
+
+    fn singletons_are_touched(&mut self) -> bool {
+        let app = self.engine.app();
+        A::KEPT.iter().any(|state| kept(app, *state).is_some_and(|it| it.is_touched()))
+    }
+
+    #[inline(never)]
+    fn tell_singletons(&mut self, standby: &mut dyn Standby) {
+        for state in A::KEPT {
+            if let Some(kept) = kept(self.engine.app(), *state) {
+                kept.tell(&mut |at, part| standby.keep_part(*state as u16, at, part));
+            }
+        }
+    }
+
+    fn tell_entries(&mut self, standby: &mut dyn Standby) {
+        let uncopied = &mut self.uncopied;
+        self.flows.tell(self.engine.app(), &mut |state, group, change| match change {
+            Change::Gone(key) => standby.forget(Holder::Host, state, key),
+            Change::Is { key, piece, .. } => {
+                let mut bytes = room();
+                let group = group.map_or(&[][..], |group| encoded(&group, &mut bytes));
+                let copy = Copied { state, holder: Holder::Host, group, key, piece };
+                *uncopied += u64::from(!standby.keep(&copy));
+            }
+        });
+    }
+}
+
+/// The durable singleton with this number: the host keeps copies, and the NIC half is built without
+/// them.
+#[cfg(not(target_os = "none"))]
+pub(crate) fn kept<A: App>(app: &mut A, state: usize) -> Option<&mut dyn Kept> {
+    app.described(state).kept()
+}
+
+#[cfg(target_os = "none")]
+pub(crate) fn kept<A: App>(_: &mut A, _: usize) -> Option<&mut dyn Kept> {
+    None
+}

@@ -1,0 +1,92 @@
+//! Durable entries of flows: which side tells of them, what changed, and what is put back from
+//! copies.
+
+use cora_core::app::App;
+use cora_core::state::table::travelling::ImportError;
+use cora_core::state::table::{Change, Durable};
+use cora_core::state::{Malformed, Place};
+
+use crate::channel::ProtocolError;
+use crate::ownership::records::Flows;
+
+/// Called with a state's number, the group key of the flow that an entry belongs to, and what
+/// changed of it.
+pub(crate) type Tell<'a, K> = dyn FnMut(u16, Option<K>, Change<'_>) + 'a;
+
+/// The tables whose states are durable, with their state numbers: those whose entries travel, and
+/// those that the host holds, whose entries belong to no flow.
+fn each_durable<A: App>(app: &mut A, visit: &mut dyn FnMut(u16, &mut dyn Durable)) {
+    if const { A::DURABLE } {
+        for (number, (_, place)) in A::PLACES.iter().enumerate() {
+            let moves = matches!(place, Place::Travels | Place::Host);
+            let table = app.state(number).as_travelling().filter(|_| moves);
+            if let Some(durable) = table.and_then(|table| table.as_durable()) {
+                visit(number as u16, durable);
+            }
+        }
+    }
+}
+
+impl<A: App> Flows<A> {
+    /// The flow's durable entries are the other side's to tell of.
+    pub fn disown(app: &mut A, number: u32, now: u64) {
+        each_durable(app, &mut |_, durable| durable.disown(number, now));
+    }
+
+    /// All durable entries are to be told.
+    pub fn retell(app: &mut A) {
+        each_durable(app, &mut |_, durable| durable.retell());
+    }
+
+    /// The sizes of an encoded key and entry of a durable state.
+    pub fn durable_bytes(app: &mut A, state: u16) -> Option<(usize, usize)> {
+        let mut found = None;
+        each_durable(app, &mut |number, durable| {
+            if number == state {
+                found = Some((durable.key_bytes(), durable.piece_bytes()));
+            }
+        });
+        found
+    }
+
+    /// Installs a durable entry from its copy. `Ok(false)`: its key is another's.
+    pub fn restore(
+        &mut self,
+        app: &mut A,
+        state: u16,
+        piece: &[u8],
+        number: u32,
+        used: u64,
+    ) -> Result<bool, ProtocolError> {
+        let mut restored = Err(ImportError::Malformed(Malformed));
+        each_durable(app, &mut |of, durable| {
+            if of == state {
+                restored = durable.restore(piece, number, used);
+            }
+        });
+        match restored {
+            Ok(()) => {
+                if let Some(record) = self.records.entry(number) {
+                    record.used.set(used.max(record.used.get()));
+                }
+                self.note_keys(app, number);
+                Ok(true)
+            }
+            Err(ImportError::Refused(_)) => Ok(false),
+            Err(ImportError::Malformed(_)) => Err(ProtocolError::BadPiece(state)),
+        }
+    }
+
+    /// What changed of durable entries since this was last called, each with its flow's group key.
+    pub fn tell(&self, app: &mut A, tell: &mut Tell<'_, A::Group>) {
+        each_durable(app, &mut |state, durable| {
+            durable.tell(&mut |change| {
+                let group = match change {
+                    Change::Is { flow, .. } => self.group(flow),
+                    Change::Gone(_) => None,
+                };
+                tell(state, group, change);
+            });
+        });
+    }
+}

@@ -1,0 +1,118 @@
+//! One packet through all handlers, atomically: all that it wrote stays, or none does.
+
+use cora_core::app::App;
+use cora_core::outcome::Outcomes;
+use cora_core::packet::{Packet, Port};
+use cora_core::state::{Reach, Visit};
+use cora_core::verdict::{Forward, Reason};
+
+/// The program's states on this side, and what became of the packets that ran here.
+#[derive(Debug)]
+pub struct Engine<A> {
+    app: A,
+    /// Packets that ran to their end here, by outcome.
+    pub outcomes: Outcomes,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ran {
+    /// It goes on.
+    Forward(Forward),
+    /// It ends here.
+    Dropped(Reason),
+    /// It reached for a state that is not here; nothing of what it wrote is left.
+    Punted,
+}
+
+impl Ran {
+    /// Where the packet leaves that came in at `port`, if it does.
+    #[inline(always)]
+    pub(crate) const fn egress(self, port: Port) -> Option<Port> {
+        match self {
+            Self::Forward(Forward::Transmit) => Some(port.opposite()),
+            Self::Forward(Forward::Redirect(port)) => Some(port),
+            _ => None,
+        }
+    }
+}
+
+impl<A: App> Engine<A> {
+    /// An engine around the program's states.
+    pub const fn new(app: A) -> Self {
+        Self { app, outcomes: Outcomes::new() }
+    }
+
+    /// The program.
+    #[inline]
+    pub const fn app(&mut self) -> &mut A {
+        &mut self.app
+    }
+
+    /// Entries that made room for others so far, in all tables.
+    pub fn evicted(&mut self) -> u64 {
+        let tables = (0..A::STATES).map(|number| {
+            self.app.state(number).as_travelling().map_or(0, |table| table.evicted())
+        });
+        tables.sum()
+    }
+
+    /// Tells of each table here: its state's number, its entries, and how many it has room for.
+    pub fn tables(&mut self, tell: &mut dyn FnMut(usize, u32, u32)) {
+        for number in 0..A::STATES {
+            if let Some(table) = self.app.state(number).as_travelling() {
+                tell(number, table.filled(), table.capacity());
+            }
+        }
+    }
+
+    /// Runs the packet. Unless it punts, its outcome is counted.
+    #[inline(always)]
+    pub fn run<R: Reach>(&mut self, packet: &mut Packet<'_>, visit: Visit) -> Ran {
+        self.app.begin(visit);
+        if const { A::GROUPED } {
+            self.app.enter(Some(packet));
+        }
+        let verdict = self.app.chain::<R>(packet);
+        let overflowed = visit.undo && self.app.overflowed();
+        let ran = match verdict {
+            _ if overflowed => Ran::Punted,
+            Ok(forward) => Ran::Forward(forward),
+            Err(stop) => stop.reason().map_or(Ran::Punted, Ran::Dropped),
+        };
+        self.end(ran, visit.undo);
+        ran
+    }
+
+    #[inline(always)]
+    fn end(&mut self, ran: Ran, undo: bool) {
+        match ran {
+            Ran::Forward(forward) => self.outcomes.forwarded(forward),
+            Ran::Dropped(reason) => self.outcomes.dropped(reason),
+            Ran::Punted => {}
+        }
+        if matches!(ran, Ran::Punted) {
+            self.app.rollback();
+        } else {
+            self.app.commit(undo);
+        }
+    }
+}
+
+/// Keeps a frame as it came, for when its packet is taken back.
+#[inline]
+pub(crate) fn keep_words(to: &mut [u64], frame: &[u8]) {
+    let bytes = zerocopy::IntoBytes::as_mut_bytes(to);
+    if let Some(place) = bytes.get_mut(..frame.len()) {
+        place.copy_from_slice(frame);
+    }
+}
+
+/// Puts back what was kept.
+#[inline]
+pub(crate) fn copy_words(from: &[u64], frame: &mut [u8]) {
+    let bytes = zerocopy::IntoBytes::as_bytes(from);
+    if let Some(original) = bytes.get(..frame.len()) {
+        frame.copy_from_slice(original);
+    }
+}

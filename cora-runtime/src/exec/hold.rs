@@ -1,0 +1,225 @@
+//! Packets that wait while their flow moves: one first-in-first-out queue of frames in supplied
+//! memory. Packets are numbered in the order in which they joined it.
+
+use cora_core::packet::{Meta, Port};
+use cora_core::state::{Memory, OutOfMemory};
+use zerocopy::IntoBytes as _;
+
+use crate::exec::burst::held_bytes;
+use crate::link::message::Stamp;
+use crate::link::region::Parked;
+
+/// Bytes of the queue, unless its owner wants others. When it is full the wire is held back.
+const BYTES: usize = 4 << 20;
+/// Bytes in front of a frame: length, stamp.
+const HEAD: usize = 32;
+
+/// The queue.
+#[derive(Debug)]
+pub(crate) struct HoldQueue {
+    bytes: &'static mut [u64],
+    read: usize,
+    used: usize,
+    joined: u64,
+    left: u64,
+}
+
+impl HoldQueue {
+    pub(crate) const BYTES: usize = BYTES;
+
+    /// Fewest bytes that let any burst in.
+    pub(crate) const LEAST: usize = held_bytes(HEAD).next_multiple_of(8);
+
+    /// A queue of so many bytes: whole words, [`Self::LEAST`] at least.
+    pub(crate) fn create(memory: &mut Memory, bytes: usize) -> Result<Self, OutOfMemory> {
+        let words = bytes.max(Self::LEAST) / 8;
+        Ok(Self { bytes: memory.take_u64(words)?, read: 0, used: 0, joined: 0, left: 0 })
+    }
+
+    /// Bytes there are.
+    const fn bytes(&self) -> usize {
+        self.bytes.len() * 8
+    }
+
+    /// A place in the queue that may be beyond its end, taken around.
+    const fn around(&self, at: usize) -> usize {
+        if at >= self.bytes() { at - self.bytes() } else { at }
+    }
+
+    /// Packets that ever joined: the number behind the last one's.
+    pub(crate) const fn joined(&self) -> u64 {
+        self.joined
+    }
+
+    /// Packets that left: the number of the first one that waits.
+    pub(crate) const fn left(&self) -> u64 {
+        self.left
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.joined == self.left
+    }
+
+    /// Bytes in it.
+    pub(crate) const fn waiting(&self) -> u64 {
+        self.used as u64
+    }
+
+    /// Whether any burst fits.
+    pub(crate) const fn has_room(&self) -> bool {
+        self.used + held_bytes(HEAD) <= self.bytes()
+    }
+
+    /// Lets a packet join; the caller saw to it that there is room.
+    pub(crate) fn push(&mut self, stamp: &Stamp, frame: &[u8]) {
+        let mut head = [0; HEAD];
+        head[..4].copy_from_slice(&(frame.len() as u32).to_le_bytes());
+        head[4] = stamp.meta.port.0;
+        head[5..7].copy_from_slice(&stamp.missing.to_le_bytes());
+        head[8..16].copy_from_slice(&stamp.meta.time.to_le_bytes());
+        head[16..24].copy_from_slice(&stamp.meta.now.to_le_bytes());
+        head[24..32].copy_from_slice(&stamp.number.to_le_bytes());
+        self.write(&head);
+        self.write(frame);
+        self.joined += 1;
+    }
+
+    /// The first packet, left in the queue: its frame is copied to `buffer`. Beside its stamp, the
+    /// frame's length.
+    pub(crate) fn peek(&self, buffer: &mut [u8]) -> Option<(Stamp, usize)> {
+        if self.is_empty() {
+            return None;
+        }
+        self.packet_at(self.read, buffer)
+    }
+
+    fn packet_at(&self, at: usize, buffer: &mut [u8]) -> Option<(Stamp, usize)> {
+        let mut head = [0; HEAD];
+        self.copy_out(at, &mut head);
+        let [length, port, missing, time, now, number] = unpack(&head);
+        let length = length as usize;
+        let frame = buffer.get_mut(..length)?;
+        self.copy_out(self.around(at + HEAD), frame);
+        let port = Port(port as u8);
+        let (meta, parked) = (Meta { time, now, port }, Parked::NONE);
+        let missing = missing as u16;
+        Some((Stamp { meta, number, horizon: now, egress: port, parked, missing }, length))
+    }
+
+    /// The time of the first packet: none that is older waits or is still to come.
+    pub(crate) fn oldest(&self) -> Option<u64> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut head = [0; HEAD];
+        self.copy_out(self.read, &mut head);
+        let [_, _, _, _, now, _] = unpack(&head);
+        Some(now)
+    }
+
+    /// Hands out all that wait, in order, by way of `buffer`.
+    pub(crate) fn each(&self, buffer: &mut [u8], packet: &mut dyn FnMut(&Stamp, &[u8])) {
+        let (mut read, mut used) = (self.read, self.used);
+        while used > 0 {
+            let Some((stamp, length)) = self.packet_at(read, buffer) else { return };
+            packet(&stamp, buffer.get(..length).unwrap_or_default());
+            let bytes = HEAD + length;
+            read = self.around(read + bytes);
+            used -= bytes.min(used);
+        }
+    }
+
+    /// The first packet leaves.
+    pub(crate) fn pop(&mut self) {
+        let mut head = [0; HEAD];
+        self.copy_out(self.read, &mut head);
+        let [length, ..] = unpack(&head);
+        let bytes = HEAD + length as usize;
+        self.read = self.around(self.read + bytes);
+        self.used -= bytes.min(self.used);
+        self.left += 1;
+    }
+
+    fn write(&mut self, from: &[u8]) {
+        let at = self.around(self.read + self.used);
+        let (first, second) = from.split_at(from.len().min(self.bytes() - at));
+        let bytes = self.bytes.as_mut_bytes();
+        // Both places are there: `at` lies within, and so does as much as fits behind it.
+        if let Some(place) = bytes.get_mut(at..at + first.len()) {
+            place.copy_from_slice(first);
+        }
+        if let Some(place) = bytes.get_mut(..second.len()) {
+            place.copy_from_slice(second);
+        }
+        self.used += from.len();
+    }
+
+    fn copy_out(&self, at: usize, to: &mut [u8]) {
+        let length = to.len();
+        let (first, second) = to.split_at_mut(length.min(self.bytes() - at));
+        let bytes = self.bytes.as_bytes();
+        if let Some(from) = bytes.get(at..at + first.len()) {
+            first.copy_from_slice(from);
+        }
+        if let Some(from) = bytes.get(..second.len()) {
+            second.copy_from_slice(from);
+        }
+    }
+}
+
+/// Length, port, missing, time, now, number.
+fn unpack(head: &[u8; HEAD]) -> [u64; 6] {
+    let word = |at: usize| {
+        head.get(at..)
+            .and_then(|rest| rest.first_chunk())
+            .map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    };
+    let first = word(0);
+    let (port, missing) = ((first >> 32) & 0xff, (first >> 40) & 0xffff);
+    [first & 0xffff_ffff, port, missing, word(8), word(16), word(24)]
+}
+
+#[cfg(test)]
+mod tests {
+    use cora_core::packet::MAX_FRAME;
+    use cora_core::state::Line;
+
+    use super::*;
+
+    fn memory() -> Memory {
+        Memory::new(vec![Line::ZERO; HoldQueue::BYTES.div_ceil(Line::BYTES)].leak())
+    }
+
+    #[test]
+    fn first_in_first_out_across_the_end() {
+        let mut queue = HoldQueue::create(&mut memory(), HoldQueue::BYTES).unwrap();
+        let mut buffer = vec![0; MAX_FRAME];
+        let stamp = |number| Stamp {
+            meta: Meta { time: number * 10, now: number * 11, port: Port(1) },
+            number,
+            horizon: number * 11,
+            egress: Port(1),
+            parked: Parked::NONE,
+            missing: number as u16 ^ 0x5a5a,
+        };
+        let (mut next, mut expected) = (0_u64, 0_u64);
+        // Miri is slow; once around the queue is enough for it.
+        let rounds = if cfg!(miri) { 60 } else { 400 };
+        for round in 0..rounds {
+            while queue.has_room() && next < (round + 1) * 5 {
+                queue.push(&stamp(next), &vec![next as u8; 20_000 + next as usize % 977]);
+                next += 1;
+            }
+            while queue.joined() - queue.left() > round % 7 {
+                let (found, length) = queue.peek(&mut buffer).unwrap();
+                let frame = &buffer[..length];
+                assert_eq!(found, stamp(expected));
+                // Whole, not byte by byte, for Miri's sake.
+                assert!(frame == vec![expected as u8; 20_000 + expected as usize % 977]);
+                queue.pop();
+                expected += 1;
+            }
+        }
+        assert!(expected * 20_000 > HoldQueue::BYTES as u64);
+    }
+}

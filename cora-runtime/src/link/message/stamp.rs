@@ -1,0 +1,50 @@
+//! What accompanies a frame on every ring.
+
+use cora_core::packet::{Meta, Port};
+
+use crate::link::message::decode::words_of;
+use crate::link::region::Parked;
+
+/// What accompanies a frame everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// The packet's own time and port, and the run's time.
+    pub meta: Meta,
+    /// The packet's number in the order of arrival.
+    pub number: u64,
+    /// No later packet on this way is older (ns of run time): see [`Visit`](cora_core::state::Visit).
+    pub horizon: u64,
+    /// Where it leaves; meaningless before a verdict.
+    pub egress: Port,
+    /// Where the rest of the frame is, if what goes along is its head alone.
+    pub parked: Parked,
+    /// Bytes at the frame's end that nobody captured: zeros stand in their place. None but a
+    /// capture's frames have any.
+    pub missing: u16,
+}
+
+impl Stamp {
+    /// Whole words, so that the frame behind it is moved by words, too.
+    pub(super) const BYTES: usize = 8 * Self::WORDS;
+
+    /// An odd number, as [`push_behind`](crate::link::ring::Producer::push_behind) has it.
+    const WORDS: usize = 5;
+
+    /// What stands before the frame.
+    #[inline(always)]
+    pub fn words(&self) -> [u64; Self::WORDS] {
+        let ports = u64::from(self.meta.port.0) | u64::from(self.egress.0) << 8;
+        let elsewhere = u64::from(self.missing) << 16 | u64::from(self.parked.bits()) << 32;
+        [self.meta.time, self.meta.now, self.number, self.horizon, ports | elsewhere]
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let (head, rest) = bytes.split_first_chunk::<{ Self::BYTES }>()?;
+        let [time, now, number, horizon, ports] = words_of(head)?;
+        let meta = Meta { time, now, port: Port(ports as u8) };
+        let egress = Port((ports >> 8) as u8);
+        let parked = Parked::from_bits((ports >> 32) as u32);
+        let missing = (ports >> 16) as u16;
+        Some((Self { meta, number, horizon, egress, parked, missing }, rest))
+    }
+}

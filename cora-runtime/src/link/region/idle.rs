@@ -1,0 +1,140 @@
+//! How long a side that finds nothing to do keeps looking before it sleeps.
+
+use core::time::Duration;
+
+use crate::link::region::doorbell::{BellWord, Woken, sleep};
+
+/// Looks in vain, a pause between them, before the core is offered to others: about a microsecond,
+/// which is what a busy peer needs for a burst.
+const SPINS: u32 = 64;
+
+/// Looks in vain, each with the core offered to others, before a side sleeps: at least and at most.
+/// A look takes half a microsecond and more, a sleep and a wake some ten: who is woken soon should
+/// have gone on looking, so the number doubles with each sleep that the other side ends, and halves
+/// with each that lasts to its end.
+const YIELDS: core::ops::RangeInclusive<u32> = 16..=256;
+
+/// The longest sleep, so that heartbeats and watchdogs go on: the shortest patience that a side may
+/// have with the other is much longer.
+const SLEEP: Duration = Duration::from_millis(20);
+
+/// Counts looks in vain.
+#[derive(Clone, Debug)]
+pub struct Idle {
+    looks: u32,
+    yields: u32,
+}
+
+impl Default for Idle {
+    fn default() -> Self {
+        Self { looks: 0, yields: *YIELDS.start() }
+    }
+}
+
+impl Idle {
+    /// Something was done.
+    #[inline]
+    pub const fn reset(&mut self) {
+        self.looks = 0;
+    }
+
+    /// Nothing was: a pause, or the core is offered to others with `give_way`.
+    pub fn pause(&mut self, give_way: impl FnOnce()) {
+        if self.looks < SPINS {
+            core::hint::spin_loop();
+        } else {
+            give_way();
+        }
+        self.looks = self.looks.saturating_add(1);
+    }
+
+    /// Nothing was, and nothing is left to be done without the other side: as [`Self::pause`], or
+    /// sleeps by the bell, its own, if `nothing` finds nothing. Tells whether a sleep lasted to its
+    /// end.
+    pub fn wait<E>(
+        &mut self,
+        bell: &impl BellWord,
+        give_way: impl FnOnce(),
+        nothing: impl FnOnce() -> Result<bool, E>,
+    ) -> Result<bool, E> {
+        if self.looks < SPINS + self.yields {
+            self.pause(give_way);
+            return Ok(false);
+        }
+        let woken = sleep(bell, SLEEP, nothing)?;
+        match woken {
+            Woken::Work => {}
+            Woken::Bell => self.yields = (self.yields * 2).min(*YIELDS.end()),
+            Woken::Time => self.yields = (self.yields / 2).max(*YIELDS.start()),
+        }
+        // After a sleep to its end the next follows at once.
+        if woken != Woken::Time {
+            self.looks = 0;
+        }
+        Ok(woken == Woken::Time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+    use core::convert::Infallible;
+
+    use super::*;
+
+    /// A bell that is rung, or not, as soon as somebody sleeps.
+    #[derive(Default)]
+    struct Toy {
+        word: Cell<u32>,
+        rung: Cell<bool>,
+        sleeps: Cell<u32>,
+    }
+
+    impl BellWord for Toy {
+        fn load(&self) -> u32 {
+            self.word.get()
+        }
+        fn store(&self, value: u32) {
+            self.word.set(value);
+        }
+        fn fence(&self) {}
+        fn wait(&self, _: u32, _: Duration) {
+            self.sleeps.set(self.sleeps.get() + 1);
+            if self.rung.get() {
+                self.word.set(0);
+            }
+        }
+        fn wake(&self) {}
+    }
+
+    /// Looks in vain until the next sleep.
+    fn looks(idle: &mut Idle, bell: &Toy) -> u32 {
+        let sleeps = bell.sleeps.get();
+        (0..10_000)
+            .find(|_| {
+                idle.wait(bell, || {}, || Ok::<_, Infallible>(true)).expect("it can't");
+                bell.sleeps.get() > sleeps
+            })
+            .expect("a sleep")
+    }
+
+    #[test]
+    fn who_is_woken_soon_looks_longer_next_time() {
+        let (mut idle, bell) = (Idle::default(), Toy::default());
+        bell.rung.set(true);
+        assert_eq!([(); 6].map(|()| looks(&mut idle, &bell)), [80, 96, 128, 192, 320, 320]);
+        bell.rung.set(false);
+        assert_eq!([(); 3].map(|()| looks(&mut idle, &bell)), [320, 0, 0]);
+        idle.reset();
+        assert_eq!(looks(&mut idle, &bell), 96);
+    }
+
+    #[test]
+    fn nobody_sleeps_with_work_at_hand() {
+        let (mut idle, bell) = (Idle::default(), Toy::default());
+        for _ in 0..1000 {
+            idle.wait(&bell, || {}, || Ok::<_, Infallible>(false)).expect("it can't");
+        }
+        assert_eq!((bell.sleeps.get(), bell.word.get()), (0, 0));
+    }
+}

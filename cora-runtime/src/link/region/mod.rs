@@ -1,0 +1,271 @@
+//! What begins the shared memory: whose it is, for which plan, and where its four rings are.
+//!
+//! ```text
+//! byte 0       magic, layout version, plan hash, generation, hash seed, length,
+//!              offset and size of each ring and of the lots   written by the host, before the NIC
+//! byte 512     the NIC's status and heartbeat                 written by the NIC
+//! byte 768     the NIC's bell                                 written by both
+//! byte 1024    the host's heartbeat                           written by the host
+//! byte 1152    the host's bell                                written by both
+//! byte 1536    entries of the NIC's tables                    written by the NIC
+//! byte 4096    the rings, each its indices and its data; then the lots, if there are any
+//! ```
+//!
+//! All of it is native 64-bit words, little-endian on every machine Cora runs on. The host creates
+//! the region, the NIC attaches; both by the code of this module. Whoever attaches copies the
+//! header once, checks every bound, and trusts nothing it has not checked.
+
+mod doorbell;
+mod error;
+pub mod generation;
+mod idle;
+mod layout;
+mod payload;
+mod status;
+
+use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+pub use doorbell::{Bell, BellWord, Futex, Polling, Woken, sleep, wake};
+pub use error::AttachError;
+pub use idle::Idle;
+use layout::{HEADER_BYTES, HeaderWords, at, check_layout, find_rings, write_header};
+pub use layout::{LAYOUT_VERSION, LayoutError, RING_NAMES, RegionLayout, TOLD_TABLES};
+pub use payload::{LOT_BYTES, LOTS, Lots, Parked, Parking};
+pub use status::NicStatus;
+
+use crate::link::ring::SharedMemory;
+
+const _: () = assert!(
+    cfg!(target_endian = "little") && usize::BITS == 64,
+    "both sides read the region as native words: 64-bit little-endian machines only"
+);
+
+/// Seed of the hash that both sides place keys by. Secret from the network, so that nobody outside
+/// can choose packets that collide.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct HashSeed(pub u64);
+
+impl fmt::Debug for HashSeed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HashSeed(..)")
+    }
+}
+
+/// What a region is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Hash of the plan that both programs were built for.
+    pub plan: u64,
+    /// Counts the starts of either side: what belongs to an older generation is stale.
+    pub generation: u64,
+    /// Where keys are placed.
+    pub seed: HashSeed,
+    /// Every page of the states is there before the first packet. Otherwise they are made when they
+    /// are first touched, and a packet waits for each.
+    pub resident: bool,
+    /// The host that was here before had something that entries of flows rest on, and it is lost:
+    /// no flow lives on ([`App::RESTS_ON`](cora_core::app::App::RESTS_ON)).
+    pub afresh: bool,
+}
+
+/// The shared memory between one NIC half and one host half.
+#[derive(Clone, Copy)]
+pub struct Region {
+    header: &'static HeaderWords,
+    identity: Identity,
+    rings: Rings,
+}
+
+/// The four rings of a region, each in one direction, and what lies beside them.
+#[derive(Clone, Copy, Debug)]
+pub struct Rings {
+    /// Host to NIC: frames that arrive at the NIC's wire.
+    pub wire_in: SharedMemory,
+    /// NIC to host: frames that leave.
+    pub wire_out: SharedMemory,
+    /// NIC to host: packets and flows that go to the host's handlers.
+    pub punt: SharedMemory,
+    /// Host to NIC: what comes back from there.
+    pub back: SharedMemory,
+    /// Where the NIC keeps the rests of frames whose heads go to the host, if it does.
+    pub lots: Option<SharedMemory>,
+}
+
+impl Region {
+    /// Makes a region in `words`, whatever they held: the host's part. The rings are empty, and the
+    /// NIC's status is [`NicStatus::Starting`]. A NIC that was attached to an earlier region in the
+    /// same words must have ended.
+    pub fn create(
+        words: &'static [AtomicU64],
+        layout: &RegionLayout,
+        identity: Identity,
+    ) -> Result<Self, AttachError> {
+        // Nothing is read back: the peer of an earlier region may write here at any time.
+        let made = Self::known(words, layout, identity)?;
+        let rings = layout.rings.iter().filter_map(|place| words.get(place.begin())).flatten();
+        for word in made.header.iter().chain(rings) {
+            word.store(0, Ordering::Relaxed);
+        }
+        write_header(made.header, layout, identity);
+        made.nic_runs(crate::channel::IDLE);
+        Ok(made)
+    }
+
+    /// The region that was made in `words` with this layout and identity, for a side that knows
+    /// both by another way than the region's header. A peer that writes nonsense into the header
+    /// cannot mislead it.
+    pub fn known(
+        words: &'static [AtomicU64],
+        layout: &RegionLayout,
+        identity: Identity,
+    ) -> Result<Self, AttachError> {
+        let has = size_of_val(words);
+        if has < layout.bytes() {
+            return Err(AttachError::TooShort { has, needs: layout.bytes() });
+        }
+        let rings = layout.rings_in(words)?;
+        Ok(Self { header: header_of(words)?, identity, rings })
+    }
+
+    /// Finds the region that the other side made in `words`, for a program built for `plan`.
+    pub fn attach(words: &'static [AtomicU64], plan: u64) -> Result<Self, AttachError> {
+        let header = header_of(words)?;
+        check_layout(header)?;
+        let read = |at: usize| header[at].load(Ordering::Relaxed);
+        let region = read(at::PLAN);
+        if region != plan {
+            return Err(AttachError::OtherPlan { region, program: plan });
+        }
+        let has = size_of_val(words);
+        let needs = usize::try_from(read(at::LENGTH)).unwrap_or(usize::MAX);
+        if has < needs {
+            return Err(AttachError::TooShort { has, needs });
+        }
+        let identity = Identity {
+            plan,
+            generation: read(at::GENERATION),
+            seed: HashSeed(read(at::SEED)),
+            resident: read(at::RESIDENT) != 0,
+            afresh: read(at::AFRESH) != 0,
+        };
+        Ok(Self { header, identity, rings: find_rings(header, words, needs)? })
+    }
+
+    /// As [`Self::attach`], by a side that was attached to a region of generation `seen` before:
+    /// one that is no newer is what a process that ended left behind, and is refused.
+    pub fn attach_newer(
+        words: &'static [AtomicU64],
+        plan: u64,
+        seen: u64,
+    ) -> Result<Self, AttachError> {
+        let attached = Self::attach(words, plan)?;
+        let region = attached.identity.generation;
+        if region <= seen { Err(AttachError::Stale { region, seen }) } else { Ok(attached) }
+    }
+
+    /// What the region was made for.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// Its rings. Each has one producer and one consumer, at opposite sides; to use one end twice
+    /// is safe, and makes garbage.
+    pub fn rings(&self) -> Rings {
+        self.rings
+    }
+
+    /// What the NIC said last of itself; `None` when it wrote nonsense.
+    pub fn nic_status(&self) -> Option<NicStatus> {
+        NicStatus::decode(self.header[at::NIC_STATUS].load(Ordering::Acquire))
+    }
+
+    /// Says what the NIC does now: the NIC's part.
+    pub fn set_nic_status(&self, status: NicStatus) {
+        self.header[at::NIC_STATUS].store(status.encode(), Ordering::Release);
+    }
+
+    /// A number that grows while the NIC lives.
+    pub fn nic_heartbeat(&self) -> u64 {
+        self.header[at::NIC_HEARTBEAT].load(Ordering::Relaxed)
+    }
+
+    /// The NIC is alive: `beat` is any number that differs from the last.
+    pub fn nic_beats(&self, beat: u64) {
+        self.header[at::NIC_HEARTBEAT].store(beat, Ordering::Relaxed);
+    }
+
+    /// The number of the packet that the NIC's handlers run; [`IDLE`](crate::channel::IDLE) while
+    /// they run none.
+    pub fn nic_packet(&self) -> u64 {
+        self.header[at::NIC_PACKET].load(Ordering::Relaxed)
+    }
+
+    /// The NIC's handlers run this packet now: the NIC's part.
+    #[inline(always)]
+    pub fn nic_runs(&self, number: u64) {
+        self.header[at::NIC_PACKET].store(number, Ordering::Relaxed);
+    }
+
+    /// Entries that the NIC holds of the state with this number, as it said last.
+    pub fn nic_entries(&self, state: usize) -> u64 {
+        self.of_table(state).map_or(0, |word| word.load(Ordering::Relaxed))
+    }
+
+    /// The NIC holds so many entries of the state: the NIC's part.
+    pub fn nic_holds(&self, state: usize, entries: u32) {
+        if let Some(word) = self.of_table(state) {
+            word.store(entries.into(), Ordering::Relaxed);
+        }
+    }
+
+    /// The word for the state's table, if it is one of the first [`TOLD_TABLES`] states.
+    fn of_table(&self, state: usize) -> Option<&AtomicU64> {
+        self.header.get(at::NIC_TABLES..at::NIC_TABLES + TOLD_TABLES)?.get(state)
+    }
+
+    /// What the NIC sleeps by, and the host rings.
+    pub fn nic_bell<F: Futex>(&self, futex: F) -> Bell<F> {
+        Bell::new(&self.header[at::NIC_BELL], futex)
+    }
+
+    /// What the host sleeps by, and the NIC rings.
+    pub fn host_bell<F: Futex>(&self, futex: F) -> Bell<F> {
+        Bell::new(&self.header[at::HOST_BELL], futex)
+    }
+
+    /// A number that grows while the host lives.
+    pub fn host_heartbeat(&self) -> u64 {
+        self.header[at::HOST_HEARTBEAT].load(Ordering::Relaxed)
+    }
+
+    /// The host is alive: `beat` is any number that differs from the last.
+    pub fn host_beats(&self, beat: u64) {
+        self.header[at::HOST_HEARTBEAT].store(beat, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for Region {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Region")
+            .field("identity", &self.identity)
+            .field("nic_status", &self.nic_status())
+            .field("rings", &self.rings)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Tells the host why this NIC will not attach, if `words` are a region of this version at all.
+pub fn refuse(words: &[AtomicU64], code: u32) {
+    if let Some(header) = words.first_chunk::<{ layout::HEADER_WORDS }>()
+        && check_layout(header).is_ok()
+    {
+        header[at::NIC_STATUS].store(NicStatus::Refused(code).encode(), Ordering::Release);
+    }
+}
+
+/// The words before the first ring, if there are so many.
+fn header_of(words: &'static [AtomicU64]) -> Result<&'static HeaderWords, AttachError> {
+    let has = size_of_val(words);
+    words.first_chunk().ok_or(AttachError::TooShort { has, needs: HEADER_BYTES })
+}

@@ -1,0 +1,291 @@
+//! Where the rest of a long frame waits at the NIC while its head is with the host.
+//!
+//! The NIC writes the rest into a free lot before the head goes, and takes it from there when the
+//! head comes back, or frees the lot when it hears that the packet
+//! [ended](crate::link::message::Message::Ended). The host reads a lot only where the NIC ended that had
+//! it: then the packets that it has handled leave by the next one, whole. Lots lie in the region
+//! for that alone.
+//!
+//! When no lot is free, or the rest is longer than one, the frame goes to the host whole.
+
+use zerocopy::IntoBytes as _;
+
+use crate::link::ring::{RingMemory, SharedMemory};
+
+/// Bytes of a lot: with the [head](cora_core::packet::HEAD) in front of it, more than a frame of an
+/// Ethernet has (1518).
+pub const LOT_BYTES: usize = 2048;
+/// Lots of a region. With more heads on their way, one side waits for the other anyhow.
+pub const LOTS: usize = 256;
+
+const LOT_WORDS: usize = LOT_BYTES / 8;
+
+/// Which lot a frame's rest is in, and how many bytes it has; none when the frame is whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parked {
+    /// The lot, and above it the bytes; these are never zero where there is a rest.
+    bits: u32,
+}
+
+impl Parked {
+    /// The frame is whole.
+    pub const NONE: Self = Self { bits: 0 };
+
+    const fn new(lot: u16, bytes: u16) -> Self {
+        Self { bits: lot as u32 | (bytes as u32) << 16 }
+    }
+
+    /// Whether part of the frame is elsewhere.
+    #[inline(always)]
+    pub const fn is_some(self) -> bool {
+        self.bits != 0
+    }
+
+    /// Bytes of the rest.
+    #[inline(always)]
+    pub const fn bytes(self) -> usize {
+        (self.bits >> 16) as usize
+    }
+
+    const fn lot(self) -> usize {
+        (self.bits & 0xffff) as usize
+    }
+
+    /// As it goes over a ring.
+    #[inline(always)]
+    pub(crate) const fn bits(self) -> u32 {
+        self.bits
+    }
+
+    /// What came over a ring: without bytes, it is none.
+    #[inline(always)]
+    pub(crate) const fn from_bits(bits: u32) -> Self {
+        if bits >> 16 == 0 { Self::NONE } else { Self { bits } }
+    }
+
+    /// Reads the rest into `to`, which is as long: the host's part, after the NIC ended. `false`
+    /// when there is no such lot.
+    pub fn read(self, lots: &impl RingMemory, to: &mut [u8]) -> bool {
+        let fits = self.lot() < lots.words() / LOT_WORDS && self.bytes() <= LOT_BYTES;
+        fits && to.len() == self.bytes() && {
+            copy_out(lots, self.lot(), to);
+            true
+        }
+    }
+}
+
+/// Where the NIC keeps the rests of frames.
+pub trait Parking {
+    /// Keeps the rest of a frame; none when there is no place for it.
+    fn park(&mut self, rest: &[u8]) -> Parked;
+
+    /// Puts the rest of a frame into the beginning of `to`, and gives its place up. `false` when
+    /// nothing was kept by that name, or there is no room for it; then nothing has changed.
+    fn take(&mut self, parked: Parked, to: &mut [u8]) -> bool;
+
+    /// Gives the place of a frame's rest up; `false` when nothing was kept by that name.
+    fn free(&mut self, parked: Parked) -> bool;
+
+    /// What came back up to here will not be sent again: places that were given up may be used
+    /// anew.
+    fn recycle(&mut self);
+}
+
+/// The NIC's side of the lots: which are free.
+///
+/// A lot that was given up is not used anew until the ring by which its head came back is
+/// [released](Parking::recycle): of a NIC that is killed before that, the host sends the head
+/// again, and reads the rest itself.
+#[derive(Debug)]
+pub struct Lots<M = SharedMemory> {
+    memory: Option<M>,
+    /// Those that are free: first the ones that may be used, of which the last one was used last
+    /// and is in the cache; then those that were given up.
+    free: [u16; LOTS],
+    usable: usize,
+    given_up: usize,
+    /// What is in each.
+    parked: [Parked; LOTS],
+}
+
+impl<M: RingMemory> Lots<M> {
+    /// The lots in this memory of a region, all free; none without.
+    pub fn new(memory: Option<M>) -> Self {
+        let usable = memory.as_ref().map_or(0, |memory| memory.words() / LOT_WORDS).min(LOTS);
+        let mut free = [0; LOTS];
+        for (lot, place) in (0..).zip(&mut free) {
+            *place = lot;
+        }
+        Self { memory, free, usable, given_up: 0, parked: [Parked::NONE; LOTS] }
+    }
+
+    /// Lots that may be used.
+    pub const fn left(&self) -> usize {
+        self.usable
+    }
+
+    /// A lot that may be used.
+    fn next(&mut self) -> Option<u16> {
+        let at = self.usable.checked_sub(1)?;
+        // The last one that was given up closes the gap.
+        let last = *self.free.get(at + self.given_up)?;
+        let lot = core::mem::replace(self.free.get_mut(at)?, last);
+        self.usable = at;
+        Some(lot)
+    }
+}
+
+impl<M: RingMemory> Parking for Lots<M> {
+    fn park(&mut self, rest: &[u8]) -> Parked {
+        if rest.is_empty() || rest.len() > LOT_BYTES {
+            return Parked::NONE;
+        }
+        let Some(lot) = self.next() else { return Parked::NONE };
+        let parked = Parked::new(lot, rest.len() as u16);
+        if let (Some(memory), Some(place)) = (&self.memory, self.parked.get_mut(usize::from(lot))) {
+            copy_in(memory, lot.into(), rest);
+            *place = parked;
+        }
+        parked
+    }
+
+    fn take(&mut self, parked: Parked, to: &mut [u8]) -> bool {
+        let Some(to) = to.get_mut(..parked.bytes()) else { return false };
+        let freed = self.free(parked);
+        if freed && let Some(memory) = &self.memory {
+            copy_out(memory, parked.lot(), to);
+        }
+        freed
+    }
+
+    fn free(&mut self, parked: Parked) -> bool {
+        let place = self.parked.get_mut(parked.lot()).filter(|place| **place == parked);
+        let Some(place) = place.filter(|place| place.is_some()) else { return false };
+        *place = Parked::NONE;
+        // There is a place: each lot is given up once after it was taken.
+        if let Some(place) = self.free.get_mut(self.usable + self.given_up) {
+            *place = parked.lot() as u16;
+            self.given_up += 1;
+        }
+        true
+    }
+
+    fn recycle(&mut self) {
+        self.usable += self.given_up;
+        self.given_up = 0;
+    }
+}
+
+/// Writes bytes into a lot.
+fn copy_in(memory: &impl RingMemory, lot: usize, bytes: &[u8]) {
+    let at = lot * LOT_WORDS;
+    let (pairs, rest) = bytes.as_chunks::<16>();
+    memory.write(at, pairs);
+    if !rest.is_empty() {
+        let mut last = [0; 16];
+        last.iter_mut().zip(rest).for_each(|(place, byte)| *place = *byte);
+        memory.write(at + 2 * pairs.len(), &[last]);
+    }
+}
+
+/// Reads the first bytes of a lot.
+fn copy_out(memory: &impl RingMemory, lot: usize, to: &mut [u8]) {
+    let at = lot * LOT_WORDS;
+    let (words, rest) = to.as_chunks_mut::<8>();
+    memory.read(at, words);
+    let last = memory.load(at + words.len());
+    rest.iter_mut().zip(last.as_bytes()).for_each(|(place, byte)| *place = *byte);
+}
+
+#[cfg(test)]
+mod tests {
+    use core::sync::atomic::AtomicU64;
+
+    use super::*;
+
+    fn memory(lots: usize) -> SharedMemory {
+        let words = crate::link::ring::CONTROL_WORDS + lots * LOT_WORDS;
+        let words: Vec<_> = (0..words).map(|_| AtomicU64::new(0)).collect();
+        SharedMemory::new(words.leak()).unwrap()
+    }
+
+    #[test]
+    fn what_is_parked_comes_back_whole_whatever_its_length() {
+        let mut lots = Lots::new(Some(memory(4)));
+        for length in [1, 7, 8, 15, 16, 17, 511, 512, 1372, LOT_BYTES - 1, LOT_BYTES] {
+            let rest: Vec<u8> = (0..length).map(|at| (at * 7) as u8).collect();
+            let other = lots.park(&[9; 100]);
+            let parked = lots.park(&rest);
+            assert_eq!(parked.bytes(), length);
+            assert_eq!(Parked::from_bits(parked.bits()), parked);
+            let mut to = vec![0; LOT_BYTES + 8];
+            assert!(lots.take(parked, &mut to));
+            assert!(to[..length] == rest && to[length..].iter().all(|byte| *byte == 0));
+            assert!(lots.free(other));
+            lots.recycle();
+            assert_eq!(lots.left(), 4);
+        }
+    }
+
+    #[test]
+    fn there_are_so_many_and_none_twice() {
+        let mut lots = Lots::new(Some(memory(2)));
+        let (first, second) = (lots.park(b"first"), lots.park(b"second"));
+        assert_eq!(lots.park(b"third"), Parked::NONE);
+        assert!(lots.free(first) && !lots.free(first), "once");
+        assert_eq!(lots.park(&[0; LOT_BYTES + 1]), Parked::NONE, "too long");
+        assert_eq!(lots.park(b""), Parked::NONE);
+        let mut to = [0; 64];
+        assert!(lots.take(second, &mut to) && !lots.take(second, &mut to));
+        assert_eq!(&to[..6], b"second");
+        lots.recycle();
+        assert_eq!(lots.left(), 2);
+    }
+
+    #[test]
+    fn none_is_used_anew_until_its_head_can_not_come_again() {
+        let memory = memory(4);
+        let mut lots = Lots::new(Some(memory));
+        let (_, first, second) = (lots.park(b"other"), lots.park(b"first"), lots.park(b"second"));
+        assert!(lots.free(first) && lots.left() == 1);
+        let third = lots.park(b"third");
+        assert!(third.is_some() && lots.park(b"fourth") == Parked::NONE);
+        let mut to = [0; 5];
+        assert!(first.read(&memory, &mut to) && &to == b"first");
+        assert!(lots.free(second) && lots.free(third) && lots.left() == 0);
+        lots.recycle();
+        assert_eq!(lots.left(), 3);
+    }
+
+    #[test]
+    fn names_that_nobody_gave_are_refused() {
+        let mut lots = Lots::new(Some(memory(2)));
+        let parked = lots.park(b"rest");
+        let mut to = [0; LOT_BYTES];
+        for wrong in [
+            Parked::NONE,
+            Parked::new(parked.lot() as u16, 5),
+            Parked::new(parked.lot() as u16 ^ 1, 4),
+            Parked::new(2, 4),
+            Parked::new(u16::MAX, u16::MAX),
+        ] {
+            assert!(!lots.free(wrong) && !lots.take(wrong, &mut to), "{wrong:?}");
+        }
+        assert!(!lots.take(parked, &mut to[..3]), "no room");
+        assert!(lots.take(parked, &mut to));
+        let mut none = Lots::<SharedMemory>::new(None);
+        assert_eq!((none.park(b"rest"), none.left()), (Parked::NONE, 0));
+    }
+
+    #[test]
+    fn the_host_reads_what_a_nic_left() {
+        let memory = memory(2);
+        let parked = Lots::new(Some(memory)).park(b"the rest of a frame");
+        let mut to = vec![0; parked.bytes()];
+        assert!(parked.read(&memory, &mut to));
+        assert_eq!(to, b"the rest of a frame");
+        assert!(!Parked::new(2, 19).read(&memory, &mut to), "beyond the lots");
+        assert!(!Parked::new(0, 20).read(&memory, &mut to), "another length");
+        assert!(!Parked::new(0, LOT_BYTES as u16 + 1).read(&memory, &mut vec![0; LOT_BYTES + 1]));
+    }
+}

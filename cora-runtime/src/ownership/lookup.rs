@@ -1,0 +1,120 @@
+//! Which of the known flows a packet belongs to.
+//!
+//! A flow is found by its group key in either direction (both are the same flow, even where no
+//! state has a reply key), or by any key that finds one of its entries: a NAT's replies carry a key
+//! of their own. While no entry has such a key, records tell all. Then a packet whose group key no
+//! record has is of no known flow, which is mostly told by one line of their index, ahead of its
+//! turn.
+//!
+//! Where flows are [grouped](App::GROUPED) by an address records tell all for good: a packet finds
+//! the entries of its own group alone.
+
+use core::any::TypeId;
+
+use cora_core::app::App;
+use cora_core::key::Key;
+use cora_core::packet::Headers;
+use cora_core::state::table::Direction;
+use cora_core::state::table::ahead::Foretold;
+use cora_core::state::{NO_FLOW, Visit};
+
+use crate::exec::burst::{Arrival, Burst};
+use crate::ownership::records::{Flows, each_travelling};
+
+impl<A: App> Flows<A> {
+    /// A packet of this time is next, and none older than `horizon` will come.
+    #[inline]
+    pub fn begin(&mut self, now: u64, horizon: u64, ahead: u8) {
+        self.records.begin(Visit { now, horizon, undo: false, flow: NO_FLOW, ahead });
+    }
+
+    /// Packet `number` of a burst will come.
+    #[inline(always)]
+    pub fn hint(&mut self, number: u8, packet: &Headers<'_>) {
+        self.records.hint_packet(number, packet);
+    }
+
+    /// All packets of the burst are announced.
+    #[inline]
+    pub fn guess(&mut self, number: u8, group: impl FnOnce() -> Option<A::Group>) {
+        self.records.guess(number, group);
+    }
+
+    /// Likewise all packets at once; gives those that may belong to a known flow, a bit each.
+    #[inline(always)]
+    pub(crate) fn guess_all(&mut self, burst: &Burst<'_>) -> u32 {
+        let (mut all, mut unknown) = (0_u32, 0_u32);
+        for (number, Arrival { packet, .. }) in burst.numbered() {
+            let told = self.records.foretell(number, || A::Group::of(packet).ok());
+            all |= 1 << number;
+            unknown |= u32::from(told == Foretold::Nowhere) << number;
+        }
+        self.unknown = unknown.into();
+        if self.other_keys { all } else { all & !unknown }
+    }
+
+    /// Whether it is known from ahead that packet `number` of the burst belongs to no known flow.
+    #[inline(always)]
+    pub(crate) fn is_unknown(&self, number: u8) -> bool {
+        // That of `ALONE` is never set.
+        self.unknown >> (number % 64) & 1 != 0 && !self.other_keys
+    }
+
+    /// The flow that a packet with this group key belongs to. A flow that had no packet for long is
+    /// forgotten, unless packets of it still wait: `left` is how many packets ever left the queue.
+    #[inline]
+    pub fn find(&mut self, app: &mut A, group: &A::Group, now: u64, left: u64) -> Option<u32> {
+        let number = match self.records.find(group) {
+            Some((number, Direction::Original)) => number,
+            // All entries have the keys of their flows: what finds one finds the record.
+            other if !self.other_keys => other?.0,
+            // What has an entry with this very key comes before the flow whose answer this would
+            // be.
+            other => self.find_by_entry(app, group, now).or(other.map(|(number, _)| number))?,
+        };
+        let record = self.records.entry(number)?;
+        let recent = now.saturating_sub(record.used.get()) < self.idle;
+        if !recent && record.value.queued_until <= left {
+            return None;
+        }
+        record.used.set(now.max(record.used.get()));
+        Some(number)
+    }
+
+    fn find_by_entry(&self, app: &mut A, group: &A::Group, now: u64) -> Option<u32> {
+        let (mut found, ahead) = (None, self.records.ahead());
+        each_travelling(app, &mut |_, table| {
+            found = found.or_else(|| table.flow_of(group, now, ahead));
+        });
+        found
+    }
+
+    /// A flow with this group key comes, whose entries are found by these keys, too.
+    pub(crate) fn expect_keys(
+        &mut self,
+        group: &A::Group,
+        mut keys: impl Iterator<Item = [u64; 5]>,
+    ) {
+        let reply = group.reply().map(|reply| reply.words());
+        if const { A::GROUPED } {
+            return;
+        }
+        self.other_keys |= keys.any(|words| Some(words) != reply);
+    }
+
+    /// Entries joined the flow: notes whether any of its entries is found by a key that the flow's
+    /// record is not.
+    #[inline(never)]
+    pub(crate) fn note_keys(&mut self, app: &mut A, number: u32) {
+        let known = self.other_keys || const { A::GROUPED };
+        let Some(group) = self.group(number).filter(|_| !known) else { return };
+        let (own, reply) = (group.words(), group.reply().map(|reply| reply.words()));
+        each_travelling(app, &mut |_, table| {
+            if table.key_type() == TypeId::of::<A::Group>() {
+                table.each_key(number, &mut |words| {
+                    self.other_keys |= *words != own && Some(*words) != reply;
+                });
+            }
+        });
+    }
+}

@@ -1,0 +1,327 @@
+//! Of a long frame the host gets the head alone, where handlers read no more than headers: what
+//! leaves is what would leave if all frames went whole, whatever they are and whatever a handler
+//! does to their headers; and no lot is left behind.
+
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicU64;
+
+use cora_core::app::{App, ConfigureError, PlanFacts, Sides};
+use cora_core::key::{Address, FiveTuple};
+use cora_core::packet::{HEAD, Headers, Meta, Packet, Port, checksum};
+use cora_core::state::{Described, Home, Line, Memory, OutOfMemory, Place, Reach};
+use cora_core::verdict::{Drop, Reason, Transmit, Verdict};
+use cora_runtime::channel::{Outbox, ProtocolError};
+use cora_runtime::exec::{Burst, Wire, rest_of};
+use cora_runtime::host_half::HostHalf;
+use cora_runtime::link::message::{Message, Stamp};
+use cora_runtime::link::region::{LOT_BYTES, Lots, Parked, Parking};
+use cora_runtime::link::ring::{CONTROL_WORDS, SharedMemory};
+use cora_runtime::nic_half::NicHalf;
+use proptest::prelude::*;
+
+/// Lots that there are.
+const LOTS: usize = 4;
+
+/// Rewrites headers, as the first byte of the source's Ethernet address asks; a packet with another
+/// one has no flow.
+#[derive(Debug)]
+struct Rewrites<const HEADS: bool>;
+
+fn rewrite(packet: &mut Headers<'_>) -> Verdict {
+    let [ask, ..] = packet.mac_source()?;
+    packet.five_tuple()?;
+    let v4 = packet.is_ipv4();
+    let to = if v4 { Address::v4([192, 0, 2, 9]) } else { Address::v6([0x2a; 16]) };
+    let tcp = packet.tcp().is_some();
+    match ask % 16 {
+        0 => return Drop(Reason::new("asked-for")),
+        2 => packet.set_source_endpoint(to, 40_000)?,
+        4 => packet.set_destination(to)?,
+        6 => packet.turn_back()?,
+        8 if tcp => packet.set_tcp_seq(packet.len() as u32)?,
+        10 if tcp => packet.shift_sack(77)?,
+        12 => packet.set_mac_destination([2, 1, 1, 1, 1, 1])?,
+        _ => packet.set_destination_port(packet.tcp().map_or(1, |tcp| tcp.payload_len as u16))?,
+    }
+    packet.decrement_ttl()?;
+    Transmit
+}
+
+impl<const HEADS: bool> App for Rewrites<HEADS> {
+    const NAME: &'static str = "rewrites";
+    const PLAN: PlanFacts = PlanFacts {
+        name: "host",
+        hash: 1,
+        sides: Sides::HostOnly,
+        host_ordered: false,
+        stateless_flows: true,
+        nic_share: 0,
+        offer_after: 1,
+        one_pair: &[],
+    };
+    const PLACES: &'static [(&'static str, Place)] = &[];
+    const MEMORY: usize = 0;
+    const STATES: usize = 0;
+    const HEADS: bool = HEADS;
+    type Group = FiveTuple;
+
+    fn new(_: &mut Memory) -> Result<Self, OutOfMemory> {
+        Ok(Self)
+    }
+
+    fn chain<R: Reach>(&mut self, packet: &mut Packet<'_>) -> Verdict {
+        rewrite(packet)
+    }
+
+    fn state(&mut self, _: usize) -> &mut dyn Home {
+        unreachable!("there is none")
+    }
+
+    fn described(&mut self, _: usize) -> &mut dyn Described {
+        unreachable!("there is none")
+    }
+
+    fn configure(&mut self, _: &str, _: &str) -> Result<(), ConfigureError> {
+        Ok(())
+    }
+}
+
+/// One way, encoded; at the NIC also its lots, and what left.
+struct Way {
+    ring: VecDeque<(u16, Vec<u8>)>,
+    left: Vec<Vec<u8>>,
+    lots: Lots,
+}
+
+impl Way {
+    fn new() -> Self {
+        let words = (0..CONTROL_WORDS + LOTS * LOT_BYTES / 8).map(|_| AtomicU64::new(0));
+        let memory = SharedMemory::new(words.collect::<Vec<_>>().leak());
+        Self { ring: VecDeque::new(), left: Vec::new(), lots: Lots::new(memory) }
+    }
+}
+
+impl Outbox for Way {
+    fn send(&mut self, message: &Message<'_>) {
+        message.encode(|kind, parts| self.ring.push_back((kind, parts.concat())));
+    }
+}
+
+impl Wire for Way {
+    fn transmit(&mut self, stamp: &Stamp, frame: &[u8]) {
+        assert!(!stamp.parked.is_some(), "only whole frames leave");
+        self.left.push(frame.to_vec());
+    }
+
+    fn lots(&mut self) -> Option<&mut dyn Parking> {
+        Some(&mut self.lots)
+    }
+}
+
+fn stamp() -> Stamp {
+    let meta = Meta { time: 1, now: 1, port: Port::INSIDE };
+    Stamp { meta, number: 0, horizon: 1, egress: Port(1), parked: Parked::NONE, missing: 0 }
+}
+
+/// Memory of at least so many bytes, never given back.
+fn memory(bytes: usize) -> Memory {
+    Memory::new(vec![Line::ZERO; bytes.div_ceil(Line::BYTES) + 32].leak())
+}
+
+/// Both halves.
+struct Pair<const HEADS: bool> {
+    nic: NicHalf<Rewrites<HEADS>>,
+    host: HostHalf<Rewrites<HEADS>>,
+    punt: Way,
+    back: Way,
+}
+
+impl<const HEADS: bool> Pair<HEADS> {
+    fn new() -> Self {
+        let mut app = Rewrites::<HEADS>;
+        let of_nic = NicHalf::bytes_to_hold(&mut app, 0);
+        let nic = NicHalf::create_to_hold(app, &mut memory(of_nic), 0).expect("there is memory");
+        let mut app = Rewrites::<HEADS>;
+        let of_host = HostHalf::bytes(&mut app);
+        let host = HostHalf::create(app, &mut memory(of_host), true).expect("there is memory");
+        Self { nic, host, punt: Way::new(), back: Way::new() }
+    }
+
+    /// A frame comes in; what the NIC passes on of it, in bytes, and where the rest is.
+    fn comes(&mut self, frame: &[u8]) -> (usize, Parked) {
+        let (mut bytes, mut burst) = (frame.to_vec(), Burst::new());
+        assert!(burst.push(stamp(), &mut bytes));
+        self.nic.burst(&mut burst, &mut self.punt);
+        let (kind, bytes) = self.punt.ring.back().expect("it was passed on");
+        match Message::decode(*kind, bytes) {
+            Some(Message::Punt(stamp, frame)) => (frame.len(), stamp.parked),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The host handles what was passed on, and the NIC what comes back.
+    fn handle(&mut self) {
+        while let Some((kind, mut bytes)) = self.punt.ring.pop_front() {
+            let (stamp, frame) = Message::decode_frame(kind, &mut bytes).expect("a packet");
+            let mut burst = Burst::new();
+            assert!(burst.push_passed_on(stamp, frame.into()));
+            self.host.burst(&mut burst, &mut self.back).expect("in order");
+        }
+        while let Some((kind, bytes)) = self.back.ring.pop_front() {
+            let message = Message::decode(kind, &bytes).expect("a message");
+            self.nic.message(&message, &mut self.punt).expect("in order");
+        }
+        self.punt.lots.recycle();
+    }
+}
+
+/// A frame of so many bytes over IPv4 or IPv6, of TCP with so many words of options or UDP.
+fn frame(v6: bool, tcp: Option<u8>, length: usize, ask: u8) -> Vec<u8> {
+    let mut frame: Vec<u8> = (0..length).map(|at| (at * 31) as u8).collect();
+    frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 2, ask << 1, 0, 0, 0, 0, 1]);
+    let protocol = if tcp.is_some() { 6 } else { 17 };
+    let transport = if v6 { 54 } else { 34 };
+    if v6 {
+        frame[12..14].copy_from_slice(&[0x86, 0xdd]);
+        frame[14..18].copy_from_slice(&[0x60, 0, 0, 0]);
+        frame[18..20].copy_from_slice(&((length - 54) as u16).to_be_bytes());
+        frame[20..22].copy_from_slice(&[protocol, 64]);
+        frame[22..38].fill(0x20);
+        frame[38..54].fill(0x21);
+    } else {
+        frame[12..16].copy_from_slice(&[8, 0, 0x45, 0]);
+        frame[16..18].copy_from_slice(&((length - 14) as u16).to_be_bytes());
+        frame[18..26].copy_from_slice(&[0, 0, 0x40, 0, 64, protocol, 0, 0]);
+        frame[26..34].copy_from_slice(&[10, 0, 0, 1, 198, 51, 100, 1]);
+        let sum = checksum::internet(&frame[14..34]);
+        frame[24..26].copy_from_slice(&sum.to_be_bytes());
+    }
+    if let Some(options) = tcp {
+        frame[transport + 12..transport + 14].copy_from_slice(&[(5 + options) << 4, 0x10]);
+        // Acknowledged selectively, as far as there is room for a block.
+        if options >= 3 {
+            frame[transport + 20..transport + 24].copy_from_slice(&[1, 1, 5, 10]);
+            frame[transport + 32..transport + 20 + usize::from(options) * 4].fill(1);
+        }
+    } else {
+        let datagram = ((length - transport) as u16).to_be_bytes();
+        frame[transport + 4..transport + 6].copy_from_slice(&datagram);
+    }
+    frame
+}
+
+#[test]
+fn a_long_frame_goes_as_its_head_and_leaves_whole() {
+    let mut sides = Pair::<true>::new();
+    let sent = frame(false, Some(0), 1514, 6);
+    assert!(matches!(sides.comes(&sent), (HEAD, parked) if parked.bytes() == 1514 - HEAD));
+    assert_eq!(rest_of(&sent), 1514 - HEAD);
+    assert_eq!(sides.punt.lots.left(), LOTS - 1);
+    sides.handle();
+    assert_eq!(sides.punt.lots.left(), LOTS);
+    let [left] = &sides.punt.left[..] else { panic!("one left") };
+    assert_eq!(left.len(), 1514);
+    assert_eq!(left[54..], sent[54..], "what it carries is as it was");
+    assert_eq!(left[22], 63, "a router less");
+    // One that is dropped gives its lot back, too.
+    sides.comes(&frame(false, None, 1000, 0));
+    sides.handle();
+    assert_eq!((sides.punt.left.len(), sides.punt.lots.left()), (1, LOTS));
+    assert_eq!(sides.host.engine().outcomes.total(), 2);
+}
+
+#[test]
+fn what_its_head_does_not_tell_all_about_goes_whole() {
+    let plain = frame(false, None, 1000, 6);
+    let with = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut frame = plain.clone();
+        change(&mut frame);
+        frame[24..26].fill(0);
+        let sum = checksum::internet(&frame[14..34]).to_be_bytes();
+        frame[24..26].copy_from_slice(&sum);
+        frame
+    };
+    let odd = [
+        with(&|frame| drop(frame.splice(12..12, [0x81, 0, 0, 7]))),
+        with(&|frame| frame[20] = 0x20),
+        with(&|frame| frame[23] = 47),
+        with(&|frame| frame[16] = 0xff),
+        with(&|frame| frame[38] = 0xff),
+        plain[..511].to_vec(),
+        frame(false, None, 256, 6),
+        frame(true, None, LOT_BYTES + HEAD + 1, 6),
+    ];
+    for (number, odd) in odd.iter().enumerate() {
+        let mut sides = Pair::<true>::new();
+        assert_eq!(sides.comes(odd), (odd.len(), Parked::NONE), "{number}");
+        assert_eq!(rest_of(odd), 0, "{number}");
+    }
+    let mut sides = Pair::<true>::new();
+    for _ in 0..LOTS {
+        assert_eq!(sides.comes(&plain).0, HEAD);
+    }
+    assert_eq!(sides.comes(&plain), (plain.len(), Parked::NONE), "there is no lot left");
+    sides.handle();
+    assert_eq!(sides.comes(&plain).0, HEAD);
+    let mut whole = Pair::<false>::new();
+    assert_eq!(whole.comes(&plain), (plain.len(), Parked::NONE), "handlers may ask for more");
+}
+
+#[test]
+fn a_head_that_comes_back_twice_or_from_nowhere_is_refused() {
+    let mut sides = Pair::<true>::new();
+    let (_, parked) = sides.comes(&frame(true, Some(10), 700, 2));
+    let head = [0; HEAD];
+    let refused = Err(ProtocolError::NothingParked);
+    let other = Parked::NONE;
+    for message in
+        [Message::Send(Stamp { parked, ..stamp() }, &vec![0; 70_000]), Message::Ended(other)]
+    {
+        assert_eq!(sides.nic.message(&message, &mut sides.punt), refused);
+    }
+    let ended = Message::Ended(parked);
+    assert!(sides.nic.message(&ended, &mut sides.punt).is_ok());
+    assert_eq!(sides.nic.message(&ended, &mut sides.punt), refused);
+    let again = Message::Send(Stamp { parked, ..stamp() }, &head);
+    assert_eq!(sides.nic.message(&again, &mut sides.punt), refused);
+    assert!(sides.punt.left.is_empty());
+}
+
+proptest! {
+    // Memory of halves is never given back.
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 100 }))]
+
+    /// Bytes of headers are changed at random, so that many frames are not what they seem.
+    #[test]
+    fn heads_make_no_difference(
+        shapes in prop::collection::vec((
+            any::<bool>(),
+            prop::option::of(0..11_u8),
+            prop_oneof![100..2200_usize, 500..530_usize, 1500..1520_usize],
+            0..8_u8,
+            prop::collection::vec((12..100_usize, any::<u8>()), 0..2),
+            prop::bool::weighted(0.3),
+        ), 1..8),
+    ) {
+        let (mut heads, mut whole) = (Pair::<true>::new(), Pair::<false>::new());
+        for (v6, tcp, length, ask, changes, changed) in shapes {
+            let mut frame = frame(v6, tcp, length.max(150), ask);
+            for (at, byte) in changes.iter().filter(|_| changed) {
+                frame[*at] = *byte;
+            }
+            heads.comes(&frame);
+            whole.comes(&frame);
+            heads.handle();
+            whole.handle();
+            prop_assert_eq!(&heads.punt.left, &whole.punt.left);
+            prop_assert_eq!(heads.punt.lots.left(), LOTS);
+        }
+        let outcomes = |outcomes: &cora_core::outcome::Outcomes| {
+            let mut all = Vec::new();
+            outcomes.each(&mut |name, count| all.push((name, count)));
+            all
+        };
+        let [one, other] = [outcomes(&heads.host.engine().outcomes), outcomes(&whole.host.engine().outcomes)];
+        prop_assert_eq!(one, other);
+    }
+}
